@@ -6,7 +6,7 @@ from math import log
 from models.confidence import Confidence
 from models.ernie_doc.reading.spans import Span
 
-MOST = 20.0  # bound of each feature, in logits
+FARTHEST = 20.0  # bound of each feature, in logits
 NO_SCALE = Confidence(
     (1.0, 0.0, 0.0), 0.0, 0.0
 )  # scale that is the odds of the span against no answer in its window
@@ -23,9 +23,9 @@ def read_features(span: Span, spans: Sequence[Span], n_windows: int) -> tuple[fl
     Returns:
         The margin against no answer; the distance to the best span with another text; the logarithm of the windows.
     """
-    others = [other.margin for other in spans if other.text.casefold() != span.text.casefold()]
-    distance = span.margin - max(others) if others else MOST
-    return _bound(span.margin), _bound(distance), log(n_windows)
+    rivals = [other.margin for other in spans if other.text.casefold() != span.text.casefold()]
+    distance = span.margin - max(rivals) if rivals else FARTHEST
+    return _clip(span.margin), _clip(distance), log(n_windows)
 
 
 def rate(spans: Sequence[Span], n_windows: int, scale: Confidence) -> list[float]:
@@ -34,5 +34,5 @@ def rate(spans: Sequence[Span], n_windows: int, scale: Confidence) -> list[float
     return [min(scores[: place + 1]) for place in range(len(scores))]
 
 
-def _bound(value: float) -> float:
-    return max(-MOST, min(MOST, value))
+def _clip(value: float) -> float:
+    return max(-FARTHEST, min(FARTHEST, value))

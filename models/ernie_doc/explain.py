@@ -1,9 +1,11 @@
 """What an answer from a document rests on, as JSON values: the document, the spans, and the passage around each."""
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from models.documents.document import Document
+from models.ernie_doc.reading.choosing import Choice
 from models.ernie_doc.reading.spans import Span
 
 PASSAGE_CHARS = 160  # characters on each side of a span, up to the next space
@@ -14,6 +16,7 @@ def explain(
     document: Document,
     spans: Sequence[Span],
     scores: Sequence[float],
+    choice: Choice,
     n_windows: int,
     n_tokens: int,
 ) -> Mapping[str, Any]:
@@ -24,7 +27,8 @@ def explain(
         document: What was read.
         spans: What was found, the best first.
         scores: Probability that each of them is right.
-        n_windows: Windows that were asked.
+        choice: The windows that were asked.
+        n_windows: All windows of the document.
         n_tokens: Tokens of the document.
     """
     return {
@@ -37,6 +41,10 @@ def explain(
             "tokens": n_tokens,
             "windows": n_windows,
         },
+        "asked_windows": [
+            {"window": number, "cosine": cosine}
+            for number, cosine in zip(choice.numbers, choice.cosines or repeat(None), strict=False)
+        ],
         "spans": [_describe(span, score, document.text) for span, score in zip(spans, scores, strict=True)],
     }
 

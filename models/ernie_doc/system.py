@@ -18,12 +18,15 @@ from tokenizers import Tokenizer
 from models.checkpoint import ADVICE, CheckpointError
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
+from models.encoder.minilm import MiniLM
 from models.ernie_doc.confidence import rate
+from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import explain
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, answer_in_steps
+from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.document import Document as Tokens
 from models.ernie_doc.reading.document import DocumentRefused, tokenize
 from models.ernie_doc.reading.packing import Packing
@@ -59,20 +62,25 @@ class ErnieDocSystem:
         checkpoint: The model.
         settings: How it reads.
         tokenizer: Without truncation.
+        encoder: Chooses the windows of a long document that a question is put to.
     """
 
     name = "ernie-doc"
     memories = (DOCUMENTS,)
     inputs: frozenset[Input] = frozenset({"document", "context"})
+    cost = staticmethod(cost)
     probes = Probes()
 
-    def __init__(self, checkpoint: Checkpoint, settings: Settings, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, settings: Settings, tokenizer: Tokenizer, encoder: MiniLM
+    ) -> None:
         segment = checkpoint.model.config.segment
         packing = Packing.of(tokenizer, segment, settings.question_room, settings.overlap)
         self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
         self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
         spans = SpanRule(settings.longest, N_BEST, "margin")
-        self.rule = AnswerRule(spans, BATCH[self.reader.device.type])
+        self.rule = AnswerRule(spans, BATCH[self.reader.device.type], MOST_WINDOWS)
+        self._chooser = Chooser(encoder)
         self._tokens: LRUCache[str, Tokens] = LRUCache(CACHED_TOKENS, getsizeof=len)
         self._lock = Lock()
 
@@ -81,7 +89,7 @@ class ErnieDocSystem:
         return [self._finish(ask, view) for ask, view in zip(asks, views, strict=True)]
 
     def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
-        """A step is a window, or a few that are read at once."""
+        """A step is a window, or a few chunks or windows that are read at once."""
         for step in self._read(ask, views[DOCUMENTS]):
             yield step if isinstance(step, Reply) else None
 
@@ -92,8 +100,8 @@ class ErnieDocSystem:
                 if step.answer is not None:
                     yield AnswerDelta(step.answer)
                 yield step
-            elif step.done % self.rule.batch == 0 or step.done == step.total:
-                yield AnswerDelta(progress={"phase": "reading", **step._asdict()})
+            else:
+                yield AnswerDelta(progress=step._asdict())
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint, engine and device."""
@@ -108,6 +116,7 @@ class ErnieDocSystem:
             "memory": config.memory,
             "window": self.reader.packing.window,
             "reads": sorted(self.inputs),
+            "asked_windows": self.rule.most_windows,
             "retrospective": self.rule.is_retrospective,
             "longest_document": MAX_TOKENS,
             "unsure_below": self._settings.confidence.threshold,
@@ -125,7 +134,9 @@ class ErnieDocSystem:
             return
         try:
             tokens = self._tokenize(document)
-            for step in answer_in_steps(self.reader, tokens, ask.question, self._tokenizer, self.rule):
+            for step in answer_in_steps(
+                self.reader, self._chooser, tokens, ask.question, self._tokenizer, self.rule
+            ):
                 yield step if isinstance(step, Progress) else self._reply(ask, document, tokens, step)
         except DocumentRefused as cause:
             sentence = f"{str(cause)[:1].upper()}{str(cause)[1:]}."
@@ -141,11 +152,12 @@ class ErnieDocSystem:
         return tokens
 
     def _reply(self, ask: Ask, document: Document, tokens: Tokens, result: Answer) -> Reply:
+        n_windows = len(self.reader.packing.windows(len(tokens)))
         spans = list(unique_everseen(result.spans, key=lambda span: span.text))
-        scores = rate(spans, result.n_windows, self._settings.confidence)
+        scores = rate(spans, len(result.choice.numbers), self._settings.confidence)
         is_sure = bool(spans) and scores[0] >= self._settings.confidence.threshold
         explanation = (
-            explain(ask.document, document, spans, scores, result.n_windows, len(tokens))
+            explain(ask.document, document, spans, scores, result.choice, n_windows, len(tokens))
             if ask.explain
             else None
         )
@@ -197,4 +209,6 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         raise CheckpointError(
             f"{folder} has {n_words:,} words and MiniLM's tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
         )
-    return Bundle(ErnieDocSystem(checkpoint, checkpoint.settings, tokenizer), (Texts(),))
+    return Bundle(
+        ErnieDocSystem(checkpoint, checkpoint.settings, tokenizer, MiniLM(device=device)), (Texts(),)
+    )

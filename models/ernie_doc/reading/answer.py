@@ -1,12 +1,12 @@
-"""Answer a question with a span of a document, in one pass over its windows.
+"""Answer a question with spans of a document, from the windows that are likeliest to hold them.
 
-The document was read without the question. Each window is read again with it, from the state before the window, so that
-all windows can be read at once. The authors' way is there too: the question in every segment, whose memory is carried.
+The document was read without the question. A first pass chooses windows; each is read again with the question, from the
+state before it, so that windows can be read at once. The authors' way is there too: the question in every segment,
+whose memory is carried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from more_itertools import chunked
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from models.ernie_doc.reading.choosing import Choice, Chooser
 from models.ernie_doc.reading.document import Document, DocumentRefused
 from models.ernie_doc.reading.packing import SPECIAL_TOKENS, Window, cover
 from models.ernie_doc.reading.reader import Reader
@@ -22,6 +23,7 @@ from models.ernie_doc.reading.spans import Span, SpanRule, follow_spans
 from models.ernie_doc.reading.state import State
 
 Pack = Literal["document", "authors"]
+Phase = Literal["choosing", "reading", "asking"]
 AUTHORS_STRIDE = 128  # tokens from window to window, in the authors' scripts
 
 
@@ -32,6 +34,7 @@ class AnswerRule:
     Attributes:
         spans: How spans are compared.
         batch: Windows that are read at once.
+        most_windows: Windows that the question is put to; the authors put it to all.
         is_retrospective: True if the whole document is read once before.
         uses_memory: False leaves every memory empty, to see what it contributes.
         pack: `document` reads windows from the states of the document, `authors` carries the memory of the question.
@@ -39,6 +42,7 @@ class AnswerRule:
 
     spans: SpanRule
     batch: int
+    most_windows: int
     is_retrospective: bool = False
     uses_memory: bool = True
     pack: Pack = "document"
@@ -50,46 +54,56 @@ class Answer:
 
     Attributes:
         spans: The best ones, the best first; none where no span of the text keeps the rule.
-        n_windows: Windows that were asked.
+        choice: The windows that were asked.
         is_question_cut: True if the question was longer than its room.
         is_retrospective: True if the document was read twice.
     """
 
     spans: tuple[Span, ...]
-    n_windows: int
+    choice: Choice
     is_question_cut: bool
     is_retrospective: bool
 
 
 class Progress(NamedTuple):
-    """Windows that were asked, of all that there are."""
+    """How far an answer has come.
 
+    Attributes:
+        phase: Comparing chunks of the text with the question, reading windows, or asking some of them.
+        done: Chunks or windows that are done.
+        total: Chunks or windows of the phase; None where it is not known before its end.
+    """
+
+    phase: Phase
     done: int
-    total: int
-
-
-class WindowLogits(NamedTuple):
-    """The windows of a document, and a stream of the logits of start and end in each."""
-
-    windows: Sequence[Window]
-    logits: Iterator[Float[Tensor, "token 2"]]
+    total: int | None
 
 
 def answer(
-    reader: Reader, document: Document, question: str, tokenizer: Tokenizer, rule: AnswerRule
+    reader: Reader,
+    chooser: Chooser,
+    document: Document,
+    question: str,
+    tokenizer: Tokenizer,
+    rule: AnswerRule,
 ) -> Answer:
     """Find the spans of a document that may answer a question.
 
     Raises:
         DocumentRefused: The question has no words.
     """
-    *_, result = answer_in_steps(reader, document, question, tokenizer, rule)
+    *_, result = answer_in_steps(reader, chooser, document, question, tokenizer, rule)
     assert isinstance(result, Answer)
     return result
 
 
 def answer_in_steps(
-    reader: Reader, document: Document, question: str, tokenizer: Tokenizer, rule: AnswerRule
+    reader: Reader,
+    chooser: Chooser,
+    document: Document,
+    question: str,
+    tokenizer: Tokenizer,
+    rule: AnswerRule,
 ) -> Iterator[Progress | Answer]:
     """Yield the progress after each window, and last the answer.
 
@@ -99,53 +113,67 @@ def answer_in_steps(
     ids = torch.tensor(tokenizer.encode(question, add_special_tokens=False).ids, dtype=torch.long)
     if not len(ids):
         raise DocumentRefused("the question has no words: ask something")
-    room = reader.packing.question_room
-    windows, logits = read_windows(reader, document, ids[:room], rule)
-    spans: Sequence[Span] = ()
-    for done, best in enumerate(follow_spans(document, windows, logits, rule.spans), 1):
-        spans = best
-        yield Progress(done, len(windows))
-    yield Answer(tuple(spans), len(windows), len(ids) > room, rule.is_retrospective)
-
-
-def read_windows(
-    reader: Reader, document: Document, question: Int[Tensor, " asked"], rule: AnswerRule
-) -> WindowLogits:
-    """Return the windows that the rule asks for and their logits, which are computed as they are looked at."""
+    is_cut, ids = len(ids) > reader.packing.question_room, ids[: reader.packing.question_room]
     start = reader.second_start(document) if rule.is_retrospective else reader.start()
     if rule.pack == "authors":
-        windows = cover(
-            len(document), reader.packing.segment - SPECIAL_TOKENS - len(question), AUTHORS_STRIDE
-        )
-        return WindowLogits(windows, _carry(reader, document, windows, question, start))
-    windows = reader.packing.windows(len(document))
-    states = reader.read(document, start) if rule.uses_memory else (start for _ in windows)
-    return WindowLogits(
-        windows, _from_states(reader, document, windows, question, chain([start], states), rule.batch)
-    )
+        windows = cover(len(document), reader.packing.segment - SPECIAL_TOKENS - len(ids), AUTHORS_STRIDE)
+        choice = Choice(range(len(windows)), None)
+        logits = carry(reader, document, windows, ids, start)
+    else:
+        windows = reader.packing.windows(len(document))
+        for item in chooser.choose(document, windows, question, rule.most_windows):
+            if isinstance(item, Choice):
+                choice = item
+            else:
+                yield Progress("choosing", item, None)
+        states = dict.fromkeys(choice.numbers, start)
+        if rule.uses_memory:
+            for number, state in reader.read_before(document, choice.numbers, start):
+                if number in states:
+                    states[number] = state
+                yield Progress("reading", number, choice.numbers[-1])
+        logits = ask_windows(reader, document, windows, ids, states, rule.batch)
+    spans: Sequence[Span] = ()
+    for done, best in enumerate(follow_spans(document, windows, choice.numbers, logits, rule.spans), 1):
+        spans = best
+        yield Progress("asking", done, len(choice.numbers))
+    yield Answer(tuple(spans), choice, is_cut, rule.is_retrospective)
 
 
-def _from_states(
+def ask_windows(
     reader: Reader,
     document: Document,
     windows: Sequence[Window],
     question: Int[Tensor, " asked"],
-    states: Iterator[State],
+    states: Mapping[int, State],
     batch: int,
 ) -> Iterator[Float[Tensor, "token 2"]]:
-    for part in chunked(windows, batch):
-        before = [state.memory.to(reader.device) for state in islice(states, len(part))]
-        segments = reader.packing.pack([document.ids[first:last] for first, last in part], question)
-        yield from reader.encode(segments, torch.stack(before, 1))[1].cpu()
+    """Yield the logits of start and end in some windows, each read with the question from the state before it.
+
+    Args:
+        reader: Reads.
+        document: What is asked.
+        windows: All of its windows.
+        question: Token ids.
+        states: Number of a window -> the state before it, in the order in which they are asked.
+        batch: Windows that are read at once.
+    """
+    for numbers in chunked(states, batch):
+        memory = torch.stack([states[number].memory.to(reader.device) for number in numbers], 1)
+        segments = reader.packing.pack(
+            [document.ids[slice(*windows[number])] for number in numbers], question
+        )
+        yield from reader.encode(segments, memory)[1].cpu()
 
 
-def _carry(
+def carry(
     reader: Reader,
     document: Document,
     windows: Sequence[Window],
     question: Int[Tensor, " asked"],
     start: State,
 ) -> Iterator[Float[Tensor, "token 2"]]:
+    """Yield the logits of all windows as the authors read them: the question in each, memory from one to the next."""
     memory = start.memory[:, None]
     for first, last in windows:
         segments = reader.packing.pack([document.ids[first:last]], question)

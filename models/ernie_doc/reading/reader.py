@@ -7,6 +7,7 @@ the document is.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import NamedTuple
 
 import torch
@@ -75,6 +76,37 @@ class Reader:
         """
         start = start or self.start()
         return self._continue(self._route(document, start), start, 0)
+
+    def read_before(
+        self, document: Document, numbers: Sequence[int], start: State | None = None
+    ) -> Iterator[tuple[int, State]]:
+        """Read on to each of some windows, from the last state before it that is stored.
+
+        Args:
+            document: What to read.
+            numbers: Of the windows, rising.
+            start: The state before the document; None is the empty memory.
+
+        Yields:
+            The number of a window and the state before it: one for each window that was read on the way, and
+            for each of `numbers`.
+
+        Raises:
+            StateError: `start` is of another model or packing.
+        """
+        state = start or self.start()
+        route, place = self._route(document, state), 0
+        for number in numbers:
+            for number_read in reversed(range(place + 1, number + 1)):
+                snapshot = self._store and self._store.get(route.digests[number_read - 1])
+                if snapshot:
+                    state, place = snapshot, number_read
+                    break
+            if place == number:
+                yield place, state
+            for following in islice(self._continue(route, state, place), number - place):
+                state, place = following, place + 1
+                yield place, state
 
     def last(self, document: Document, start: State | None = None) -> State:
         """Return the state after the whole document, reading only what follows the last state that is stored.

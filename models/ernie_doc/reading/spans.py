@@ -74,12 +74,13 @@ def best_spans(
     rule: SpanRule,
 ) -> list[Span]:
     """Return the best spans over all windows, as `follow_spans` finds them."""
-    return last(follow_spans(document, windows, logits, rule), [])
+    return last(follow_spans(document, windows, range(len(windows)), logits, rule), [])
 
 
 def follow_spans(
     document: Document,
     windows: Sequence[Window],
+    numbers: Sequence[int],
     logits: Iterable[Float[Tensor, "token 2"]],
     rule: SpanRule,
 ) -> Iterator[list[Span]]:
@@ -88,12 +89,14 @@ def follow_spans(
     Args:
         document: The text that was read.
         windows: Its windows.
-        logits: Start and end for each token of each window's segment, in the order of the windows; may be streamed.
+        numbers: Of the windows that were asked.
+        logits: Start and end for each token of the segment of each of these; may be streamed.
         rule: How spans are compared.
     """
     owner, begins, ends = owners(windows, len(document)), document.begins_word, document.ends_word
     best: list[Span] = []
-    for number, (window, scores) in enumerate(zip(windows, logits, strict=True)):
+    for number, scores in zip(numbers, logits, strict=True):
+        window = windows[number]
         place = slice(window.first, window.last)
         pairs = pair_scores(
             scores[OFFSET : OFFSET + window.last - window.first],

@@ -11,9 +11,11 @@ from pathlib import Path
 import torch
 
 from models.device import resolve_device
+from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.answer import AnswerRule
+from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import SpanRule
@@ -69,13 +71,14 @@ def train(
     learning.run(Progress(work, plans.fingerprint(plan, pack_folder)), until)
     if until is not None and until < plan.steps:
         return
-    rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), BATCH)
+    rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), BATCH, MOST_WINDOWS)
+    chooser = Chooser(MiniLM(device=device))
     with tempfile.TemporaryDirectory() as folder:
         store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
         say("fitting the confidence")
         texts = [text for part in exam_texts(pack, "choose", plan.seed).values() for text in part]
         scale = calibrate(
-            examine(Reader(Checkpoint(model, "choosing"), packing, store), texts, tokenizer, rule)
+            examine(Reader(Checkpoint(model, "choosing"), packing, store), chooser, texts, tokenizer, rule)
         )
         settings = Settings(plan.question_room, plan.overlap, plan.longest, scale)
         save(model.cpu(), out, "minilm", torch.float16, settings)
@@ -83,7 +86,9 @@ def train(
         reader, exam = Reader(load(out, device), packing, store), {}
         for name, part in exam_texts(pack, "test", plan.seed).items():
             memories = (True,) if name == LONGEST else (True, False)
-            exam[name] = [examine(reader, part, tokenizer, rule, uses_memory) for uses_memory in memories]
+            exam[name] = [
+                examine(reader, chooser, part, tokenizer, rule, uses_memory) for uses_memory in memories
+            ]
             say(f"{name}: {by_kind(exam[name][0], scale)['all']}")
     write_card(out, exam, scale, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")

@@ -15,14 +15,14 @@ def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
 
     The best span of a question that the document does not answer is wrong, so what the scale learns is to doubt it.
     """
-    found = [outcome for outcome in outcomes if outcome.result.spans]
+    answers = [outcome for outcome in outcomes if outcome.result.spans]
     features = [
-        read_features(outcome.result.spans[0], outcome.result.spans, outcome.result.n_windows)
-        for outcome in found
+        read_features(outcome.result.spans[0], outcome.result.spans, len(outcome.result.choice.numbers))
+        for outcome in answers
     ]
-    is_right = [outcome.is_best_right for outcome in found]
+    is_right = [outcome.is_best_right for outcome in answers]
     scale = fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
-    thresholds = sorted({0.5, *(outcome.score(scale) for outcome in found)})
+    thresholds = sorted({0.5, *(outcome.score(scale) for outcome in answers)})
 
     def mean_f1(threshold: float) -> float:
         return sum(outcome.f1(replace(scale, threshold=threshold)) for outcome in outcomes)

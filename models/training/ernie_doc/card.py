@@ -14,8 +14,8 @@ MEMORY_KINDS = ("with", "without")
 def write_card(folder: Path, exam: Exam, scale: Confidence, seconds: float) -> None:
     """Write README.md and measured.json into a checkpoint folder."""
     figures = collect(exam, scale)
-    measured = {name: group._asdict() for name, group in figures.items()}
-    (folder / "measured.json").write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+    by_name = {name: group._asdict() for name, group in figures.items()}
+    (folder / "measured.json").write_text(json.dumps(by_name, indent=1, sort_keys=True) + "\n")
     (folder / "README.md").write_text("\n".join(lines(figures, scale, seconds)) + "\n")
 
 

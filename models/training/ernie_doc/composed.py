@@ -125,7 +125,7 @@ class Draft:
 
 
 def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
-    """Write one document of some 2,000 tokens a part; each part is about subjects of its own."""
+    """Write one document of some 2,500 tokens a part; each part is about subjects of its own."""
     texts = [compose(world.part(number, n_parts), rng, FAR_FILLERS) for number in range(n_parts)]
     parts: list[str] = []
     questions: list[Question] = []

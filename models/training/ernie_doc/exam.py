@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from models.confidence import Confidence, calibration_error
 from models.ernie_doc.confidence import rate
 from models.ernie_doc.reading.answer import Answer, AnswerRule, answer
+from models.ernie_doc.reading.choosing import Chooser
 from models.ernie_doc.reading.document import tokenize
 from models.ernie_doc.reading.reader import Reader
 from models.packs.pack import Pack
@@ -27,7 +28,7 @@ from models.training.ernie_doc.texts import Question, Split, Text, join, read_te
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
 LONGEST = "20,000 tokens"  # name of the longest documents, which are read with memory only
-LONG_PARTS = 10  # parts of the longest documents, of 2,000 tokens each
+LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
 N_LONG = {"choose": 1, "test": 2}  # documents of that length
 
@@ -53,7 +54,9 @@ class Outcome:
 
     def score(self, scale: Confidence) -> float:
         """Return the probability that the best span is right; 0 where there is no span."""
-        return rate(self.result.spans, self.result.n_windows, scale)[0] if self.result.spans else 0.0
+        return (
+            rate(self.result.spans, len(self.result.choice.numbers), scale)[0] if self.result.spans else 0.0
+        )
 
     def reply(self, scale: Confidence) -> str | None:
         """Return what the service says."""
@@ -87,11 +90,11 @@ def normalize(text: str) -> str:
 def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
     """Return the documents of an exam: single ones, three joined, and composed ones of several lengths."""
     single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
-    joined = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
+    triples = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
     longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
         "written": single,
-        "three joined": joined,
+        "three joined": triples,
         "composed": [compose(world, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
         LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],
@@ -99,7 +102,12 @@ def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]
 
 
 def examine(
-    reader: Reader, texts: Sequence[Text], tokenizer: Tokenizer, rule: AnswerRule, uses_memory: bool = True
+    reader: Reader,
+    chooser: Chooser,
+    texts: Sequence[Text],
+    tokenizer: Tokenizer,
+    rule: AnswerRule,
+    uses_memory: bool = True,
 ) -> list[Outcome]:
     """Ask all questions of all texts."""
     rule = replace(rule, uses_memory=uses_memory)
@@ -107,7 +115,7 @@ def examine(
     for text in texts:
         document = tokenize(text.text, tokenizer, MOST_TOKENS)
         outcomes += [
-            Outcome(question, answer(reader, document, question.text, tokenizer, rule))
+            Outcome(question, answer(reader, chooser, document, question.text, tokenizer, rule))
             for question in text.questions
         ]
     return outcomes

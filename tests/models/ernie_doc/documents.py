@@ -6,8 +6,10 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
+from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
 from models.ernie_doc.loading.checkpoint import Checkpoint
+from models.ernie_doc.reading.choosing import Chooser
 from models.ernie_doc.reading.document import Document, tokenize
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
@@ -24,6 +26,11 @@ def tokenizer() -> Tokenizer:
     tokens.no_padding()
     tokens.no_truncation()
     return tokens
+
+
+@cache
+def chooser() -> Chooser:
+    return Chooser(MiniLM())
 
 
 def text(n_words: int, seed: int = 0) -> str:

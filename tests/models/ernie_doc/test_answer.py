@@ -6,14 +6,26 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.ernie_doc.reading.answer import AnswerRule, answer, read_windows
-from models.ernie_doc.reading.document import DocumentRefused
+from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows, carry
+from models.ernie_doc.reading.choosing import Choice
+from models.ernie_doc.reading.document import Document, DocumentRefused
 from models.ernie_doc.reading.packing import cover
+from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import StateStore
-from tests.models.ernie_doc.documents import ROOM, SEGMENT, Counter, document, text, tiny_reader, tokenizer
+from tests.models.ernie_doc.documents import (
+    ROOM,
+    SEGMENT,
+    Counter,
+    chooser,
+    document,
+    text,
+    tiny_reader,
+    tokenizer,
+)
 
-RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), batch=3)
+RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), batch=3, most_windows=50)
+ALL = SpanRule(longest=10, n_best=10_000, rank="margin")
 QUESTION = "when was it built?"
 
 
@@ -23,63 +35,103 @@ def ids(question: str) -> torch.Tensor:
 
 def test_the_answer_stands_in_the_text() -> None:
     content = document(text(50))
-    result = answer(tiny_reader(), content, QUESTION, tokenizer(), RULE)
+    result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE)
     assert result.spans
     for span in result.spans:
         assert content.text[span.start : span.end] == span.text
 
 
+def read_logits(reader: Reader, content: Document, batch: int = 3, uses_memory: bool = True) -> torch.Tensor:
+    """Return the logits of all windows, the first of each state that is read before one."""
+    windows = reader.packing.windows(len(content))
+    states = dict.fromkeys(range(len(windows)), reader.start())
+    if uses_memory:
+        states |= dict(reader.read_before(content, range(len(windows))))
+    return torch.stack(list(ask_windows(reader, content, windows, ids(QUESTION), states, batch)))
+
+
 def test_each_window_is_read_from_the_state_before_it() -> None:
     reader, content = tiny_reader(), document(text(50))
-    windows, logits = read_windows(reader, content, ids(QUESTION), RULE)
     before = [reader.start(), *reader.read(content)]
-    for (first, last), state, actual in zip(windows, before[:-1], logits, strict=True):
+    windows, all_logits = reader.packing.windows(50), read_logits(reader, content)
+    for (first, last), state, actual in zip(windows, before[:-1], all_logits, strict=True):
         segments = reader.packing.pack([content.ids[first:last]], ids(QUESTION))
         states = reader.model(*segments, state.memory[:, None]).states
         torch.testing.assert_close(actual, reader.model.span_logits(states)[0])
+
+
+def test_few_windows_are_asked_from_the_states_before_them(tmp_path: Path) -> None:
+    content = document(text(50))
+    rule = replace(RULE, most_windows=2)
+    reader = tiny_reader(StateStore(tmp_path, 10**9), every=2)
+    counter = Counter(reader)
+    first = answer(reader, chooser(), content, QUESTION, tokenizer(), rule)
+    assert len(first.choice.numbers) == 2
+    assert {span.window for span in first.spans} <= set(first.choice.numbers)
+    assert counter.take() == max(first.choice.numbers) + 2
+    assert answer(reader, chooser(), content, QUESTION, tokenizer(), rule) == first
+    assert counter.take() <= 4  # at the most one window is read on to each from the last that is stored
+    everywhere = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), replace(RULE, spans=ALL))
+    for span in first.spans:
+        assert (
+            min(abs(span.margin - other.margin) for other in everywhere.spans if other.start == span.start)
+            < 1e-4
+        )
+
+
+def test_the_progress_tells_what_is_done() -> None:
+    content, rule = document(text(50, seed=9)), replace(RULE, most_windows=2)
+    *steps, result = answer_in_steps(tiny_reader(), chooser(), content, QUESTION, tokenizer(), rule)
+    progress = [step for step in steps if isinstance(step, Progress)]
+    assert [step.phase for step in progress if step.phase != "reading"] == ["choosing", "asking", "asking"]
+    assert [step.done for step in progress if step.phase == "reading"] == sorted(
+        step.done for step in progress if step.phase == "reading"
+    )
+    assert not isinstance(result, Progress)
 
 
 def test_a_second_question_reads_every_window_once(tmp_path: Path) -> None:
     reader, content = tiny_reader(StateStore(tmp_path, 10**9)), document(text(50))
     n_windows = len(reader.packing.windows(50))
     counter = Counter(reader)
-    answer(reader, content, QUESTION, tokenizer(), RULE)
+    answer(reader, chooser(), content, QUESTION, tokenizer(), RULE)
     assert counter.take() == 2 * n_windows - 1
-    answer(reader, content, "where is the pump?", tokenizer(), RULE)
+    answer(reader, chooser(), content, "where is the pump?", tokenizer(), RULE)
     assert counter.take() == n_windows
 
 
 def test_answers_from_stored_states_have_the_same_bits(tmp_path: Path) -> None:
     content = document(text(50))
     reader = tiny_reader(StateStore(tmp_path, 10**9))
-    results = [answer(reader, content, QUESTION, tokenizer(), RULE) for _ in range(2)]
-    assert results[0] == results[1] == answer(tiny_reader(), content, QUESTION, tokenizer(), RULE)
+    results = [answer(reader, chooser(), content, QUESTION, tokenizer(), RULE) for _ in range(2)]
+    assert results[0] == results[1] == answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE)
 
 
 def test_without_memory_the_windows_are_read_alone() -> None:
     reader, content = tiny_reader(), document(text(50))
-    with_memory = torch.stack(list(read_windows(reader, content, ids(QUESTION), RULE).logits))
-    rule = replace(RULE, uses_memory=False)
-    without = torch.stack(list(read_windows(reader, content, ids(QUESTION), rule).logits))
+    with_memory, without = (read_logits(reader, content, uses_memory=uses) for uses in (True, False))
     assert torch.allclose(with_memory[0], without[0], atol=1e-5)
     assert not torch.allclose(with_memory[1:], without[1:], atol=1e-3)
 
 
 def test_the_retrospective_reading_changes_the_first_window_too() -> None:
     reader, content = tiny_reader(), document(text(50))
-    first = next(read_windows(reader, content, ids(QUESTION), RULE).logits)
-    rule = replace(RULE, is_retrospective=True)
-    assert not torch.allclose(
-        next(read_windows(reader, content, ids(QUESTION), rule).logits), first, atol=1e-3
+    start = reader.second_start(content)
+    windows = reader.packing.windows(50)
+    first, second = (
+        next(ask_windows(reader, content, windows, ids(QUESTION), {0: state}, 1))
+        for state in (reader.start(), start)
     )
-    assert answer(reader, content, QUESTION, tokenizer(), rule).is_retrospective
+    assert not torch.allclose(second, first, atol=1e-3)
+    rule = replace(RULE, is_retrospective=True)
+    assert answer(reader, chooser(), content, QUESTION, tokenizer(), rule).is_retrospective
 
 
 def test_the_authors_carry_the_question_in_their_memory() -> None:
     reader, content = tiny_reader(), document(text(300))
     question = ids(QUESTION)
-    windows, logits = read_windows(reader, content, question, replace(RULE, pack="authors"))
-    assert windows == cover(300, SEGMENT - 3 - len(question), 128)
+    windows = cover(300, SEGMENT - 3 - len(question), 128)
+    logits = list(carry(reader, content, windows, question, reader.start()))
     memory = reader.start().memory[:, None]
     for (first, last), actual in zip(windows, logits, strict=True):
         reading = reader.model(*reader.packing.pack([content.ids[first:last]], question), memory)
@@ -90,7 +142,7 @@ def test_the_authors_carry_the_question_in_their_memory() -> None:
 def test_a_document_of_half_words_has_no_span() -> None:
     content = document("un" * 40)  # a word that is longer than any span
     rule = replace(RULE, spans=SpanRule(longest=1, n_best=3, rank="margin"))
-    result = answer(tiny_reader(), content, QUESTION, tokenizer(), rule)
+    result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), rule)
     assert len(content) > 1
     assert result.spans == ()
 
@@ -98,18 +150,18 @@ def test_a_document_of_half_words_has_no_span() -> None:
 def test_a_long_question_is_cut_and_it_is_said() -> None:
     content, words = document(text(30)), "when was the old pump by the river built?"
     assert len(ids(words)) > ROOM
-    result = answer(tiny_reader(), content, words, tokenizer(), RULE)
+    result = answer(tiny_reader(), chooser(), content, words, tokenizer(), RULE)
     assert result.is_question_cut
-    assert not answer(tiny_reader(), content, QUESTION, tokenizer(), RULE).is_question_cut
+    assert not answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE).is_question_cut
 
 
 @pytest.mark.parametrize("question", ["", " \n"])
 def test_a_question_without_words_is_refused(question: str) -> None:
     with pytest.raises(DocumentRefused, match="the question has no words"):
-        answer(tiny_reader(), document(text(30)), question, tokenizer(), RULE)
+        answer(tiny_reader(), chooser(), document(text(30)), question, tokenizer(), RULE)
 
 
 def test_a_short_document_is_one_window() -> None:
-    result = answer(tiny_reader(), document("march"), QUESTION, tokenizer(), RULE)
+    result = answer(tiny_reader(), chooser(), document("march"), QUESTION, tokenizer(), RULE)
     assert [span.text for span in result.spans] == ["march"]
-    assert result.n_windows == 1
+    assert result.choice == Choice(range(1), None)

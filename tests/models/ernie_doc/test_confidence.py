@@ -5,7 +5,7 @@ from math import log
 import pytest
 
 from models.confidence import Confidence, sigmoid
-from models.ernie_doc.confidence import MOST, rate, read_features
+from models.ernie_doc.confidence import FARTHEST, rate, read_features
 from models.ernie_doc.reading.spans import Span
 
 
@@ -20,7 +20,7 @@ def test_a_rival_is_a_span_with_another_text() -> None:
 
 def test_a_span_without_a_rival_is_as_far_from_one_as_can_be() -> None:
     only = span("March", 90.0)
-    assert read_features(only, [only], 1) == (MOST, MOST, 0.0)
+    assert read_features(only, [only], 1) == (FARTHEST, FARTHEST, 0.0)
 
 
 def test_scores_are_fitted_and_never_rise() -> None:

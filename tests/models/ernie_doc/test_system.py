@@ -137,11 +137,12 @@ def test_a_long_question_is_cut_and_it_is_said(system: ErnieDocSystem) -> None:
 def test_a_reading_yields_after_each_window_and_tells_how_far_it_is(system: ErnieDocSystem) -> None:
     ask, views = Ask(QUESTION, document="mill"), view(mill=text(60, 3))
     *steps, result = system.answer_in_steps(ask, views)
-    assert steps == [None] * 8
+    assert steps == [None] * 16
     *deltas, last_item = system.stream(ask, views)
     assert result == last_item == reply(system, views)
     progress = [delta.progress for delta in deltas if isinstance(delta, AnswerDelta) and delta.progress]
-    assert progress == [{"phase": "reading", "done": done, "total": 8} for done in range(1, 9)]
+    reading = [{"phase": "reading", "done": done, "total": 7} for done in range(8)]
+    assert progress == reading + [{"phase": "asking", "done": done, "total": 8} for done in range(1, 9)]
 
 
 def test_a_text_is_read_once_for_all_ids_versions_and_questions(tmp_path: Path) -> None:

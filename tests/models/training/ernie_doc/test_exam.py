@@ -12,6 +12,7 @@ from models.ernie_doc.confidence import NO_SCALE
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.answer import Answer, AnswerRule
+from models.ernie_doc.reading.choosing import Choice
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import Span, SpanRule
@@ -20,6 +21,7 @@ from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import collect, write_card
 from models.training.ernie_doc.exam import LONGEST, Outcome, by_kind, exam_texts, examine, normalize
 from models.training.ernie_doc.texts import Question, Text, check
+from tests.models.ernie_doc.documents import chooser
 from tests.models.training.ernie_doc.tiny import MODEL
 
 
@@ -30,7 +32,7 @@ def scale(threshold: float) -> Confidence:
 def outcome(answer: str | None, reply: str, margin: float) -> Outcome:
     span = Span(margin, 0.0, 0, len(reply), reply, 0)
     question = Question("what?", answer, None, "plain" if answer else "unanswerable")
-    return Outcome(question, Answer((span,), 1, False, False))
+    return Outcome(question, Answer((span,), Choice(range(1), None), False, False))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,12 @@ def test_the_scale_tells_right_from_wrong_and_withholds_the_wrong() -> None:
     ]
     confidence = calibrate(outcomes)
     assert [outcome.reply(confidence) for outcome in outcomes] == ["a b", "c", None, None]
-    assert by_kind(outcomes, confidence)["plain"][:4] == (3, pytest.approx(200 / 3), pytest.approx(200 / 3), 0.0)
+    assert by_kind(outcomes, confidence)["plain"][:4] == (
+        3,
+        pytest.approx(200 / 3),
+        pytest.approx(200 / 3),
+        0.0,
+    )
     assert by_kind(outcomes, confidence)["unanswerable"][:4] == (1, 100.0, 100.0, 0.0)
     assert by_kind(outcomes, scale(0.0))["all"].wrong == 50.0
     assert by_kind(outcomes, confidence)["all"].calibration_error < 10
@@ -79,8 +86,10 @@ def test_an_exam_asks_every_question_with_and_without_memory(tokenizer: Tokenize
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
     )
-    rule = AnswerRule(SpanRule(4, 50, "margin"), 4)
-    sides = [examine(reader, [text], tokenizer, rule, uses_memory) for uses_memory in (True, False)]
+    rule = AnswerRule(SpanRule(4, 50, "margin"), 4, 12)
+    sides = [
+        examine(reader, chooser(), [text], tokenizer, rule, uses_memory) for uses_memory in (True, False)
+    ]
     assert [len(side) for side in sides] == [1, 1]
     assert sides[0][0].result.spans != sides[1][0].result.spans
     exam = {"written": (sides[0], sides[1])}

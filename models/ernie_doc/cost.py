@@ -1,0 +1,13 @@
+"""What a question costs ERNIE-Doc: its document is read, window by window."""
+
+from __future__ import annotations
+
+from models.cost import default_cost
+from models.system import Ask
+
+DOCUMENT = 64  # a document of 1,000 words, in short questions; more than a batch, so that it is read in steps
+
+
+def cost(ask: Ask) -> int:
+    """Return the cost; how long a document is stands in the memory and not in the question."""
+    return default_cost(ask, DOCUMENT if ask.document is not None else 0)
