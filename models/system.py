@@ -295,6 +295,18 @@ class AnswersInSteps(Protocol):
 
 
 @runtime_checkable
+class Costs(Protocol):
+    """Costs more to ask than `models.cost.default_cost` counts.
+
+    The ingress, which loads no system, calls the same function: it is `cost` in a module `cost` beside the loader's
+    module, and imports no torch.
+    """
+
+    def cost(self, ask: Ask) -> int:
+        """Return the cost in short questions, 1 or more; of `Ask.mentions` only the number matters."""
+
+
+@runtime_checkable
 class ReadsNeighbours(Protocol):
     """Reads facts of entities that a question does not name; the service puts these into `Ask.neighbours`."""
 

@@ -47,6 +47,3 @@ class Outcome:
         wait_s = error.extras.get("retry_after_s", error.retry_after_s)
         headers = {CODE: error.code} | ({} if wait_s is None else {"Retry-After": str(wait_s)})
         return Outcome(error.status, json.dumps(problem).encode(), headers)
-
-
-ALONE = Outcome(102, b"")  # of a question in a batch: it takes long, so it is to be sent by itself

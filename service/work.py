@@ -1,63 +1,56 @@
-"""What a question costs, in short questions: the measure by which limits charge, requests are bounded and batches end.
-
-A system reads texts, so its time goes with their characters, and each candidate is read beside the question. On two
-cores (2026-11-23) a question of 30 characters takes nkb 3.5 ms in a batch and kbert 2.0, one of 500 characters 25 and
-23, one of 2,000 30 and 55, a candidate of 10 characters 4.5, `explain` 15 of nkb and up to 24 readings of kbert,
-`top_k` 10 of nkb 11.
-"""
+"""The work of a request, in short questions (models/cost.py): how it is measured where no model is, and its bound."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import ceil
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
+from models.cost import Cost, default_cost
+from models.graph.knowledge import Mention
+from models.system import Ask
 from service.errors import TooLarge
 
-CHARS = 100  # of a short question
-MAX_SENTENCES = 64  # of a context that are read one by one
-EXPLANATION = 8  # times the work of the answer
-ALTERNATIVES = 3  # that cost as much as a question
-DOCUMENT = 64  # of a document of 1,000 words; more than a batch, so that it is read by itself and in steps
-MAX_WORK = 6_000  # of one request: 256 questions of the longest text fit
+MAX_WORK = 6_000  # largest work of one request: 256 questions of the longest text fit
+COST = "cost"  # the module beside a loader's module, and the function in it
+NAME = re.compile(
+    r"[A-Za-z0-9]+|\S"
+)  # a name has at least so much: one Latin word, or a character of another script
 
 
-def measure(
-    question: str,
-    context: str = "",
-    candidates: Sequence[str] = (),
-    top_k: int = 1,
-    explain: bool = False,
-    n_names: int = 0,
-    reads_document: bool = False,
-) -> int:
-    """Return the work of one question.
-
-    Args:
-        reads_document: The question names a document, whose length is not known here.
-        n_names: Names of the graph in the question, for each of which it is read once more.
-    """
-    n_sentences = min(MAX_SENTENCES, sum(map(context.count, ".!?\n")))
-    readings = [len(question) + len(context), *[len(question)] * (n_names + n_sentences)]
-    readings += [len(question) + len(candidate) for candidate in candidates]
-    work = sum(ceil(n_chars / CHARS) for n_chars in readings) + (DOCUMENT if reads_document else 0)
-    return work * (EXPLANATION if explain else 1) + (top_k - 1) // ALTERNATIVES
+def load_cost(loader: str) -> Cost:
+    """Return what a question costs the system of a loader `MODULE:FUNCTION` (`models.system.Costs`), and load none."""
+    package = loader.partition(":")[0].rpartition(".")[0]
+    if not package or find_spec(f"{package}.{COST}") is None:
+        return default_cost
+    cost: Cost = getattr(import_module(f"{package}.{COST}"), COST)
+    return cost
 
 
-def measure_request(request: Mapping[str, Any]) -> int:
-    """Return the work of a question as it crosses the wire or a handle."""
-    return measure(
+def to_ask(request: Mapping[str, Any]) -> Ask:
+    """Return what a request asks, as it crosses the wire or a handle."""
+    return Ask(
         request["question"],
-        request.get("context") or "",
-        request.get("candidates") or (),
         request.get("top_k", 1),
         request.get("explain", False),
-        reads_document=request.get("document") is not None,
+        request.get("context"),
+        request.get("document"),
+        tuple(request.get("candidates") or ()),
+        use_graph=request.get("kg") != "none",
     )
 
 
+def bound_cost(cost: Cost, ask: Ask) -> int:
+    """Return the cost of a question if each of its words is a name of the graph, which only a replica can tell."""
+    n_names = len(NAME.findall(ask.question)) if ask.use_graph else 0
+    return cost(replace(ask, mentions=(Mention(0, 0, ()),) * n_names))
+
+
 def check_work(work: int) -> None:
-    """Raise TooLarge for more than one request may ask for."""
+    """Raise TooLarge if one request may not ask for so much."""
     if work > MAX_WORK:
         detail = (
             f"the request has the work of {work:,} short questions (each 100 characters of a question, and of a "

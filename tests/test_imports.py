@@ -61,7 +61,7 @@ MAY = {
             "service.metrics",
         ),
         *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
-        *("service.turns", "service.work", "service.outcome", "errata.wire"),
+        *("service.turns", "service.work", "service.outcome", "models.cost", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),

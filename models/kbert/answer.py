@@ -16,6 +16,7 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.kbert.checkpoint import Model
+from models.kbert.cost import MAX_SENTENCES
 from models.kbert.heads import Options, list_options
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
@@ -33,7 +34,6 @@ ROWS_PER_STEP = 16  # that are built before others have a turn
 MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far
 MIN_BELIEF = 0.01  # less is no evidence for a candidate or against it
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?]+[\"')\]]*(?=\s)|\n")  # an initial ends no sentence
-MAX_SENTENCES = 64
 
 
 T = TypeVar("T")

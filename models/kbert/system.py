@@ -15,6 +15,7 @@ from models.graph.memory import GRAPH, graph_memory
 from models.kbert.answer import Answerer, Steps, finish
 from models.kbert.checkpoint import DEFAULT, Model
 from models.kbert.checkpoint import load as load_model
+from models.kbert.cost import cost
 from models.kbert.explain import explain_replies
 from models.memory import Views
 from models.packs.probes import pack_probes
@@ -27,6 +28,7 @@ class KbertSystem:
     name = "kbert"
     memories = (GRAPH,)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
+    cost = staticmethod(cost)
 
     def __init__(self, model: Model) -> None:
         self.model = model

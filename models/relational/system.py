@@ -18,6 +18,7 @@ from models.packs.probes import pack_probes
 from models.relational.answer import NO_RULES, Answerer, Reading, Sources
 from models.relational.checkpoint import DEFAULT, Model
 from models.relational.checkpoint import load as load_model
+from models.relational.cost import cost
 from models.relational.explain import explain
 from models.relational.neighbours import EntityNeighbours
 from models.relational.rules.memory import PROGRAM, rule_memory
@@ -31,6 +32,7 @@ class RelationalSystem:
     name = "relational"
     memories = (GRAPH, PROGRAM)
     inputs: frozenset[Input] = frozenset({"graph"})
+    cost = staticmethod(cost)
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -16,6 +16,7 @@ from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
 from service.http.routes import discovery
 from service.metrics import metrics
+from service.work import load_cost
 
 ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
 
@@ -34,7 +35,12 @@ class Ingress:
         }
         max_running = 2 * settings.replica_limit  # one answering, one on its way, at each replica
         self._models = ModelRouter(
-            clients, settings.max_batch, max_running, settings.max_queued, settings.model_by_default
+            clients,
+            settings.max_batch,
+            max_running,
+            settings.max_queued,
+            settings.model_by_default,
+            {name: load_cost(loader) for name, loader in settings.systems.items()},
         )
         self._editor = EditorClient(editor)
 

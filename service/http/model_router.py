@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextvars import Context
+from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from errata.wire import AnswerRequest
 
+from models.cost import Cost, default_cost
 from service.batch_queue import NO_ASKER, BatchQueue
 from service.concurrency import KeyedSemaphore
 from service.errors import (
@@ -27,19 +30,36 @@ from service.errors import (
 )
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
-from service.outcome import ALONE, CODE, Outcome
+from service.outcome import CODE, Outcome
 from service.tracing import inject
 from service.turns import Asker
-from service.work import measure_request
+from service.work import bound_cost, to_ask
 
 SERVER_FAILURES = tuple(
     error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
 )
 
-BATCHES_AHEAD = 4  # of one request that wait in the queue of a model
+BATCHES_AHEAD = 4  # batches of one request that wait in the queue of a model
 LANES = 16  # calls of one caller for a single question that are under way at one model; further ones wait
 
-Question = Mapping[str, object]
+
+@dataclass(frozen=True)
+class Question:
+    """One question on its way to a replica.
+
+    Attributes:
+        model: Name of the model.
+        fields: What crosses the handle: the request, its asker and its trace.
+        asker: With whose questions it takes turns.
+        work: Its cost, as far as the request tells it.
+        is_single: Whether it goes to a replica by itself: it may take long, or names a version.
+    """
+
+    model: str
+    fields: Mapping[str, object]
+    asker: Asker
+    work: int
+    is_single: bool
 
 
 class ModelRouter:
@@ -50,6 +70,7 @@ class ModelRouter:
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
         default: The model that is meant where a request names none; None for the first.
+        costs: What a question costs each model; `default_cost` for those that are left out.
     """
 
     def __init__(
@@ -59,11 +80,12 @@ class ModelRouter:
         max_running: int = 2,
         capacity: int = 256,
         default: str | None = None,
+        costs: Mapping[str, Cost] = MappingProxyType({}),
     ) -> None:
-        self._clients, self._max_batch = clients, max_batch
+        self._clients, self._max_batch, self._costs = clients, max_batch, costs
         self.default = default or next(iter(clients), "")
         self._queues = {
-            name: BatchQueue[Question, Outcome](
+            name: BatchQueue[Mapping[str, object], Outcome](
                 partial(_send_batch, client),
                 max_batch,
                 max_running,
@@ -90,17 +112,27 @@ class ModelRouter:
             )
         return self._clients[name]
 
-    async def answer(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Outcome:
-        """Answer one question. One that may take long goes alone, so that no other waits with it."""
-        model = request.model or self.default
-        client, question = self.get(model), _to_question(request, asker)
+    def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:
+        """Measure a question. Its caller is charged for its work before it is answered.
+
+        It adds the asker and the trace of the request, for questions of several requests cross the handle in one call.
+        """
+        model, trace = request.model or self.default, inject()
+        fields = request.model_dump(exclude_defaults=True, exclude={"stream"}) | {"asker": asker}
+        ask, cost = to_ask(fields), self._costs.get(model, default_cost)
+        is_pinned = request.version is not None or request.min_version is not None
+        is_single = is_pinned or bound_cost(cost, ask) > self._max_batch
+        return Question(model, fields | ({"trace": trace} if trace else {}), asker, cost(ask), is_single)
+
+    async def answer(self, question: Question) -> Outcome:
+        """Answer one question. One that may take long goes by itself, so that no other waits with it."""
+        model, client = question.model, self.get(question.model)
         try:
-            outcome, work = ALONE, measure_request(question)
-            if request.version is None and request.min_version is None and work <= self._max_batch:
-                outcome = await self._queues[model].submit(question, asker, work)
-            if outcome == ALONE:
-                async with self._lanes.hold((model, asker.caller)):
-                    outcome = await client.answer(question)
+            if question.is_single:
+                async with self._lanes.hold((model, question.asker.caller)):
+                    outcome = await client.answer(question.fields)
+            else:
+                outcome = await self._queues[model].submit(question.fields, question.asker, question.work)
         except Exception as error:
             code = error.code if isinstance(error, ErrataError) else Internal.code
             metrics.ANSWERS.labels(model, code).inc()
@@ -108,13 +140,12 @@ class ModelRouter:
         _count(model, outcome)
         return outcome
 
-    async def stream(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> AsyncIterator[bytes | Outcome]:
+    async def stream(self, question: Question) -> AsyncIterator[bytes | Outcome]:
         """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
-        model = request.model or self.default
-        client = self.get(model)
+        model, client = question.model, self.get(question.model)
         try:
-            async with self._lanes.hold((model, asker.caller)):
-                async for item in client.stream(_to_question(request, asker)):
+            async with self._lanes.hold((model, question.asker.caller)):
+                async for item in client.stream(question.fields):
                     if isinstance(item, Outcome):
                         _count(model, item)
                     yield item
@@ -123,24 +154,24 @@ class ModelRouter:
             _count(model, outcome)
             yield outcome
 
-    async def answer_many(self, requests: Sequence[AnswerRequest], asker: Asker = NO_ASKER) -> list[Outcome]:
-        """Return one outcome a request, in order. Nothing is raised: a call that fails is the outcome of its items.
+    async def answer_many(self, questions: Sequence[Question]) -> list[Outcome]:
+        """Return one outcome a question, in order. Nothing is raised: a call that fails is the outcome of its items.
 
         So many wait at once as fill the next batches, and leave room for those of others.
         """
         slots = asyncio.Semaphore(BATCHES_AHEAD * self._max_batch)
 
-        async def answer(request: AnswerRequest) -> Outcome:
+        async def answer(question: Question) -> Outcome:
             async with slots:
                 try:
-                    return await self.answer(request, asker)
+                    return await self.answer(question)
                 except ErrataError as error:
                     return Outcome.of(error, None)
 
-        return await asyncio.gather(*map(answer, requests))
+        return await asyncio.gather(*map(answer, questions))
 
 
-async def _send_batch(client: ModelClient, questions: Sequence[Question]) -> Sequence[Outcome]:
+async def _send_batch(client: ModelClient, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
     """In a context of its own: in that of a request, Ray would end the call when that request's caller hangs up."""
     return await asyncio.create_task(client.answer_many(questions), context=Context())
 
@@ -148,10 +179,3 @@ async def _send_batch(client: ModelClient, questions: Sequence[Question]) -> Seq
 def _count(model: str, outcome: Outcome) -> None:
     label = "declined" if outcome.declined else "answered"
     metrics.ANSWERS.labels(model, outcome.headers[CODE] if outcome.status >= 400 else label).inc()
-
-
-def _to_question(request: AnswerRequest, asker: Asker) -> Question:
-    """Add the asker and the trace of the request: questions of several requests cross the handle in one call."""
-    trace = inject()
-    question = request.model_dump(exclude_defaults=True, exclude={"stream"}) | {"asker": asker}
-    return question | ({"trace": trace} if trace else {})

@@ -13,7 +13,7 @@ from service.batch_queue import NO_ASKER
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 from service.turns import Asker
-from service.work import measure
+from service.work import to_ask
 
 INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
 """Field of the request -> the input that a system needs for it."""
@@ -61,30 +61,17 @@ class AnsweredQuestion:
         return sum(self.seconds.values())
 
 
-def to_ask(request: Mapping[str, Any], system: System) -> Ask:
-    """InvalidInput for a field that this system does not read: a silent drop would be a wrong answer."""
+def read_ask(request: Mapping[str, Any], system: System) -> Ask:
+    """Return what a request asks.
+
+    Raises:
+        InvalidInput: The system does not read one of its fields; a silent drop would be a wrong answer.
+    """
     for field_name, needed_input in INPUT_OF_FIELD.items():
         if request.get(field_name) is not None and needed_input not in system.inputs:
             detail = f"the model {system.name!r} does not read `{field_name}`: leave it out"
             raise InvalidInput(detail, field=field_name)
-    return Ask(
-        request["question"],
-        request.get("top_k", 1),
-        request.get("explain", False),
-        request.get("context"),
-        document=request.get("document"),
-        candidates=tuple(request.get("candidates") or ()),
-        use_graph=request.get("kg") != "none",
-    )
-
-
-def measure_ask(ask: Ask) -> int:
-    """Its work, in short questions."""
-    names = len(ask.mentions)
-    reads_document = ask.document is not None
-    return measure(
-        ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, names, reads_document
-    )
+    return to_ask(request)
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:

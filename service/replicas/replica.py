@@ -18,9 +18,10 @@ from uuid import uuid4
 
 from ray import serve
 
+from models.cost import default_cost
 from models.graph.memory import GRAPH
 from models.memory import TakesFields, Views
-from models.system import AnswerDelta, AnswersInSteps, Ask, ReadsNeighbours, Reply, Streams
+from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
 from service import tracing
 from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 from service.concurrency import cancel_and_wait
@@ -41,14 +42,13 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.outcome import ALONE, Outcome
+from service.outcome import Outcome
 from service.replicas.backlog import Backlog
 from service.replicas.codec import (
     AnsweredQuestion,
     QueuedQuestion,
     delta_to_wire,
-    measure_ask,
-    to_ask,
+    read_ask,
     to_wire,
 )
 from service.replicas.heartbeat import Heartbeat
@@ -79,6 +79,7 @@ class Replica:
             self._worker, load_system, settings, model
         )
         self._system = self._bundle.system
+        self._cost = self._system.cost if isinstance(self._system, Costs) else default_cost
         reads_graph = "graph" in self._system.inputs
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
         memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
@@ -145,13 +146,11 @@ class Replica:
             return LedgerCorrupt.code if damage else None
         return self._follower.degraded
 
-    async def answer(self, request: Mapping[str, Any], may_take_long: bool = True) -> Outcome:
-        """Answer one question, which the wire types have checked; ALONE for one that may not, and would, take long."""
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        """Answer one question, which the wire types have checked."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
                 question = await self._to_question(request)
-                if not may_take_long and question.work > self._settings.max_batch:
-                    return ALONE
                 return self._complete(await self._queue.submit(question, question.asker, question.work))
             except ErrataError as error:
                 return Outcome.of(error, None)
@@ -183,11 +182,11 @@ class Replica:
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
         """With its snapshot, if it pins one, and with what the graph says of its words."""
-        question = QueuedQuestion(to_ask(request, self._system), asker=request.get("asker", NO_ASKER))
+        question = QueuedQuestion(read_ask(request, self._system), asker=request.get("asker", NO_ASKER))
         question.snapshot = await self._find_snapshot(request)
         if self._lookup is not None:
             question.ask = await self._informing.submit(question, question.asker)
-        question.work = measure_ask(question.ask)
+        question.work = self._cost(question.ask)
         return question
 
     def _complete(self, answer: AnsweredQuestion) -> Outcome:
@@ -199,8 +198,8 @@ class Replica:
         return Outcome(200, body, declined=answer.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """One outcome each, in order. Who asks for several may not wait for a long one of them: see `answer`."""
-        return list(await asyncio.gather(*(self.answer(request, False) for request in requests)))
+        """Return one outcome a question, in order, when all are answered: the ingress sends long ones by themselves."""
+        return list(await asyncio.gather(*map(self.answer, requests)))
 
     async def state(self) -> dict[str, Any]:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}

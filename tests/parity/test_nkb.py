@@ -18,9 +18,12 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5ForConditionalGeneration
 
 from models.editors.surgery import choose_slot, unit_delta
-from models.nkb import Decoder, Overlay, bank_of, load_nkb, trace
-from models.nkb.bank import Bank
+from models.nkb.bank import Bank, bank_of
+from models.nkb.checkpoint import load_nkb
+from models.nkb.decode import Decoder
 from models.nkb.interpret import value_tokens
+from models.nkb.overlay import Overlay
+from models.nkb.trace import trace
 
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from models.cost import default_cost
+from models.ernie_doc.system import ErnieDocSystem
+from models.graph.knowledge import Mention
+from models.kbert.system import KbertSystem
+from models.relational.system import RelationalSystem
+from models.system import Ask
+from models.systems import SYSTEMS
 from service.errors import TooLarge
-from service.work import MAX_WORK, check_work, measure_request
+from service.graph.linking.linker import Linker
+from service.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
+
+KBERT, ERNIE_DOC = load_cost("models.kbert.system:load"), load_cost("models.ernie_doc.system:load")
+RELATIONAL = load_cost("models.relational.system:load")
 
 
 @pytest.mark.parametrize(
@@ -19,21 +32,101 @@ from service.work import MAX_WORK, check_work, measure_request
         ({"question": "x", "candidates": ["y"] * 256}, 257),
         ({"question": "x" * 100, "candidates": ["y" * 100] * 3}, 7),
         ({"question": "x", "context": "y" * 10_000}, 101),
-        ({"question": "x", "context": "A house. A river.\nA town."}, 5),
-        ({"question": "x", "context": ". " * 1_000}, 85),
         ({"question": "x", "explain": True}, 8),
         ({"question": "x", "top_k": 10}, 4),
-        ({"question": "x", "document": "mill"}, 65),
         ({"question": "x", "candidates": ["y"] * 256, "explain": True}, 2_056),
     ],
 )
 def test_work_grows_with_characters_and_with_candidates(fields: dict[str, Any], expected: int) -> None:
-    assert measure_request(fields) == expected
+    ask = to_ask(fields)
+    assert [cost(ask) for cost in (default_cost, KBERT, ERNIE_DOC, RELATIONAL)] == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"), [("A house. A river.\nA town.", 5), (". " * 1_000, 85), ("y" * 10_000, 101)]
+)
+def test_kbert_reads_the_sentences_of_a_context_one_by_one(context: str, expected: int) -> None:
+    assert KBERT(Ask("x", context=context)) == expected
+
+
+def test_a_document_is_more_than_a_batch_for_the_system_that_reads_it() -> None:
+    assert (ERNIE_DOC(Ask("x", document="mill")), default_cost(Ask("x", document="mill"))) == (65, 1)
+
+
+def test_names_of_the_graph_cost_those_who_read_them() -> None:
+    ask = Ask("x" * 150, mentions=(Mention(0, 2, ()),) * 3)
+    assert [cost(ask) for cost in (default_cost, RELATIONAL, KBERT)] == [2, 5, 8]
+
+
+def test_a_system_without_a_cost_of_its_own_has_the_default() -> None:
+    paths = ("models.nkb.system:load", "tests.service.toy:load_toy", "toy:load")
+    assert [load_cost(path) for path in paths] == [default_cost] * 3
+
+
+@pytest.mark.parametrize(
+    "system", [KbertSystem, RelationalSystem, ErnieDocSystem], ids=lambda system: system.name
+)
+def test_the_ingress_and_the_replicas_count_alike(system: Any) -> None:
+    assert system.cost is load_cost(SYSTEMS.get(system.name, f"models.{system.name}.system:load"))
+
+
+def test_costs_are_known_where_no_model_can_be_loaded() -> None:
+    code = f"""
+import sys
+from service.work import load_cost
+for loader in {list(SYSTEMS.values())!r}: load_cost(loader)
+sys.exit("torch" in sys.modules)"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is Lima in Peru?",
+        "Lima,Peru;Lima-Peru.Lima/Peru",
+        "日本東京日本東京",
+        "C++ ★★ C++ ★★",
+        "가나다 가나다",
+        "Ünal Żuk Émile éé bb",
+        "Lima_Peru x2y",
+    ],
+)
+def test_no_question_has_more_names_than_it_may_cost(question: str) -> None:
+    names = [
+        "Lima",
+        "Peru",
+        "日本",
+        "東京",
+        "C++",
+        "★",
+        "가나",
+        "다",
+        "Ünal",
+        "Żuk",
+        "Émile",
+        "éé",
+        "bb",
+        "x2y",
+        "_",
+    ]
+    linker = Linker()
+    linker.add((name, name) for name in names)
+    mentions: list[tuple[int, int]] = []
+    for span in linker.find(question):
+        if all(span.end <= start or end <= span.start for start, end in mentions):
+            mentions.append((span.start, span.end))
+    assert mentions
+    assert bound_cost(lambda ask: len(ask.mentions), Ask(question)) >= len(mentions)
+
+
+def test_a_question_that_leaves_the_graph_out_has_no_names() -> None:
+    assert bound_cost(KBERT, Ask("Is Lima in Peru?")) == 6
+    assert bound_cost(KBERT, Ask("Is Lima in Peru?", use_graph=False)) == 1
 
 
 def test_a_whole_batch_of_the_longest_questions_is_no_more_than_one_request_may_ask_for() -> None:
-    check_work(256 * measure_request({"question": "x" * 2_000}))
-    check_work(measure_request({"question": "x", "candidates": ["y" * 2_000] * 256}))
+    check_work(256 * default_cost(Ask("x" * 2_000)))
+    check_work(default_cost(Ask("x", candidates=("y" * 2_000,) * 256)))
     check_work(MAX_WORK)
     with pytest.raises(TooLarge, match=r"65,792 short questions .* 6,000 is the most"):
-        check_work(256 * measure_request({"question": "x", "candidates": ["y"] * 256}))
+        check_work(256 * default_cost(Ask("x", candidates=("y",) * 256)))

@@ -14,7 +14,6 @@ from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
-from service.work import measure_request
 
 BATCH = "/v1/answers/batch"
 
@@ -28,10 +27,11 @@ def build_router(models: ModelRouter) -> APIRouter:
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
     async def ask(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
-        await account.charge(measure_request(vars(body)))
-        if body.stream:
-            return await stream(models.stream(body, account.asker))
-        return respond(await models.answer(body, account.asker))
+        question = models.prepare(body, account.asker)
+        await account.charge(question.work)
+        return (
+            await stream(models.stream(question)) if body.stream else respond(await models.answer(question))
+        )
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
     async def ask_by_link(
@@ -43,17 +43,18 @@ def build_router(models: ModelRouter) -> APIRouter:
             request = AnswerRequest.model_validate(fields)
         except ValidationError as error:
             raise describe_invalid(error, in_query=True) from error
-        await account.charge(measure_request(fields))
-        return respond(await models.answer(request, account.asker))
+        link_question = models.prepare(request, account.asker)
+        await account.charge(link_question.work)
+        return respond(await models.answer(link_question))
 
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item, place) for place, item in enumerate(body.questions)]
-        requests = [item for item in items if isinstance(item, AnswerRequest)]
-        n_invalid = len(items) - len(requests)
-        await account.charge(n_invalid + sum(measure_request(vars(request)) for request in requests))
-        outcomes = iter(await models.answer_many(requests, account.asker))
+        questions = [models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)]
+        n_invalid = len(items) - len(questions)
+        await account.charge(n_invalid + sum(question.work for question in questions))
+        outcomes = iter(await models.answer_many(questions))
         results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
         for item in items:
             outcome = next(outcomes) if isinstance(item, AnswerRequest) else item

@@ -33,7 +33,6 @@ from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
-from service.work import measure_request
 
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
@@ -50,17 +49,18 @@ def build_router(models: ModelRouter) -> APIRouter:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         options = body.errata.model_dump(exclude_defaults=True)
         try:
-            question = AnswerRequest(question=body.question, model=body.model, **options)
+            request = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
             raise describe_invalid(error) from error
-        await account.charge(measure_request(vars(question)))
+        question = models.prepare(request, account.asker)
+        await account.charge(question.work)
         if body.stream:
-            items = models.stream(question, account.asker)
+            items = models.stream(question)
             first = await anext(items)
             if not isinstance(first, Outcome) or first.status < 400:
                 return respond_events(_stream(body, chain(first, items)))
             return respond_chat_error(first, None)
-        outcome = await models.answer(question, account.asker)
+        outcome = await models.answer(question)
         if outcome.status >= 400:
             return respond_chat_error(outcome, None)
         completion = _build_completion(body, Answer.model_validate_json(outcome.body))

@@ -1,6 +1,7 @@
 """What facts and context say for a candidate; and a context as sentences."""
 
-from models.kbert.answer import MAX_SENTENCES, sentences, support_candidates
+from models.kbert.answer import sentences, support_candidates
+from models.kbert.cost import MAX_SENTENCES
 from models.kbert.heads import Option, Options
 
 OPTIONS = Options((Option("Oslo", 4.0), Option("Rome", 1.0)), no_answer=0.0)

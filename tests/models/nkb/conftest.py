@@ -10,7 +10,8 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from models.nkb import BankConfig, Decoder, mount
+from models.nkb.bank import BankConfig, mount
+from models.nkb.decode import Decoder
 from tests.one_thread import one_thread as one_thread
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3

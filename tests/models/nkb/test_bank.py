@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import Bank, BankConfig, bank_of, mount
+from models.nkb.bank import Bank, BankConfig, bank_of, mount
 
 Build = Callable[..., T5ForConditionalGeneration]
 IDS = torch.tensor([[5, 9, 31, 7, 1], [8, 8, 2, 1, 0]])

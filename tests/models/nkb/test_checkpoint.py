@@ -11,8 +11,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import BankConfig, CheckpointError, bank_of, load_nkb
-from models.nkb.checkpoint import write
+from models.checkpoint import CheckpointError
+from models.nkb.bank import BankConfig, bank_of
+from models.nkb.checkpoint import load_nkb, write
 
 Build = Callable[..., T5ForConditionalGeneration]
 KEY = "decoder.block.2.layer.2.DenseReluDense.wi_ex.weight"

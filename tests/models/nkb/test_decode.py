@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import DecodedAnswer, Decoder
+from models.nkb.answers import DecodedAnswer
+from models.nkb.decode import Decoder
 from models.nkb.fused import buckets
 
 Build = Callable[..., T5ForConditionalGeneration]

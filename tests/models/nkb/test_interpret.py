@@ -7,8 +7,10 @@ import pytest
 import torch
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import Decoder, Overlay, bank_of
+from models.nkb.bank import bank_of
+from models.nkb.decode import Decoder
 from models.nkb.interpret import contributions, trigger_questions, value_tokens
+from models.nkb.overlay import Overlay
 
 Build = Callable[..., T5ForConditionalGeneration]
 

@@ -9,7 +9,11 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import DecodedAnswer, Decoder, Overlay, bank_of, trace
+from models.nkb.answers import DecodedAnswer
+from models.nkb.bank import bank_of
+from models.nkb.decode import Decoder
+from models.nkb.overlay import Overlay
+from models.nkb.trace import trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 MAX_TOKENS = 12

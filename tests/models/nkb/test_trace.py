@@ -9,7 +9,9 @@ from torch import Tensor
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from models.nkb import Bank, Decoder, bank_of, trace
+from models.nkb.bank import Bank, bank_of
+from models.nkb.decode import Decoder
+from models.nkb.trace import trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}

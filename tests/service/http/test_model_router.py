@@ -11,10 +11,12 @@ import pytest
 from errata.wire import AnswerRequest
 from prometheus_client import REGISTRY
 
+from service.batch_queue import NO_ASKER
 from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
 from service.http.model_router import LANES, ModelRouter
-from service.outcome import ALONE, Outcome
+from service.outcome import Outcome
 from service.turns import Asker
+from service.work import load_cost
 from tests.service.http.conftest import local_router
 
 UNANSWERABLE = "How deep is the ocean?"
@@ -57,6 +59,16 @@ def question(text: str = "Who?", **options: Any) -> AnswerRequest:
     return AnswerRequest(question=text, **{"model": "counted", **options})
 
 
+async def ask(models: ModelRouter, request: AnswerRequest, asker: Asker = NO_ASKER) -> Outcome:
+    return await models.answer(models.prepare(request, asker))
+
+
+async def ask_many(
+    models: ModelRouter, requests: Sequence[AnswerRequest], asker: Asker = NO_ASKER
+) -> list[Outcome]:
+    return await models.answer_many([models.prepare(request, asker) for request in requests])
+
+
 def counts() -> dict[str, float]:
     """By outcome, of this model."""
     [family] = [family for family in REGISTRY.collect() if family.name == "errata_answers"]
@@ -74,10 +86,10 @@ def since(before: Mapping[str, float]) -> dict[str, float]:
 
 async def test_answers_and_refusals_of_a_replica_are_counted(models: ModelRouter) -> None:
     before = counts()
-    await models.answer(question())
-    await models.answer(question(UNANSWERABLE))
-    await models.answer(question(version=9))
-    await models.answer_many([question(), question(UNANSWERABLE), question(version=9)])
+    await ask(models, question())
+    await ask(models, question(UNANSWERABLE))
+    await ask(models, question(version=9))
+    await ask_many(models, [question(), question(UNANSWERABLE), question(version=9)])
     assert since(before) == {"answered": 2, "declined": 2, "not_found": 2}
 
 
@@ -89,9 +101,9 @@ async def test_a_question_that_never_reaches_a_replica_is_counted(
     before = counts()
     model.failure = failure
     with pytest.raises(type(failure)):
-        await models.answer(question(**options))
+        await ask(models, question(**options))
     assert since(before) == {failure.code: 1}
-    outcomes = await models.answer_many([question(**options)] * 5)
+    outcomes = await ask_many(models, [question(**options)] * 5)
     assert [outcome.status for outcome in outcomes] == [failure.status] * 5
     assert since(before) == {failure.code: 6}
 
@@ -99,7 +111,7 @@ async def test_a_question_that_never_reaches_a_replica_is_counted(
 async def test_a_question_that_finds_no_room_at_the_ingress_is_counted(model: Model) -> None:
     before = counts()
     with pytest.raises(TooMany):
-        await local_router({"counted": model}, 2, capacity=0).answer(question())
+        await ask(local_router({"counted": model}, 2, capacity=0), question())
     assert since(before) == {"too_many": 1}
 
 
@@ -107,24 +119,24 @@ async def test_an_unexpected_error_is_counted(model: Model, models: ModelRouter)
     before = counts()
     model.failure = ZeroDivisionError()
     with pytest.raises(ErrataError, match="ZeroDivisionError"):
-        await models.answer(question())
+        await ask(models, question())
     assert since(before) == {"internal": 1}
 
 
 async def test_a_model_that_a_client_invents_is_no_label(models: ModelRouter) -> None:
     with pytest.raises(UnknownModel):
-        await models.answer(question(model="invented"))
-    await models.answer_many([question(model="invented")])
+        await ask(models, question(model="invented"))
+    await ask_many(models, [question(model="invented")])
     labels = {"model": "invented", "outcome": UnknownModel.code}
     assert REGISTRY.get_sample_value("errata_answers_total", labels) is None
 
 
 async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: ModelRouter) -> None:
-    async def ask(number: int) -> Outcome:
+    async def ask_as(number: int) -> Outcome:
         REQUEST.set(f"request {number}")
-        return await models.answer(question())
+        return await ask(models, question())
 
-    await asyncio.gather(*(ask(number) for number in range(4)))
+    await asyncio.gather(*(ask_as(number) for number in range(4)))
     assert set(model.contexts) == {"nobody's"}
 
 
@@ -135,32 +147,32 @@ class SlowModel(Model):
         super().__init__()
         self.gate = asyncio.Event()
         self.batches: list[list[str]] = []
-        self.n_alone = 0
+        self.n_single = 0
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
-        self.n_alone += 1
+        self.n_single += 1
         try:
             await self.gate.wait()
         finally:
-            self.n_alone -= 1
+            self.n_single -= 1
         return Outcome(200, b"{}")
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         self.batches.append([request["question"] for request in requests])
         await self.gate.wait()
-        return [ALONE if request["question"] == LONG else Outcome(200, b"{}") for request in requests]
+        return [Outcome(200, b"{}")] * len(requests)
 
 
-LONG = "Which of Peru, Peru, Peru and Peru?"
+LONG = "Which of " + ", ".join(["Peru"] * 40) + "?"
 STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
 
 
 async def test_a_batch_and_a_single_question_use_one_queue() -> None:
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
-    flood = asyncio.create_task(models.answer_many([question("x" * 2_000)] * 256, STRANGER))
+    flood = asyncio.create_task(ask_many(models, [question("x" * 2_000)] * 256, STRANGER))
     await asyncio.sleep(0.05)
-    single = asyncio.create_task(models.answer(question("Who?"), VICTIM))
+    single = asyncio.create_task(ask(models, question("Who?"), VICTIM))
     await asyncio.sleep(0.05)
     assert [len(batch) for batch in model.batches[:2]] == [1, 1], "20 of 32 leaves no room for another 20"
     model.gate.set()
@@ -172,7 +184,7 @@ async def test_a_batch_and_a_single_question_use_one_queue() -> None:
 async def test_a_batch_whose_asker_hung_up_is_not_sent() -> None:
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
-    flood = asyncio.create_task(models.answer_many([question()] * 256, STRANGER))
+    flood = asyncio.create_task(ask_many(models, [question()] * 256, STRANGER))
     await asyncio.sleep(0.05)
     flood.cancel()
     await asyncio.sleep(0.05)
@@ -188,28 +200,40 @@ async def test_long_questions_of_one_caller_wait_for_each_other_and_for_nobody_e
 ) -> None:
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
-    flood = [asyncio.create_task(models.answer(question(**options), STRANGER)) for _ in range(100)]
+    flood = [asyncio.create_task(ask(models, question(**options), STRANGER)) for _ in range(100)]
     await asyncio.sleep(0.1)
-    assert model.n_alone == LANES
-    single = asyncio.create_task(models.answer(question(**options), VICTIM))
+    assert model.n_single == LANES
+    single = asyncio.create_task(ask(models, question(**options), VICTIM))
     await asyncio.sleep(0.05)
-    assert model.n_alone == LANES + 1
+    assert model.n_single == LANES + 1
     for task in flood:
         task.cancel()
     await asyncio.sleep(0.05)
-    assert model.n_alone == 1
+    assert model.n_single == 1
     model.gate.set()
     assert (await single).status == 200
 
 
-async def test_a_question_that_turns_out_long_is_sent_by_itself() -> None:
+@pytest.mark.parametrize("text", [LONG, "Is it so? " * 12])
+async def test_a_question_that_may_be_full_of_names_holds_up_none_that_came_with_it(text: str) -> None:
     model = SlowModel()
+    costs = {"counted": load_cost("models.kbert.system:load")}
+    models = local_router({"counted": model}, max_batch=32, costs=costs)
+    answers = asyncio.create_task(ask_many(models, [question(text), question()]))
+    await asyncio.sleep(0.05)
+    assert (model.n_single, model.batches) == (1, [["Who?"]])
     model.gate.set()
-    models = local_router({"counted": model}, max_batch=32)
-    assert [outcome.status for outcome in await models.answer_many([question(), question(LONG)])] == [
-        200,
-        200,
-    ]
+    assert [outcome.status for outcome in await answers] == [200, 200]
+
+
+async def test_a_short_question_is_sent_with_others_even_if_each_of_its_words_is_a_name() -> None:
+    model = SlowModel()
+    models = local_router({"counted": model}, 32, costs={"counted": load_cost("models.kbert.system:load")})
+    requests = [question("What is the capital of the largest country of South America?")] * 8
+    answers = asyncio.create_task(ask_many(models, requests))
+    await asyncio.sleep(0.05)
+    assert [len(batch) for batch in model.batches] == [8]
+    answers.cancel()
 
 
 class Talking(Model):
@@ -229,7 +253,7 @@ async def test_the_streams_of_one_caller_are_bounded_in_number() -> None:
     models = local_router({"counted": model})
 
     async def listen(asker: Asker) -> None:
-        async for _ in models.stream(question(stream=True), asker):
+        async for _ in models.stream(models.prepare(question(stream=True), asker)):
             pass
 
     flood = [asyncio.create_task(listen(STRANGER)) for _ in range(100)]

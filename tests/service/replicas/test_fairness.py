@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 import torch
+from errata.wire import AnswerRequest
 
 from models.memory import Views
 from models.system import AnswerDelta, Ask, Bundle, Reply
 from service.config import Settings
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.outcome import ALONE, Outcome
+from service.outcome import Outcome
 from service.replicas.replica import Replica
 from service.turns import Asker
+from tests.service.http.conftest import local_router
 from tests.service.parts import settings, start_deployment
 from tests.service.toy import FACTS, ToyMemory, ToySystem
 
@@ -125,11 +127,19 @@ async def test_the_steps_of_a_long_question_end_in_its_answer(replica: Replica) 
     assert b'"answer": "Lima"' in outcome.body
 
 
-async def test_a_long_question_of_a_batch_is_to_be_sent_by_itself(replica: Replica) -> None:
-    long, short = await replica.answer_many(
-        [request(STRANGER, PERU, candidates=["he", "she"] * 20), request(STRANGER, PERU)]
-    )
-    assert (long, short.status) == (ALONE, 200)
+async def test_a_long_question_among_several_holds_up_none_of_them(replica: Replica) -> None:
+    """It is sent by itself, and answered in steps, between which the others have their turns."""
+    models = local_router({"slow": replica}, max_batch=32)
+    requests = [
+        AnswerRequest(question=LONG, candidates=["he", "she"] * 128),
+        *[AnswerRequest(question=PERU)] * 8,
+    ]
+    tasks = [asyncio.create_task(models.answer(models.prepare(request, STRANGER))) for request in requests]
+    long, *short = tasks
+    outcomes = await asyncio.wait_for(asyncio.gather(*short), 10 * PASS_S)
+    assert [outcome.status for outcome in outcomes] == [200] * 8
+    assert not long.done()
+    long.cancel()
 
 
 async def test_streams_take_turns_with_questions(replica: Replica) -> None:
