@@ -96,7 +96,7 @@ DEFAULT = Plan(
         bare=0.25,
         most_facts=8,
     ),
-    steps=8000,
+    steps=6000,
     batch=64,
     lr=1e-3,
     warmup=200,
