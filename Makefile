@@ -61,6 +61,8 @@ train: .venv/dev
 	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack --plain
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.relational
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.ernie_doc
 
 pack: .venv/build
 	$(BIN)/python -m models.training.packs
