@@ -42,13 +42,15 @@ class SensesView:
         active_edits: Facts, found by the scope.
         overlay: Changed senses of words; None where none is changed.
         edits_by_token: Token with changed senses -> the edits that changed them.
+        senses_by_edit: Edit of senses -> the numbers of the senses that it changed.
         changes: Digests of all changes of senses, in their order; equal where the overlays are.
     """
 
     active_edits: ActiveEdits
     overlay: SenseOverlay | None
     edits_by_token: Mapping[int, tuple[str, ...]]
-    changes: tuple[str, ...] = ()
+    senses_by_edit: Mapping[str, tuple[int, ...]]
+    changes: tuple[str, ...]
 
 
 class SensesMemory:
@@ -96,13 +98,15 @@ class SensesMemory:
         """Compile an image for reading."""
         blocks = image.ordered_blocks
         changes = [block for block in blocks if block.kind == SENSE]
+        operations = {block.edit: SenseOperation.of(block) for block in changes}
         edits_by_token: dict[int, list[str]] = defaultdict(list)
-        for block in changes:
-            edits_by_token[SenseOperation.of(block).word].append(block.edit)
+        for edit, operation in operations.items():
+            edits_by_token[operation.word].append(edit)
         return SensesView(
             self._wordings.view([block for block in blocks if block.kind == FACT]),
             compose(self._reader.model, changes),
             {token: tuple(edits) for token, edits in edits_by_token.items()},
+            {edit: operation.senses for edit, operation in operations.items()},
             tuple(block.digest for block in changes),
         )
 

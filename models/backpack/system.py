@@ -5,7 +5,6 @@ Hewitt et al., arXiv:2305.16765. Its memory is models/backpack/memory.py.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,20 @@ from models.backpack.answering.candidates import rank, score_candidates
 from models.backpack.answering.completion import Completion, Task, complete
 from models.backpack.answering.confidence import choice_features, free_features
 from models.backpack.answering.explain import explain
-from models.backpack.answering.foresight import Foresight, find_changed_tokens
+from models.backpack.answering.foresight import PROBE_FOLDER, ForesightRouter
 from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.editing.fact import read_rows
 from models.backpack.editing.rows import TextEdits, complete_rows
+from models.backpack.inspection.senses import show_senses
+from models.backpack.inspection.study import measure_bias
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.memory import Views
 from models.nkb.answers import DecodedAnswer, share_remainder
 from models.packs.probes import pack_probes
 from models.scope.probe_index import ProbeIndex
-from models.scope.router import Router
 from models.scope.scope import Match
-from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
-
-PROBED = DEFAULT.with_name("nkb")  # the checkpoint beside which the pack's questions lie
+from models.senses import BiasInquiry, BiasReport, SensesInquiry, WordSenses
+from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Case:
         return Task(self.prompt, self.limit, 1 if self.fact else self.ask.top_k, self.edits)
 
 
-class BackpackSystem(Router):
+class BackpackSystem(ForesightRouter):
     """The default checkpoint with its editable senses.
 
     Args:
@@ -73,8 +72,7 @@ class BackpackSystem(Router):
     inputs: frozenset[Input] = frozenset({"candidates"})
 
     def __init__(self, reader: Reader) -> None:
-        self.reader, self._foresight = reader, Foresight(reader)
-        super().__init__(reader.scope, reader.readings, SENSES)
+        super().__init__(reader)
 
     @property
     def probes(self) -> Probes:
@@ -123,43 +121,13 @@ class BackpackSystem(Router):
                 text = longer
         yield reply
 
-    @torch.inference_mode()
-    def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Return False where both sides route a question alike and it reads no word with other senses."""
-        questions = [ask.question for ask in before.asks]
-        if not questions:
-            return []
-        old, new = before.views[SENSES], after.views[SENSES]
-        differs = self.find_rerouted(questions, old.active_edits, new.active_edits)
-        changed = find_changed_tokens(old, new)
-        if not changed:
-            return differs
-        is_free = [ask.top_k == 1 and not ask.candidates for ask in before.asks]
-        places = [place for place, is_plain in enumerate(is_free) if is_plain and not differs[place]]
-        texts = [questions[place] for place in places]
-        reads = self._foresight.reads(changed, texts, self.find_routes(texts, old.active_edits), old)
-        stay = {place for place, is_read in zip(places, reads, strict=True) if not is_read}
-        self._foresight.carry_over([questions[place] for place in stay], old, new)
-        return [place not in stay for place in range(len(questions))]
+    def show_senses(self, inquiry: SensesInquiry, views: Views) -> WordSenses:
+        """Return the senses of a word at a version."""
+        return show_senses(self.reader, inquiry, views[SENSES])
 
-    @torch.inference_mode()
-    def may_reach(self, before: Views, after: Views) -> list[str] | None:
-        """Return the pack's questions that changed facts may answer.
-
-        None after a change of senses, which reaches each answer with the word, and between tables that share no rows.
-        """
-        old, new = before[SENSES], after[SENSES]
-        is_comparable = old.active_edits.generation == new.active_edits.generation
-        if not is_comparable or find_changed_tokens(old, new):
-            return None
-        wordings = new.active_edits.changed_since(old.active_edits)
-        scope = self.reader.scope
-        return self._probe_index.near(wordings, scope.judge.calibration.min_cosine(scope.thresholds.opens))
-
-    @cached_property
-    def _probe_index(self) -> ProbeIndex:
-        """Return the pack's questions as the scope's encoder reads them, which is the same for all systems."""
-        return ProbeIndex.load(PROBED, None, self.reader.model.embedding.device)
+    def measure_bias(self, inquiry: BiasInquiry, views: Views) -> BiasReport:
+        """Return which sense carries the difference between words, and what multipliers on it do."""
+        return measure_bias(self.reader, inquiry, views[SENSES])
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint and scope for /v1/models."""
@@ -324,6 +292,6 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         CheckpointError: A file is missing, damaged or not of this checkpoint, the pack's questions among them.
     """
     del dtype  # in bfloat16 a cached step differs from a whole text by more than the margins of edits
-    ProbeIndex.load(PROBED, None)
+    ProbeIndex.load(PROBE_FOLDER, None)
     reader = Reader.load(folder, device)
     return Bundle(BackpackSystem(reader), (SensesMemory(reader),))

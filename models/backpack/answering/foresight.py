@@ -7,17 +7,23 @@ given before, has a changed word.
 
 import threading
 from collections.abc import Sequence, Set
+from functools import cached_property
 
 import torch
 from cachetools import LRUCache
 
 from models.backpack.answering.completion import Task, complete
-from models.backpack.answering.reader import MAX_TOKENS, Reader
+from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.editing.operation import find_differing
 from models.backpack.editing.rows import TextEdits
-from models.backpack.memory import SensesView
+from models.backpack.memory import SENSES, SensesView
+from models.memory import Views
+from models.scope.probe_index import ProbeIndex
+from models.scope.router import Router
 from models.scope.scope import Match
+from models.system import Side
 
+PROBE_FOLDER = DEFAULT.with_name("nkb")  # the checkpoint beside which the pack's questions lie
 ANSWERS_CACHED = 16_384  # questions with the tokens of their answers, 300 bytes each
 
 
@@ -79,16 +85,66 @@ class Foresight:
     def _answer(self, questions: Sequence[str], view: SensesView) -> list[tuple[int, ...]]:
         """Return the tokens of the answers that the base gives under the changes of a version."""
         with self._lock:
-            known = {
+            answers = {
                 question: self._answers[question, view.changes]
                 for question in questions
                 if (question, view.changes) in self._answers
             }
-        if missing := [question for question in dict.fromkeys(questions) if question not in known]:
+        if missing := [question for question in dict.fromkeys(questions) if question not in answers]:
             edits = None if view.overlay is None else TextEdits(view.overlay)
             tasks = [Task(self._reader.ask(question)[0], MAX_TOKENS, edits=edits) for question in missing]
-            answers = complete(self._reader.model, tasks, self._reader.speller.stop)
-            known |= {question: answer.tokens for question, answer in zip(missing, answers, strict=True)}
+            fresh = complete(self._reader.model, tasks, self._reader.speller.stop)
+            answers |= {question: answer.tokens for question, answer in zip(missing, fresh, strict=True)}
             with self._lock:
-                self._answers.update(((question, view.changes), known[question]) for question in missing)
-        return [known[question] for question in questions]
+                self._answers.update(((question, view.changes), answers[question]) for question in missing)
+        return [answers[question] for question in questions]
+
+
+class ForesightRouter(Router):
+    """Keeps the capabilities `Foresees` and `ForeseesTaught`, and those of a system with a scope.
+
+    Args:
+        reader: The checkpoint.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader, self._foresight = reader, Foresight(reader)
+        super().__init__(reader.scope, reader.readings, SENSES)
+
+    @torch.inference_mode()
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """Return False where both sides route a question alike and it reads no word with other senses."""
+        questions = [ask.question for ask in before.asks]
+        if not questions:
+            return []
+        old, new = before.views[SENSES], after.views[SENSES]
+        differs = self.find_rerouted(questions, old.active_edits, new.active_edits)
+        changed = find_changed_tokens(old, new)
+        if not changed:
+            return differs
+        is_free = [ask.top_k == 1 and not ask.candidates for ask in before.asks]
+        places = [place for place, is_plain in enumerate(is_free) if is_plain and not differs[place]]
+        texts = [questions[place] for place in places]
+        reads = self._foresight.reads(changed, texts, self.find_routes(texts, old.active_edits), old)
+        stay = {place for place, is_read in zip(places, reads, strict=True) if not is_read}
+        self._foresight.carry_over([questions[place] for place in stay], old, new)
+        return [place not in stay for place in range(len(questions))]
+
+    @torch.inference_mode()
+    def may_reach(self, before: Views, after: Views) -> list[str] | None:
+        """Return the pack's questions that changed facts may answer.
+
+        None after a change of senses, which reaches each answer with the word, and between tables that share no rows.
+        """
+        old, new = before[SENSES], after[SENSES]
+        is_comparable = old.active_edits.generation == new.active_edits.generation
+        if not is_comparable or find_changed_tokens(old, new):
+            return None
+        wordings = new.active_edits.changed_since(old.active_edits)
+        scope = self.reader.scope
+        return self._probe_index.near(wordings, scope.judge.calibration.min_cosine(scope.thresholds.opens))
+
+    @cached_property
+    def _probe_index(self) -> ProbeIndex:
+        """Return the pack's questions as the scope's encoder reads them, which is the same for all systems."""
+        return ProbeIndex.load(PROBE_FOLDER, None, self.reader.model.embedding.device)

@@ -115,10 +115,10 @@ def compose(model: Backpack, blocks: Iterable[Block]) -> SenseOverlay | None:
 
 def find_differing(first: SenseOverlay | None, second: SenseOverlay | None) -> set[int]:
     """Return the tokens whose senses or factors are not equal to the bit in two overlays."""
-    rows, others = ({} if overlay is None else overlay.rows_by_token for overlay in (first, second))
-    shared = rows.keys() & others.keys()
-    is_equal = {
-        token: all(torch.equal(row, other) for row, other in zip(rows[token], others[token], strict=True))
-        for token in shared
-    }
-    return (rows.keys() ^ others.keys()) | {token for token in shared if not is_equal[token]}
+    old, new = ({} if overlay is None else overlay.rows_by_token for overlay in (first, second))
+    shared = old.keys() & new.keys()
+    return (old.keys() ^ new.keys()) | {token for token in shared if not _is_equal(old[token], new[token])}
+
+
+def _is_equal(first: Iterable[Tensor], second: Iterable[Tensor]) -> bool:
+    return all(torch.equal(row, other) for row, other in zip(first, second, strict=True))
