@@ -26,7 +26,14 @@ MAY = {
         "service.tracing",
         "models",
     },
-    "service/graph": {"service.graph", "service.ledger", "service.errors", "service.concurrency", "models"},
+    "service/graph": {
+        "service.graph",
+        "service.ledger",
+        "service.errors",
+        "service.concurrency",
+        "service.informing",
+        "models",
+    },
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
@@ -43,6 +50,7 @@ MAY = {
             "service.batch_queue",
             "service.concurrency",
             "service.graph",
+            "service.informing",
             "service.loading",
             "service.outcome",
             "service.tracing",

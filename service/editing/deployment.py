@@ -30,8 +30,7 @@ from errata.wire import (
 from ray import serve
 
 from models.documents.memory import DOCUMENTS
-from models.graph.memory import GRAPH
-from models.graph.view import GraphView
+from models.memory import View
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.evaluation.capacity import SlotBudget
@@ -43,7 +42,7 @@ from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.figures import count_write, create_series, publish
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Plan, Result
-from service.editing.plans.edit import NO_GRAPH, EditPlan
+from service.editing.plans.edit import EditPlan
 from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
 from service.editing.queries.documents import NO_READER, Documents
@@ -55,8 +54,7 @@ from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
-from service.graph.lookup import Lookup
-from service.graph.rows import Rows
+from service.graph.informer import find_informer
 from service.ledger import tags
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
@@ -99,7 +97,7 @@ class Editor:
         run = asyncio.get_running_loop().run_in_executor
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        lookup = Lookup(Rows(self._ledger.connection))
+        lookup = find_informer((bundle.system for bundle in bundles.values()), self._ledger.connection)
         self._models = Models(bundles, lookup, thread, settings.model_by_default)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
@@ -127,15 +125,15 @@ class Editor:
         watches = [
             watch_replicas(self._ledger, expected),
             self._importer.watch(),
-            self._models.lookup.watch_damage(self._newest_graph),
+            *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
         ]
         self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
 
-    def _newest_graph(self) -> GraphView | None:
+    def _newest_view(self, memory: str) -> View | None:
         state = self._pipeline.state
-        return state.memories[GRAPH].view if state is not None and GRAPH in state.memories else None
+        return None if state is None else state.memories[memory].view
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
@@ -305,12 +303,11 @@ class Editor:
         return Outcome.ok(await (await self._entities(version)).state(id))
 
     async def _entities(self, version: int | None) -> Entities:
-        if not self._models.graph_readers:
-            raise UnknownModel(NO_GRAPH, models=list(self._models.names))
+        self._models.check_takes_facts()
         versions = await self._versions()
         state = versions.state
         at = state.version if version is None else versions.check_exists(version)
-        view = await self._builder.graph_at(state, at)
+        view = await self._builder.view_at(state, at, self._models.fact_memory)
         return Entities(state, self._builder.materials, self._models.lookup, view, at)
 
     @outcome

@@ -19,6 +19,7 @@ from models.graph.blocks import EntityStatements
 from models.graph.memory import TripleChange
 from models.memory import AnswerChange, Change, ChangeKind, Fields, FieldsChange, Material
 from service.editing.models import ModelsAtVersion
+from service.editing.notes import Note, dump_note
 from service.editing.state import EditorState, MemoriesAtVersion
 from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
@@ -52,8 +53,13 @@ class PlannedEdit:
     statements: EntityStatements | None = None
     fields: Fields | None = None
     no_op_reason: str | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
+    note: Note | None = None
     id: str = field(default_factory=new_edit_id)
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """Return the note as JSON values."""
+        return dump_note(self.note)
 
     @cached_property
     def paraphrases(self) -> tuple[str, ...]:

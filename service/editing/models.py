@@ -16,7 +16,6 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 
-from models.graph.memory import GRAPH
 from models.graph.neighbours import Reach
 from models.memory import (
     AnswerChange,
@@ -56,11 +55,12 @@ CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a qua
 QUESTIONS_PER_PASS = 64  # in one forward pass; between two passes other work gets its turn
 QUESTIONS_PER_COMPARISON = 256  # most of them were read before
 MATERIALS_CACHED = 20_000  # about 10 kB each
+NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Run: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
-Inform: TypeAlias = Callable[[Sequence[Ask], Sequence[View]], Awaitable[list[Ask]]]
+Inform: TypeAlias = Callable[[Sequence[Ask], Views], Awaitable[list[Ask]]]
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class ModelAtVersion:
 
     async def _asks(self, questions: Sequence[str]) -> list[Ask]:
         asks = [Ask(question) for question in questions]
-        return asks if self.inform is None else await self.inform(asks, [self.views[GRAPH]] * len(asks))
+        return asks if self.inform is None else await self.inform(asks, self.views)
 
 
 ModelsAtVersion: TypeAlias = Mapping[str, ModelAtVersion]
@@ -250,9 +250,9 @@ ModelsAtVersion: TypeAlias = Mapping[str, ModelAtVersion]
 class Models:
     """Every system that is served, by name, with the memories they share.
 
-    lookup: what the graph says of the words of a question; needed where a system has the input `graph`. thread: in
-    which the systems were loaded; torch in a second thread takes twice as long in both (service/loading.py). default:
-    the model that is corrected where a request names none; None for the first.
+    Attributes:
+        lookup: Entities of the graph, and what they add to questions.
+        fact_memory: Name of the memory that takes facts; "" where no system reads one.
     """
 
     def __init__(
@@ -262,9 +262,18 @@ class Models:
         thread: ThreadPoolExecutor | None = None,
         default: str | None = None,
     ) -> None:
+        """Join the systems.
+
+        Args:
+            bundles: The systems by name, with their memories.
+            lookup: Entities of the graph; needed where a system has them in its questions.
+            thread: Thread in which the systems were loaded; torch in a second one takes twice as long in both.
+            default: Model that is corrected where a request names none; None for the first.
+        """
         self.default = default or next(iter(bundles))
         self._systems = {name: bundle.system for name, bundle in bundles.items()}
         self.memories = _shared_memories(bundles)
+        self.fact_memory = next((m.name for m in self.memories.values() if "triple" in m.accepts), "")
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
@@ -280,8 +289,14 @@ class Models:
         return self._lookup
 
     @property
-    def graph_readers(self) -> tuple[str, ...]:
-        return self.readers_of(GRAPH)
+    def fact_readers(self) -> tuple[str, ...]:
+        """Return the models that read the memory of facts."""
+        return self.readers_of(self.fact_memory)
+
+    def check_takes_facts(self) -> None:
+        """Raise UnknownModel if no system reads a memory that takes facts."""
+        if not self.fact_memory:
+            raise UnknownModel(NO_GRAPH, models=list(self.names))
 
     @cached_property
     def answer_memories(self) -> dict[str, Memory]:
@@ -317,28 +332,36 @@ class Models:
             return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
-        """The memory as `image` says, its names linkable where it is the graph."""
+        """Return a memory as `image` says, ready for questions."""
         view = await self.run(self.memories[memory].view, image)
-        if memory == GRAPH and self._lookup is not None:
-            await self._lookup.prepare(view)
+        if self._informs([memory]):
+            await self.lookup.prepare(view)
         return MemoryAtVersion(self.memories[memory], image, view)
+
+    def _informs(self, memories: Sequence[str]) -> bool:
+        return self._lookup is not None and self._lookup.memory in memories
 
     def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
         """The model with its own of these memories."""
         system = self.system(model)
         reach = system.reach if isinstance(system, ReadsNeighbours) else None
-        inform = partial(self.inform, reach=reach) if "graph" in system.inputs else None
-        return ModelAtVersion(system, {name: memories[name] for name in system.memories}, self.run, inform)
+        return ModelAtVersion(
+            system,
+            {name: memories[name] for name in system.memories},
+            self.run,
+            partial(self.inform, reach=reach) if self._informs(system.memories) else None,
+        )
 
-    async def inform(
-        self, asks: Sequence[Ask], views: Sequence[View], reach: Reach | None = None
-    ) -> list[Ask]:
-        """Raises what keeps the graph from being read: a report is measured whole or not at all.
+    async def inform(self, asks: Sequence[Ask], views: Views, reach: Reach | None = None) -> list[Ask]:
+        """Add to questions what a memory says of them at one version.
 
-        Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is
-        asked as if the graph said nothing of it, which is what a person sees of it, too: no answer.
+        Damaged rows of an import are no error, for then it could not be taken back: such a question is asked as if the
+        memory said nothing of it.
+
+        Raises:
+            ErrataError: The memory cannot be read. A report is measured whole or not at all.
         """
-        results = (await self.lookup.inform(asks, views, reach)).asks
+        results = (await self.lookup.inform(asks, [views[self.lookup.memory]] * len(asks), reach)).asks
         for result in results:
             if isinstance(result, ErrataError) and not isinstance(result, LedgerCorrupt):
                 raise result

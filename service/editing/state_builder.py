@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from cachetools import LRUCache
 
-from models.graph.memory import GRAPH
-from models.graph.view import GraphView
 from models.memory import Material, View, block_key
 from service.concurrency import SingleFlight
 from service.editing.draft import Build, Draft
@@ -118,11 +116,6 @@ class StateBuilder:
             memories = await self._fold(active, self._models.memories, await self._bases())
             self._old[version] = self._assemble(memories)
         return self._old[version]
-
-    async def graph_at(self, state: EditorState, version: int) -> GraphView:
-        """The graph alone at a version."""
-        view: GraphView = await self.view_at(state, version, GRAPH)
-        return view
 
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:
         """One memory alone at a version."""

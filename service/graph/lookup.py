@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -18,6 +18,7 @@ from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
+from models.graph.memory import GRAPH
 from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
@@ -27,6 +28,7 @@ from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
 from service.graph.linking.matching import Span
 from service.graph.rows import Rows
+from service.informing import InformedBatch
 
 MAX_CACHED = 20_000  # entities of one view
 FEW_NAMES = 100  # that are linked at once
@@ -47,28 +49,10 @@ EntityRows: TypeAlias = dict[
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
-@dataclass(frozen=True)
-class InformedBatch:
-    """asks: with their mentions, or why they cannot be had. link_s, graph_s: for the whole batch.
-
-    hits, misses: rows of imports that were cached, and that had to be read.
-    """
-
-    asks: list[Ask | ErrataError]
-    link_s: float = 0.0
-    graph_s: float = 0.0
-    hits: int = 0
-    misses: int = 0
-
-    @property
-    def facts(self) -> list[int]:
-        """How many facts each question got."""
-        asks = [ask for ask in self.asks if isinstance(ask, Ask)]
-        return [sum(entity.degree for entity in (*_starts(ask), *ask.neighbours)) for ask in asks]
-
-
 class Lookup:
-    """Every view has to be prepared once before it is read."""
+    """Finds entities by name and by id; adds to questions what the graph says (`service.informing.Informs`)."""
+
+    memory = GRAPH
 
     def __init__(self, rows: Rows, linker: Linker | None = None) -> None:
         self._rows = rows
@@ -177,7 +161,9 @@ class Lookup:
                 except ErrataError as cause:
                     results.append(cause)
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
-        return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses)
+        entities = [(*_starts(ask), *ask.neighbours) for ask in results if isinstance(ask, Ask)]
+        facts = [sum(entity.degree for entity in of_ask) for of_ask in entities]
+        return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses, facts)
 
     def _link(self, asks: Sequence[Ask]) -> list[Sequence[Span]]:
         return [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]

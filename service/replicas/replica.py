@@ -19,7 +19,6 @@ from uuid import uuid4
 from ray import serve
 
 from models.cost import default_cost
-from models.graph.memory import GRAPH
 from models.memory import TakesFields, Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
 from service import tracing
@@ -35,8 +34,7 @@ from service.errors import (
     NotReady,
     VersionAhead,
 )
-from service.graph.lookup import Lookup
-from service.graph.rows import Rows
+from service.graph.informer import find_informer
 from service.ledger.schema import migrate
 from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
@@ -80,10 +78,9 @@ class Replica:
         )
         self._system = self._bundle.system
         self._cost = self._system.cost if isinstance(self._system, Costs) else default_cost
-        reads_graph = "graph" in self._system.inputs
-        self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
+        self._informer = find_informer([self._system], self._ledger.connection)
         memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
-        self._loader = SnapshotLoader(self._ledger, memories, self._lookup)
+        self._loader = SnapshotLoader(self._ledger, memories, self._informer)
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
@@ -95,10 +92,10 @@ class Replica:
         self._backlog = Backlog()
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._follower.run()), asyncio.create_task(self._heartbeat.run())]
-        if self._lookup is not None:
-            watching = self._lookup.watch_damage(lambda: self._follower.newest.views[GRAPH])
+        if (informer := self._informer) is not None:
+            watching = informer.watch_damage(lambda: self._follower.newest.views[informer.memory])
             self._tasks.append(asyncio.create_task(watching))
-        _create_series(model, reads_graph)
+        _create_series(model, self._informer is not None)
         await wait_for_ledger(self._heartbeat.send, self.id)
         await wait_for_ledger(self._catch_up, self.id)
         self.__del__ = self._end
@@ -140,9 +137,9 @@ class Replica:
         }
 
     def _degraded(self) -> str | None:
-        """The code of what is wrong, if anything: the ledger is away or damaged, or names of the graph are."""
-        if self._follower.degraded is None and self._lookup is not None:
-            damage = self._lookup.find_damage(self._follower.newest.views[GRAPH])
+        """Return the code of what is wrong, if anything: the ledger is away or damaged, or a part of a memory is."""
+        if self._follower.degraded is None and self._informer is not None:
+            damage = self._informer.find_damage(self._follower.newest.views[self._informer.memory])
             return LedgerCorrupt.code if damage else None
         return self._follower.degraded
 
@@ -181,10 +178,10 @@ class Replica:
             answer.cancel()
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
-        """With its snapshot, if it pins one, and with what the graph says of its words."""
+        """Return a question with the snapshot that it pins, and with what a memory says of its words."""
         question = QueuedQuestion(read_ask(request, self._system), asker=request.get("asker", NO_ASKER))
         question.snapshot = await self._find_snapshot(request)
-        if self._lookup is not None:
+        if self._informer is not None:
             question.ask = await self._informing.submit(question, question.asker)
         question.work = self._cost(question.ask)
         return question
@@ -276,14 +273,14 @@ class Replica:
         return snapshots
 
     async def _inform(self, questions: Sequence[QueuedQuestion]) -> Sequence[Ask | ErrataError]:
-        """With what the graph says of their words, in one read; the error of one that it cannot inform."""
-        assert self._lookup is not None
+        """Return questions with what the memory says of their words, or why nothing can be said of one."""
+        assert self._informer is not None
         start = perf_counter()
-        views = [snapshot.views[GRAPH] for snapshot in self._pin(questions)]
+        views = [snapshot.views[self._informer.memory] for snapshot in self._pin(questions)]
         reach = self._system.reach if isinstance(self._system, ReadsNeighbours) else None
-        batch = await self._lookup.inform([question.ask for question in questions], views, reach)
+        batch = await self._informer.inform([question.ask for question in questions], views, reach)
         cache = batch.hits, batch.misses
-        metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
+        metrics.observe_graph(self._model, batch.link_s, batch.read_s, cache, batch.facts)
         for question in questions:
             question.graph_s = perf_counter() - start
         return batch.asks

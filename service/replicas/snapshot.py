@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from models.graph.memory import GRAPH
 from models.memory import Image, Memory, Views
 from service.concurrency import SingleFlight
-from service.graph.lookup import Lookup
+from service.informing import Informs
 from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
@@ -36,11 +35,13 @@ class Snapshot:
 class SnapshotLoader:
     """Builds snapshots of a system's memories from the ledger. Compiling never blocks the event loop.
 
-    lookup: of a system that reads the graph; every view of the graph is made known to it.
+    informer: What one of the memories adds to questions; every view of that memory is made known to it.
     """
 
-    def __init__(self, ledger: RedisLedger, memories: Sequence[Memory], lookup: Lookup | None = None) -> None:
-        self._ledger, self._lookup = ledger, lookup
+    def __init__(
+        self, ledger: RedisLedger, memories: Sequence[Memory], informer: Informs | None = None
+    ) -> None:
+        self._ledger, self._informer = ledger, informer
         self._memories = {memory.name: memory for memory in memories}
 
     async def at(self, version: int) -> Snapshot:
@@ -66,8 +67,8 @@ class SnapshotLoader:
                 views[name] = before.views[name]
                 continue
             views[name] = await asyncio.to_thread(self._memories[name].view, image)
-            if name == GRAPH and self._lookup is not None:
-                await self._lookup.prepare(views[name])
+            if self._informer is not None and name == self._informer.memory:
+                await self._informer.prepare(views[name])
         return Snapshot(version, digest, dict(images), views)
 
 

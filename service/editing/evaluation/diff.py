@@ -9,11 +9,10 @@ from typing import Literal
 from errata.wire import Change, Diff, FactChange
 from errata.wire.wording import normalize_question
 
-from models.graph.memory import GRAPH
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers, ModelsAtVersion
-from service.editing.plans.changes import CHANGE, SUMMARY
+from service.editing.notes import read_note
 from service.ledger.commit import EditRecord
 
 MAX_ASKED = 1_000  # wordings of one diff, the newest edits'; of others the edits' own answers are shown
@@ -116,25 +115,14 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) ->
 
 def _fact_changes(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[FactChange]:
     """What only one side says of the graph, or changes in a memory's own way, in ledger order."""
-    before, after = (
-        {edit.id: edit for edit in side if edit.memory == GRAPH or CHANGE in edit.notes}
-        for side in (old, new)
-    )
+    before, after = ({edit.id: edit for edit in side if read_note(edit) is not None} for side in (old, new))
     changes = []
     for edit in sorted((before | after).values(), key=lambda edit: edit.order):
         if edit.id in before and edit.id in after:
             continue
-        notes = edit.notes
-        fact: tuple[str, str, str, str]
-        if edit.triple is not None:
-            fact = notes["subject"], notes["relation"], notes["object"], edit.triple.act
-        elif CHANGE in notes:
-            fact = edit.memory, edit.method, notes[SUMMARY], "set"
-        elif "triples" in notes:
-            fact = notes.get("source", ""), "", f"{notes['triples']:,} triples", "import"
-        else:
-            fact = notes["define"], "holds", str(notes.get("holds", "")), "set"
-        subject, relation, text, act = fact
+        note = read_note(edit)
+        assert note is not None
+        subject, relation, text, act = note.to_fact(edit)
         changes.append(
             FactChange(
                 edit=edit.id,

@@ -10,6 +10,7 @@ from errata.wire import EditReport, ParaphraseReport
 
 from service.editing.draft import PlannedEdit
 from service.editing.models import Answer, Answers, ModelsAtVersion
+from service.editing.notes import is_for_graph_alone
 from service.errors import EditRefused
 from service.ledger.commit import EditRecord
 
@@ -61,7 +62,7 @@ def all_come_out(edit: PlannedEdit, answers: Answers) -> bool:
 
 def is_met(edit: PlannedEdit, answers: Answers) -> bool:
     """Whether the edit's own question gets its answer; an edit of the graph alone expects none."""
-    return edit.notes.get("only") == "graph" or comes_out(edit, answers[edit.question])
+    return is_for_graph_alone(edit.note) or comes_out(edit, answers[edit.question])
 
 
 def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:

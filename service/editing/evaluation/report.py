@@ -9,7 +9,6 @@ from typing import Any
 from errata.wire import EditReport, ParaphraseReport, RefusedEdit, Report
 from errata.wire.wording import normalize_question
 
-from models.graph.memory import GRAPH
 from service.editing.draft import Build, Draft
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
@@ -26,6 +25,7 @@ from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers
+from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.editing.state import EditorState
 from service.editing.timings import Timings
 from service.errors import JSON, BreaksTests, EditRefused
@@ -105,7 +105,7 @@ def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
 
     An edit that comes back is not checked: a later one may have superseded it.
     """
-    fresh = {record.id for record in draft.records if record.notes.get("only") != "graph"}
+    fresh = {record.id for record in draft.records if not is_for_graph_alone(read_note(record))}
     failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
     if not failing:
         return
@@ -113,7 +113,8 @@ def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
     detail = (
         f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
     )
-    alternative = "keep it in the graph with `only`" if first["memory"] == GRAPH else "use another method"
+    is_fact = first["id"] in {record.id for record in draft.records if record.triple is not None}
+    alternative = "keep it in the graph with `only`" if is_fact else "use another method"
     advice = f"nothing was changed; see the report of a dry run, or {alternative}"
     questions: list[JSON] = [edit["question"] for edit in failing[:MAX_NAMED]]
     refused: list[JSON] = [
@@ -195,7 +196,8 @@ def _report_edit(
         report_paraphrase(text, before, after, edit.id in after[text].edits) for text in edit.counterexamples
     ]
     holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
-    values: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)
+    note = read_note(edit)
+    values = (note.before if isinstance(note, FactNote) else None, edit.answer)
     unasked_before, unasked_after = values[::-1] if is_deactivated else values
     return EditReport(
         id=edit.id,

@@ -21,6 +21,7 @@ from errata.wire.wording import normalize_question
 
 from models.system import Probes
 from service.editing.models import Models, ModelsAtVersion
+from service.editing.notes import FactNote, read_note
 from service.ledger.commit import EditRecord
 
 NEAREST_PER_EDIT, MAX_CHOSEN = (
@@ -194,8 +195,13 @@ class SideEffectProbe:
         wordings: dict[str, list[str]] = defaultdict(list)
         for edit in edits:
             for model in self._models.readers_of(edit.memory):
-                wordings[model] += edit.wordings or [str(edit.notes.get("subject", ""))]
+                wordings[model] += edit.wordings or [_subject(edit)]
         return wordings
+
+
+def _subject(edit: EditRecord) -> str:
+    note = read_note(edit)
+    return note.subject if isinstance(note, FactNote) else ""
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:

@@ -11,10 +11,9 @@ from models.memory import ChecksFields, Fields, Memory, TakesFields
 from models.memory import EditRefused as MemoryRefusal
 from service.editing.draft import Build, PlannedEdit
 from service.editing.models import Models
+from service.editing.notes import ChangeNote
 from service.editing.state import EditorState
 from service.errors import EditRefused, ErrataError, InvalidInput, NotFound
-
-CHANGE, SUMMARY = "change", "summary"  # notes of such an edit: its fields, and the same in words
 
 
 def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
@@ -53,7 +52,7 @@ def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
         answer=item.answer or summary,
         given_paraphrases=tuple(item.paraphrases),
         fields=fields,
-        notes={CHANGE: fields.outline(), SUMMARY: summary},
+        note=ChangeNote(fields.outline(), summary),
     )
 
 

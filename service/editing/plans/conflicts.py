@@ -11,6 +11,7 @@ from errata.wire.wording import normalize_question
 
 from service.editing.draft import Build, PlannedEdit
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_edits, failure, is_met
+from service.editing.notes import RelationNote
 from service.errors import ErrataError
 
 MAX_NAMED = 20  # refused edits that a problem document names
@@ -107,17 +108,19 @@ def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
     """What is answered, in words and as a key: its wordings; where nobody can ask for it, what it is said of."""
     if edit.wordings or edit.statements is None:
         return [(wording, (normalize_question(wording),)) for wording in edit.wordings]
-    if edit.triple is None:
-        return [(str(edit.notes["define"]), (subject, "")) for subject in edit.statements]
+    if isinstance(edit.note, RelationNote):
+        return [(edit.note.define, (subject, "")) for subject in edit.statements]
+    assert edit.triple is not None, "an edit of the graph is a fact or says something of a relation"
     subject, relation = edit.triple.subject, edit.triple.relation
     return [(f"{relation.lstrip('@')} of {subject}", (subject, relation))]
 
 
 def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
     """Values that one fact adds to those of another are no contradiction."""
-    if first.statements is not None and first.triple is None:
-        old, new = first.notes, second.notes
-        return any(old[name] != new[name] for name in ("holds", "label") if name in old and name in new)
+    old, new = first.note, second.note
+    if isinstance(old, RelationNote) and isinstance(new, RelationNote):
+        pairs = (old.holds, new.holds), (old.label, new.label)
+        return any(None not in pair and pair[0] != pair[1] for pair in pairs)
     if first.triple is None or second.triple is None:
         return first.answer != second.answer
     if first.triple.subject != second.triple.subject:  # namesakes

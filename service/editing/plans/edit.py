@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from errata.wire import EditItem, EditReport, EditRequest, FactItem, MemoryItem, RefusedEdit, RelationItem
 from errata.wire.wording import normalize_question
 
-from models.graph.memory import GRAPH
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
 from service.editing.draft import Build, Draft, PlannedEdit, request_digest
@@ -41,12 +40,11 @@ from service.editing.plans.replaced import find_named
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
-from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
+from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo
 from service.ledger.commit import Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
-NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
 
 GRAPH_ITEMS = (FactItem, RelationItem)  # kinds of items that write the graph
 
@@ -84,8 +82,8 @@ class EditPlan:
         self._dry_run = request.dry_run
         self._models, self._paraphrases = models, paraphrases
         self._items = request.edits
-        if not models.graph_readers and any(isinstance(item, GRAPH_ITEMS) for item in request.edits):
-            raise UnknownModel(NO_GRAPH, models=list(models.names))
+        if any(isinstance(item, GRAPH_ITEMS) for item in request.edits):
+            models.check_takes_facts()
         self._options = resolve_options(request, models)
         self._version_independent = Refusals(request.skip_refused or not request.measure)
         self._given_edits = [*self._plan_answers(), *self._plan_changes()]
@@ -204,7 +202,8 @@ class EditPlan:
         """The facts, and what is said of relations, on this version of the graph."""
         if not any(isinstance(item, GRAPH_ITEMS) for item in self._items):
             return []
-        view, models = state.memories[GRAPH].view, self._models
+        models = self._models
+        view = state.memories[models.fact_memory].view
         resolver = FactResolver(view, models.lookup)
         methods = {name: _method(self._options[m.name]) for name, m in models.answer_memories.items()}
         edits: list[PlannedEdit] = []
@@ -284,9 +283,8 @@ class EditPlan:
         if not answers:
             return list(changes.values())
         other_names: Sequence[tuple[str, ...]] = [()] * len(answers)
-        if self._models.graph_readers:
-            view = state.memories[GRAPH].view
-            other_names = await reword([edit.question for edit in answers], self._models, view)
+        if self._models.fact_memory:
+            other_names = await reword([edit.question for edit in answers], self._models, state.memories)
         wordings = [(*edit.wordings, *names) for edit, names in zip(answers, other_names, strict=True)]
         model = state.models[answers[0].model]
         same = iter(await model.find_same([question for texts in wordings for question in texts]))

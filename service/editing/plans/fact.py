@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from errata.wire import FactItem, RelationItem
 
-from models.graph.memory import GRAPH, TRIPLE
+from models.graph.memory import TRIPLE
 from models.graph.statement import HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from service.editing.draft import PlannedEdit, one_line
 from service.editing.models import Models
+from service.editing.notes import FactNote, RelationNote
 from service.editing.plans.fact_resolver import ResolvedFact, clean_text
 from service.errors import InvalidInput
 from service.graph.formats.text import MAX_RELATION_CHARS
@@ -40,20 +40,20 @@ def plan_fact(
         [p.replace("{subject}", fact.label) for p in relation.phrasings] if relation else [""]
     )
     obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
-    notes = {
-        "subject": fact.label,
-        "relation": item.relation,
-        "object": fact.object,
-        "act": fact.act,
-        "before": one_line(fact.before),
-        "after": one_line(fact.after),
-        "warnings": [*fact.warnings, *([obstacle] if obstacle else [])],
-        **({"only": item.only} if item.only else {}),
-    }
+    note = FactNote(
+        fact.label,
+        item.relation,
+        fact.object,
+        fact.act,
+        one_line(fact.before),
+        one_line(fact.after),
+        [*fact.warnings, *([obstacle] if obstacle else [])],
+        item.only or None,
+    )
     graph_edit = PlannedEdit(
         place=place,
-        model=models.graph_readers[0],
-        memory=GRAPH,
+        model=models.fact_readers[0],
+        memory=models.fact_memory,
         method=TRIPLE,
         question=question,
         answer=one_line(sorted(fact.after)),
@@ -61,7 +61,7 @@ def plan_fact(
         triple=Triple(fact.subject, fact.relation, fact.object, fact.act),
         statements={fact.subject: fact.statements},
         no_op_reason=GRAPH_SAYS_SO if fact.before == fact.after else None,
-        notes=notes,
+        note=note,
     )
     if item.only or obstacle is not None or fact.relation in NAME_RELATIONS.values():
         return [graph_edit]
@@ -110,17 +110,16 @@ def plan_relation(item: RelationItem, place: int, view: GraphView, models: Model
     statements += [Statement(LABEL, item.label, "", "set")] if item.label else []
     has_holds = item.holds is None or (view.is_defined(relation) and item.holds == view.cardinality(relation))
     is_current = has_holds and item.label in (None, view.label(relation))
-    content: dict[str, Any] = {"define": relation, "holds": item.holds, "label": item.label}
     return PlannedEdit(
         place=place,
-        model=models.graph_readers[0],
-        memory=GRAPH,
+        model=models.fact_readers[0],
+        memory=models.fact_memory,
         method=TRIPLE,
         question="",
         answer="",
         statements={RELATION + relation: tuple(statements)},
         no_op_reason=GRAPH_SAYS_SO if is_current else None,
-        notes={name: value for name, value in content.items() if value is not None},
+        note=RelationNote(relation, item.holds, item.label),
     )
 
 

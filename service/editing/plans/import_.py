@@ -6,7 +6,7 @@ Until the last byte nothing is in Redis; until the commit nothing of it is seen.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -18,14 +18,13 @@ from more_itertools import chunked
 
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.knowledge import Entity
-from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import finish
 from service.editing.draft import Build, Draft, request_digest
 from service.editing.models import Models
+from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
-from service.editing.plans.edit import NO_GRAPH
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -37,7 +36,6 @@ from service.errors import (
     StaleVersion,
     TooMany,
     TooSlow,
-    UnknownModel,
 )
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Rejection, Row
@@ -65,7 +63,12 @@ GRAPH_ALONE = (
 class ImportSession:
     """One file on its way into the graph: read as it arrives, spooled, counted; nothing of it is in Redis yet.
 
-    version, view: of the graph on which names are resolved. progress_count, total: in the phase's own unit.
+    Attributes:
+        version: Version on which names are resolved.
+        memory: Name of the memory of facts.
+        view: That memory at the version.
+        progress_count: How far the phase is, in its own unit.
+        total: Where the phase ends, in this unit.
     """
 
     id: str
@@ -73,6 +76,7 @@ class ImportSession:
     author: str
     idempotency_key: str | None
     version: int
+    memory: str
     view: GraphView
     resolver: RowResolver
     reader: GraphFileReader
@@ -107,27 +111,28 @@ class ImportSession:
             "rejected": counts.rejections.total(),
         }
 
-    def counts(self, manifest: Manifest, n_new_entities: int) -> dict[str, Any]:
-        """The wire's ImportCounts."""
+    def note(self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str]) -> ImportNote:
+        """Return the counts of what was written."""
         counts = self.resolver.counts
-        return {
-            "format": self.reader.format or "tsv",
-            "lines": self.reader.lines,
-            "triples": manifest.triples,
-            "entities": manifest.entities,
-            "new_entities": n_new_entities,
-            "rejected": counts.rejections.total(),
-            "rejected_by": dict(counts.rejections),
-            "skipped": dict(counts.skipped + self.reader.skipped),
-            "rejected_lines": list(counts.rejected_lines),
-            "seconds": round(monotonic() - self.created_at, 3),
-            "source": self.order.source,
-        }
+        return ImportNote(
+            self.reader.format or "tsv",
+            self.reader.lines,
+            manifest.triples,
+            manifest.entities,
+            n_new_entities,
+            counts.rejections.total(),
+            dict(counts.rejections),
+            dict(counts.skipped + self.reader.skipped),
+            list(counts.rejected_lines),
+            round(monotonic() - self.created_at, 3),
+            self.order.source,
+            warnings,
+        )
 
     def check_graph(self, state: EditorState) -> None:
         """GraphMoved when the graph was written since: names were resolved on what it was."""
         later = state.commits[self.version :]
-        if any(GRAPH in commit.writes for commit in later):
+        if any(self.memory in commit.writes for commit in later):
             raise GraphMoved(
                 f"the graph was changed in version {state.version} while the file was read on version "
                 f"{self.version}: nothing was imported; send it again",
@@ -141,16 +146,12 @@ class ImportPlan:
 
     kind: Kind = "edit"
 
-    def __init__(
-        self, session: ImportSession, manifest: Manifest, counts: Mapping[str, Any], models: Models
-    ) -> None:
+    def __init__(self, session: ImportSession, manifest: Manifest, note: ImportNote, models: Models) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
-        self._session, self._manifest, self._model = session, manifest, models.graph_readers[0]
-        other_models = " and ".join(models.answer_memories)
-        warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
-        self._notes = {**counts, "warnings": warnings}
+        self._session, self._manifest, self._model = session, manifest, models.fact_readers[0]
+        self._note = note
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
         self._session.check_graph(state)
@@ -159,14 +160,14 @@ class ImportPlan:
         record = EditRecord(
             id=self._session.id,
             model=self._model,
-            memory=GRAPH,
+            memory=self._session.memory,
             question="",
             answer="",
             paraphrases=(),
             method=IMPORT,
             material=block.digest,
             order=order,
-            notes=self._notes,
+            notes=dump_note(self._note),
         )
         material = Material(self._session.id, IMPORT, block)
         with timings.part("editor"):
@@ -184,8 +185,7 @@ class Importer:
         self, order: ImportOrder, author: str, idempotency_key: str | None = None
     ) -> ImportSession:
         """A file that is sent again with its Idempotency-Key is answered with its first result."""
-        if not self._models.graph_readers:
-            raise UnknownModel(NO_GRAPH, models=list(self._models.names))
+        self._models.check_takes_facts()
         self._refuse_too_many(author)
         state = await self._pipeline.newest_restored()
         is_repeated = idempotency_key is not None and await self._pipeline.remembers(author, idempotency_key)
@@ -193,7 +193,8 @@ class Importer:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         await self._store.sweep(self._sessions)
         self._refuse_too_many(author)  # others may have begun meanwhile
-        view, lookup = state.memories[GRAPH].view, self._models.lookup
+        memory, lookup = self._models.fact_memory, self._models.lookup
+        view = state.memories[memory].view
         resolver = RowResolver(
             view, lookup.linker, _entities_by_name(lookup, view), lookup.has_no_other_names(view)
         )
@@ -203,6 +204,7 @@ class Importer:
             author,
             idempotency_key,
             state.version,
+            memory,
             view,
             resolver,
             GraphFileReader(order.format, order.language),
@@ -281,8 +283,10 @@ class Importer:
                     buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
                 )
             session.start_phase("committing")
-            counts = session.counts(manifest, buckets.new_entities)
-            plan = ImportPlan(session, manifest, counts, self._models)
+            other_models = " and ".join(self._models.answer_memories)
+            warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
+            note = session.note(manifest, buckets.new_entities, warnings)
+            plan = ImportPlan(session, manifest, note, self._models)
             conditions = Order(
                 session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
             )
@@ -295,8 +299,8 @@ class Importer:
             await self._drop(session)
             await self._models.lookup.rebuild_names(session.view)
         session.phase = "replicas"
-        if record is not None:
-            counts = {name: record.notes.get(name, value) for name, value in counts.items()}
+        counts = dump_note(note if record is None else read_note(record))
+        counts.pop("warnings", None)
         return replace(result, extra={"counts": counts})
 
     async def _drop(self, session: ImportSession) -> None:
@@ -306,9 +310,9 @@ class Importer:
 
     async def find_damage(self, state: EditorState) -> list[str]:
         """What is wrong with the rows of the imports in force."""
-        if GRAPH not in state.memories:
+        if not self._models.fact_memory:
             return []
-        imports = state.memories[GRAPH].view.imports
+        imports = state.memories[self._models.fact_memory].view.imports
         damage = [await self._store.find_damage(active.manifest) for active in imports]
         return [sentence for sentence in damage if sentence is not None]
 

@@ -8,7 +8,6 @@ from typing import Any
 from errata.wire import EditItem, EditRequest, FactItem, MemoryItem, RelationItem
 from pydantic import ValidationError
 
-from models.graph.memory import GRAPH
 from models.memory import Memory, Options
 from service.editing.models import Models
 from service.errors import InvalidInput
@@ -27,8 +26,8 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
     has_facts = any(isinstance(item, FactItem | RelationItem) for item in request.edits)
     named_models = {item.model for item in request.edits if isinstance(item, EditItem)}
     by_name = {m.name: m for model, m in models.answer_memories.items() if has_facts or model in named_models}
-    if has_facts and GRAPH in models.memories:
-        by_name[GRAPH] = models.memories[GRAPH]
+    if has_facts and models.fact_memory:
+        by_name[models.fact_memory] = models.memories[models.fact_memory]
     by_name |= {
         item.memory: models.memories[item.memory]
         for item in request.edits

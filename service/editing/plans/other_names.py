@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from models.graph.knowledge import Entity, Mention
-from models.graph.view import GraphView
 from models.system import Ask
-from service.editing.models import Models
+from service.editing.models import MemoryAtVersion, Models
 from service.errors import LedgerCorrupt
 
 MAX_REWORDED = 8  # wordings of one question
 
 
-async def reword(questions: Sequence[str], models: Models, view: GraphView) -> list[tuple[str, ...]]:
+async def reword(
+    questions: Sequence[str], models: Models, memories: Mapping[str, MemoryAtVersion]
+) -> list[tuple[str, ...]]:
     """Each question once for each other name of an entity it mentions, as this version of the graph has them.
 
     Names that may mean several entities are left alone. Damaged rows of an import name nothing.
     """
-    asks = await models.inform([Ask(question) for question in questions], [view] * len(questions))
+    view = memories[models.fact_memory].view
+    asks = await models.inform([Ask(question) for question in questions], {models.fact_memory: view})
     names = {name for ask in asks for entity in _certain_entities(ask.mentions) for name in entity.names}
     try:
         bearers = await models.lookup.entities_by_name(names, view)

@@ -10,7 +10,6 @@ from errata.wire import EntityFact, EntityHead, EntityList, EntityState, Removed
 
 from models.graph.blocks import read_manifest, read_statements
 from models.graph.knowledge import Entity
-from models.graph.memory import GRAPH
 from models.graph.statement import SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
@@ -120,14 +119,14 @@ class Entities:
         active_imports = {source.edit for source in self.view.imports}
         for edit in self.editor_state.edits.values():
             statements: tuple[Statement, ...] = ()
-            if edit.method == IMPORT and edit.memory == GRAPH:
+            if edit.method == IMPORT:
                 try:
                     manifest = read_manifest(self._block(edit))
                     statements = await self.lookup.import_statements(manifest, id)
                 except LedgerCorrupt:
                     if edit.id in active_imports:
                         raise
-            elif edit.memory == GRAPH and edit.triple is not None and edit.triple.subject == id:
+            elif edit.triple is not None and edit.triple.subject == id:
                 statements = read_statements(self._block(edit)).get(id, ())
             if statements:
                 sources[edit.id] = SourceStatements(edit.id, statements)

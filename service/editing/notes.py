@@ -1,0 +1,108 @@
+"""What the ledger notes of an edit that is no question with its answer, by the kind of the edit.
+
+In the ledger and on the wire a note is the part `notes` of an edit, as JSON values, beside what the memory notes of its
+rows. Only this file knows their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeAlias
+
+from service.ledger.commit import EditRecord
+
+ONLY_THE_GRAPH = "graph"  # value of `only`: no answer is expected to change
+
+
+@dataclass(frozen=True)
+class FactNote:
+    """A fact, in words."""
+
+    subject: str
+    relation: str
+    object: str
+    act: str
+    before: str = ""
+    after: str = ""
+    warnings: Sequence[str] = ()
+    only: str | None = None
+
+    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+        """Return subject, relation, object and act, as a diff lists them."""
+        return self.subject, self.relation, self.object, self.act
+
+
+@dataclass(frozen=True)
+class RelationNote:
+    """What is said of a relation itself."""
+
+    define: str
+    holds: str | None = None
+    label: str | None = None
+
+    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+        """Return the relation as a diff lists it."""
+        return self.define, "holds", self.holds or "", "set"
+
+
+@dataclass(frozen=True)
+class ChangeNote:
+    """A change of a memory's own kind: its fields in outline, and the same in words."""
+
+    change: Mapping[str, Any]
+    summary: str
+
+    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+        """Return memory, kind and summary, as a diff lists them."""
+        return edit.memory, edit.method, self.summary, "set"
+
+
+@dataclass(frozen=True)
+class ImportNote:
+    """The counts of an import, as the wire's ImportCounts has them."""
+
+    format: str
+    lines: int
+    triples: int
+    entities: int
+    new_entities: int
+    rejected: int
+    rejected_by: Mapping[str, int]
+    skipped: Mapping[str, int]
+    rejected_lines: Sequence[Mapping[str, Any]]
+    seconds: float
+    source: str
+    warnings: Sequence[str] = ()
+
+    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+        """Return source and number of triples, as a diff lists them."""
+        return self.source, "", f"{self.triples:,} triples", "import"
+
+
+Note: TypeAlias = FactNote | RelationNote | ChangeNote | ImportNote
+KINDS: Mapping[str, type[Note]] = {
+    "act": FactNote,
+    "define": RelationNote,
+    "change": ChangeNote,
+    "triples": ImportNote,
+}
+"""Name that only notes of one kind have -> the kind."""
+
+
+def dump_note(note: Note | None) -> dict[str, Any]:
+    """Return a note as JSON values, without what is not set."""
+    return {} if note is None else {name: value for name, value in asdict(note).items() if value is not None}
+
+
+def read_note(edit: EditRecord) -> Note | None:
+    """Return the note of an edit; None for the correction of an answer."""
+    kind = next((kind for name, kind in KINDS.items() if name in edit.notes), None)
+    if kind is None:
+        return None
+    return kind(**{f.name: edit.notes[f.name] for f in fields(kind) if f.name in edit.notes})
+
+
+def is_for_graph_alone(note: Note | None) -> bool:
+    """Return whether a fact is for the graph alone, so that no model has to answer it."""
+    return isinstance(note, FactNote) and note.only == ONLY_THE_GRAPH
