@@ -1,0 +1,109 @@
+"""What a question mentions, as the reader takes it: links with their rows, and what was left out and why."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models.graph.knowledge import Entity, Mention
+from models.thu_ernie.alignment import OVERLAP
+from models.thu_ernie.answering.rows import FoundRow, RowFinder
+from models.thu_ernie.links import Lexicon, Link, Rejection
+from models.thu_ernie.row import NO_VECTOR
+
+TOO_MANY = "more mentions are tried as the subject than the reader takes"
+
+
+@dataclass(frozen=True)
+class LinkedMention:
+    """An entity that words of the question may mean.
+
+    Attributes:
+        link: Where it is mentioned; the score is shared among the entities of one name.
+        entity: The entity with its facts.
+        row: Its row.
+    """
+
+    link: Link
+    entity: Entity
+    row: FoundRow
+
+
+@dataclass(frozen=True)
+class LinkedQuestion:
+    """A question with all that its words may mean.
+
+    Attributes:
+        text: The question.
+        subjects: Each entity that may be asked about.
+        rejections: Mentions that are not read.
+    """
+
+    text: str
+    subjects: tuple[LinkedMention, ...]
+    rejections: tuple[Rejection, ...]
+
+    def links_for(self, subject: LinkedMention | None) -> list[Link]:
+        """Return the links of the question if one mention means `subject`; the others mean what they likeliest do."""
+        links: dict[tuple[int, int], Link] = {}
+        for mention in self.subjects:
+            links.setdefault((mention.link.begin, mention.link.end), mention.link)
+        if subject is not None:
+            links[subject.link.begin, subject.link.end] = subject.link
+        return list(links.values())
+
+    @property
+    def vectors(self) -> Mapping[str, FoundRow]:
+        """Return the rows by the names under which links have them."""
+        return {mention.link.entity: mention.row for mention in self.subjects}
+
+
+def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, limit: int) -> LinkedQuestion:
+    """Give each mention its row; of mentions that overlap the longest counts.
+
+    Args:
+        text: The question.
+        mentions: What the graph says of its words.
+        finder: Rows at the asked version.
+        limit: Entities that are tried as the subject; those with the most facts of each name come first.
+    """
+    subjects: list[LinkedMention] = []
+    rejections: list[Rejection] = []
+    longest: list[Mention] = []
+    for mention in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
+        if any(mention.start < other.end and other.start < mention.end for other in longest):
+            rejections += [Rejection(link, OVERLAP) for link, _ in _links(mention)]
+            continue
+        longest.append(mention)
+    for mention in sorted(longest, key=lambda mention: mention.start):
+        for link, entity in _links(mention):
+            row = finder.of_entity(entity)
+            if row is None:
+                rejections.append(Rejection(link, NO_VECTOR))
+            elif len(subjects) == limit:
+                rejections.append(Rejection(link, TOO_MANY))
+            else:
+                subjects.append(LinkedMention(link, entity, row))
+    return LinkedQuestion(text, tuple(subjects), tuple(rejections))
+
+
+def link_passage(text: str, question: LinkedQuestion) -> list[Link]:
+    """Return where a passage names what the question mentions."""
+    lexicon = Lexicon()
+    for mention in question.subjects:
+        for name in mention.entity.names:
+            if any(character.isalnum() for character in name):
+                lexicon = lexicon.add(name, mention.entity.id, mention.link.score)
+    links, _ = lexicon.link(text)
+    return links
+
+
+def without(question: LinkedQuestion, entity: str) -> LinkedQuestion:
+    """Return the question with one entity unlinked."""
+    remaining = tuple(mention for mention in question.subjects if mention.entity.id != entity)
+    return replace(question, subjects=remaining)
+
+
+def _links(mention: Mention) -> Iterator[tuple[Link, Entity]]:
+    """Yield an entity of a name after the other, the one with the most facts first."""
+    share = 1 / max(1, len(mention.entities))
+    for entity in sorted(mention.entities, key=lambda entity: (-entity.degree, entity.id)):
+        yield Link(entity.id, mention.start, mention.end, share), entity

@@ -1,0 +1,44 @@
+"""One encoder under the two heads that answer: dEA at a mask, and start and end of a span.
+
+Zhang et al. (arXiv:1905.07129), sections 3.4 and 3.5. The mask that stands where the answer would carries the row of
+the entity that is asked about, as a token of a corrupted mention does in the pre-training: what the head aligns it with
+is the entity that belongs there.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from models.thu_ernie.config import ErnieConfig
+from models.thu_ernie.heads import EntityAlignment, ErnieWithHead
+from models.thu_ernie.network import Batch
+
+
+class AnswerHeads(nn.Module):
+    """The heads of `cls.` in the authors' keys that answering needs."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.predictions_ent = EntityAlignment(config)
+
+
+class ErnieAnswers(ErnieWithHead):
+    """The network of the system `thu-ernie`."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__(config)
+        self.cls = AnswerHeads(config)
+        self.qa_outputs = nn.Linear(config.width, 2)
+        self.cls.apply(self.bert.initialise)
+        self.bert.initialise(self.qa_outputs)
+
+    def query(self, batch: Batch, places: Int[Tensor, " batch"]) -> Float[Tensor, "batch entity"]:
+        """Return what the alignment head compares with rows, at one place of each text; the logit is a dot product."""
+        states = self.bert(batch).tokens[torch.arange(len(places)), places]
+        query: Tensor = self.cls.predictions_ent.transform(states[:, None])
+        return query[:, 0]
+
+    def point(self, batch: Batch) -> Float[Tensor, "batch token 2"]:
+        """Return the start and the end logit of each token."""
+        logits: Tensor = self.qa_outputs(self.bert(batch).tokens)
+        return logits

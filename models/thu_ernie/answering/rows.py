@@ -1,0 +1,112 @@
+"""The rows of what a graph speaks of, those included that no table has.
+
+TransE (Bordes et al., 2013) puts s + r near o. So an entity without a row has one in closed form: the mean of o - r
+over its facts, the least-squares solution of them all. An object without a row is s + r, where its subject's fact says
+it is. A row is named by the entity, a literal value by its text, a relation by the id under which a graph describes it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.graph.knowledge import Entity, Fact
+from models.graph.statement import RELATION
+from models.thu_ernie.entities.names import NO_ENTITY
+from models.thu_ernie.entities.table import EntityView
+
+TEXT = "="  # before a literal value in the name of its row
+Source: TypeAlias = Literal["table", "edit", "neighbours"]
+
+
+def row_name(text: str, object_id: str) -> str:
+    """Return the name of the row of an object: its id, or its text where it is no entity."""
+    return object_id or TEXT + text
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """The row of something, and where it comes from.
+
+    Attributes:
+        vector: The row.
+        source: `table`, an `edit`, or the `neighbours` in the graph.
+        edit: Id of the edit that wrote it, "" where none did.
+    """
+
+    vector: Float[Tensor, " size"]
+    source: Source
+    edit: str = ""
+
+
+@dataclass(frozen=True)
+class RowFinder:
+    """Finds rows at one version.
+
+    Attributes:
+        view: The table at this version.
+    """
+
+    view: EntityView
+
+    def find(self, name: str) -> FoundRow | None:
+        """Return the row of a name; None where neither the table nor an edit has it."""
+        row = self.view.row_of(name)
+        if row == NO_ENTITY:
+            return None
+        edit = self.view.edits.get(row, "")
+        vector = self.view.look_up(torch.tensor([row]))[0]
+        return FoundRow(vector, "edit" if edit else "table", edit)
+
+    def of_entity(self, entity: Entity) -> FoundRow | None:
+        """Return the row of an entity, from its facts where it has none of its own."""
+        return self.find(entity.id) or self._mean(self._solve(fact) for fact in entity.facts)
+
+    def of_object(self, subject: FoundRow | None, fact: Fact) -> FoundRow | None:
+        """Return the row of a fact's object; where it has none, of what the subject's row leads to."""
+        row = self.find(row_name(fact.object, fact.object_id))
+        step = None if row is not None or subject is None else self.find(RELATION + fact.relation)
+        if subject is None or step is None:
+            return row
+        return FoundRow(subject.vector + step.vector, "neighbours")
+
+    def _solve(self, fact: Fact) -> Tensor | None:
+        """Return o - r of a fact; None where one of both has no row."""
+        object, step = self.find(row_name(fact.object, fact.object_id)), self.find(RELATION + fact.relation)
+        return None if object is None or step is None else object.vector - step.vector
+
+    @staticmethod
+    def _mean(vectors: Iterable[Tensor | None]) -> FoundRow | None:
+        solutions = [vector for vector in vectors if vector is not None]
+        return FoundRow(torch.stack(solutions).mean(0), "neighbours") if solutions else None
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """The rows of one batch by the name under which a link has them; `Entities` of `collate`.
+
+    Attributes:
+        size: Width of a row.
+        vectors: Name -> row.
+    """
+
+    size: int
+    vectors: Mapping[str, Float[Tensor, " size"]]
+    _numbers: Mapping[str, int] = field(init=False, repr=False)
+    _matrix: Float[Tensor, "row size"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_numbers", {name: place for place, name in enumerate(self.vectors, 1)})
+        rows = [torch.zeros(self.size), *self.vectors.values()]
+        object.__setattr__(self, "_matrix", torch.stack(rows))
+
+    def row_of(self, entity: str) -> int:
+        """Return the row of a name; NO_ENTITY where it has none."""
+        return self._numbers.get(entity, NO_ENTITY)
+
+    def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
+        """Return the vector of each row."""
+        return self._matrix[rows]

@@ -1,0 +1,113 @@
+"""`thu-ernie`: answers by aligning a mask with the rows of entities, and from a context with a span of it.
+
+Zhang et al. (arXiv:1905.07129). It reads the graph for what may be the answer and the entity table for which of it is:
+a row says what the entity's facts are, so an edit of the row changes the answer and no weight changes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.graph.memory import GRAPH, graph_memory
+from models.graph.statement import RELATION
+from models.memory import Views
+from models.packs.probes import pack_probes
+from models.system import Ask, Bundle, Input, Probes, Reply, Side
+from models.thu_ernie.answering.answer import Aligner
+from models.thu_ernie.answering.checkpoint import DEFAULT
+from models.thu_ernie.answering.checkpoint import load as load_model
+from models.thu_ernie.answering.explain import explain, explain_span
+from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.answering.rows import TEXT, row_name
+from models.thu_ernie.answering.spans import Pointer
+from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
+from models.thu_ernie.entities.table import EntityView
+
+
+class ThuErnieSystem:
+    """A checkpoint that was trained to answer. Thread-safe."""
+
+    name = "thu-ernie"
+    memories = (GRAPH, ENTITIES)
+    inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._aligner, self._pointer = Aligner(model), Pointer(model)
+
+    @property
+    def probes(self) -> Probes:
+        """Return the questions of the pack."""
+        return pack_probes()
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """Answer from the context where there is one, else by entities."""
+        places = [place for place, ask in enumerate(asks) if not ask.context]
+        readings = self._aligner.read([asks[place] for place in places], [views[place] for place in places])
+        replies = dict(zip(places, map(self._aligner.reply, readings), strict=True))
+        for place, reading in zip(places, readings, strict=True):
+            if reading.ask.explain:
+                explanation = explain(self._aligner, reading, views[place])
+                replies[place] = replace(replies[place], explanation=explanation)
+        return [
+            replies[place] if place in replies else self._point(ask, view)
+            for place, (ask, view) in enumerate(zip(asks, views, strict=True))
+        ]
+
+    def _point(self, ask: Ask, views: Views) -> Reply:
+        reading = self._pointer.read(ask, views)
+        reply = self._pointer.reply(reading)
+        return replace(reply, explanation=explain_span(self._pointer, reading)) if ask.explain else reply
+
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """Compare what an answer follows from: the question with its facts, and the rows of all that these name."""
+        old, new = before.views[ENTITIES], after.views[ENTITIES]
+        rows_differ = old.edits != new.edits
+        return [
+            first != second
+            or (rows_differ and (not first.mentions or _edits_of(first, old) != _edits_of(first, new)))
+            for first, second in zip(before.asks, after.asks, strict=True)
+        ]
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return sizes, checkpoint, engine and device."""
+        config = self.model.network.config
+        return {
+            "checkpoint": self.model.digest,
+            "engine": "torch",
+            "encoder": "sentence-transformers/all-MiniLM-L6-v2",
+            "device": str(self.model.device),
+            "layers": list(config.kinds),
+            "width": config.width,
+            "entity_size": config.entity_size,
+            "rows": len(self.model.table),
+            **asdict(self.model.settings),
+            "reads": sorted(self.inputs),
+            "unsure_below": {kind: scale.threshold for kind, scale in self.model.confidences.items()},
+        }
+
+
+def _edits_of(ask: Ask, view: EntityView) -> list[str]:
+    """Return the edits that wrote the rows of what a question may rest on."""
+    entities = [entity for mention in ask.mentions for entity in mention.entities]
+    facts = [fact for entity in entities for fact in entity.facts]
+    names = [entity.id for entity in entities]
+    names += [
+        name for fact in facts for name in (row_name(fact.object, fact.object_id), RELATION + fact.relation)
+    ]
+    names += [TEXT + text for text in ask.candidates]
+    return [view.edits.get(view.row_of(name), "") for name in names]
+
+
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
+    """Load the checkpoint in a folder.
+
+    Raises:
+        CheckpointError: It is missing or damaged; the sentence names the file.
+        EncoderNotFound: MiniLM's files are not there.
+    """
+    model = load_model(folder, device, dtype)
+    return Bundle(ThuErnieSystem(model), (graph_memory(), EntityMemory(model.table)))
