@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from service.errors import ErrataError
 
-# For whoever reads headers alone: the version of a commit that was made, the code of a problem.
+# Headers with the version of a commit that was made and the code of a problem.
 VERSION, CODE = "errata-version", "errata-code"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """body: a wire model, or a problem document (RFC 9457) when status is 400 or more. declined: it answers nothing."""
+    """A wire model as JSON, or from status 400 on a problem document (RFC 9457); `declined`: no answer is in it."""
 
     status: int
     body: bytes
@@ -28,13 +28,13 @@ class Outcome:
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:
-        """version: of the commit that was made."""
+        """Make the outcome of a success, with the version of the commit that was made."""
         body = model if isinstance(model, bytes) else model.model_dump_json().encode()
         return Outcome(status, body, {} if version is None else {VERSION: str(version)})
 
     @staticmethod
     def of(error: ErrataError, instance: str | None) -> Outcome:
-        """The problem document of an error. `instance`: the path that was asked, where there is one."""
+        """Make the problem document of an error; `instance` is the path that was asked, if there is one."""
         problem = {
             **error.extras,
             "type": f"urn:errata:problem:{error.code}",

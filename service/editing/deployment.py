@@ -41,7 +41,7 @@ from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.figures import count_write, create_series, publish
 from service.editing.models import Models
-from service.editing.pipeline import Order, Pipeline, Plan, Result
+from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
@@ -64,7 +64,7 @@ from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 
-LINK_S = 60.0  # for replicas to link the names of an import
+LINK_S = 60.0  # seconds that replicas have at least to link the names of an import
 RETRY_S = 2.0  # until the ledger is there
 
 P = ParamSpec("P")
@@ -152,9 +152,12 @@ class Editor:
         edits = EditRequest.model_validate(request)
         if edits.measure:
             order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
-            return await self._write(
-                "edit", lambda: EditPlan(edits, self._models, self._paraphrases), order, edits.wait
-            )
+
+            async def write(timings: Timings) -> Result:
+                plan = EditPlan(edits, self._models, self._paraphrases)  # a refusal here is counted, too
+                return await self._pipeline.write(plan, order, timings)
+
+            return await self._write("edit", write, edits.wait)
         # What would be refused, or what the key has made already. No writer has to wait for it.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
@@ -162,7 +165,8 @@ class Editor:
         if result is None:
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)
-            result = Result(None, preview_report(state, refused, self._budget, timings))
+            report = preview_report(state, refused, self._budget, timings)
+            result = Result(None, report.model_dump(mode="json"))
         return await receipt(
             self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
         )
@@ -191,7 +195,8 @@ class Editor:
         self, kind: str, request: RevertRequest | RollbackRequest, author: str, idempotency_key: str | None
     ) -> Outcome:
         order = Order(author, dry_run=request.dry_run, strict=request.strict, idempotency_key=idempotency_key)
-        return await self._write(kind, lambda: UndoPlan(request), order, request.wait)
+        write = partial(self._pipeline.write, UndoPlan(request), order)
+        return await self._write(kind, write, request.wait)
 
     @outcome
     async def import_begin(
@@ -210,26 +215,31 @@ class Editor:
 
     @outcome
     async def import_finish(self, id: str, wait: Wait) -> Outcome:
-        timings = Timings()
-        result = await self._count("import", lambda: self._importer.finish(id, timings))
-        patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINK_S))
-        return await receipt(self._ledger, result, "edit", timings, patience if wait == "all" else None)
+        return await self._write("import", partial(self._importer.finish, id), wait, LINK_S)
 
     async def import_abandon(self, id: str) -> None:
         await self._importer.abandon(id)
 
-    async def _write(self, kind: str, plan: Callable[[], Plan], order: Order, wait: Wait) -> Outcome:
-        timings = Timings()
-        result = await self._count(kind, lambda: self._pipeline.write(plan(), order, timings))
-        return await receipt(self._ledger, result, kind, timings, self._patience if wait == "all" else None)
+    async def _write(
+        self, kind: str, write: Callable[[Timings], Awaitable[Result]], wait: Wait, least_s: float = 0.0
+    ) -> Outcome:
+        """Write, count and publish what was written, and wait for the replicas.
 
-    async def _count(self, kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
-        result = await count_write(kind, write)
+        Args:
+            kind: What is counted: edit, revert, rollback or import.
+            write: Makes the commit.
+            wait: Whether the receipt waits for all replicas.
+            least_s: Seconds that it waits for them at least.
+        """
+        timings = Timings()
+        result = await count_write(kind, lambda: write(timings))
         state = self._pipeline.state
         if result.commit is not None and state is not None:
             metrics.LEDGER_VERSION.labels("errata").set(state.version)
             publish(state, result.commit.version, result.report.get("test_status"), self._budget)
-        return result
+        patience = replace(self._patience, limit_s=max(self._patience.limit_s, least_s))
+        name = "edit" if kind == "import" else kind
+        return await receipt(self._ledger, result, name, timings, patience if wait == "all" else None)
 
     @outcome
     async def check(self, run: bool, superseded: bool = False) -> Outcome:

@@ -63,7 +63,7 @@ class PlannedEdit:
 
     @cached_property
     def paraphrases(self) -> tuple[str, ...]:
-        """Without repetitions."""
+        """Return the given paraphrases without repetitions."""
         distinct = {normalize_question(self.question): self.question}
         for wording in self.given_paraphrases:
             distinct.setdefault(normalize_question(wording), wording)
@@ -75,7 +75,7 @@ class PlannedEdit:
 
     @property
     def is_answer(self) -> bool:
-        """Whether it corrects an answer, and is neither of the graph nor of a memory's own kind."""
+        """Return whether it corrects an answer, and is neither a fact nor a change of a memory's own kind."""
         return self.statements is None and self.fields is None
 
     @property
@@ -92,7 +92,7 @@ class PlannedEdit:
     def answer_change(
         self, replaces: tuple[str, ...] = (), other_names: tuple[str, ...] = ()
     ) -> AnswerChange:
-        """replaces: ids of the earlier edits whose place it takes. other_names: as the graph has them."""
+        """Return the change of an answer, with ids of the edits that it replaces and its question in other names."""
         own_wordings = {normalize_question(wording) for wording in (*self.wordings, *self.counterexamples)}
         fresh = tuple(wording for wording in other_names if normalize_question(wording) not in own_wordings)
         return AnswerChange(
@@ -153,12 +153,12 @@ class Build:
 
     @cached_property
     def all_edits(self) -> Mapping[str, EditRecord]:
-        """Every edit ever made and those of the draft, in ledger order."""
+        """Return every edit ever made and those of the draft, in ledger order."""
         return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """Edit -> its answer."""
+        """Return edit -> its answer."""
         return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
 
 

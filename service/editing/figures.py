@@ -20,7 +20,7 @@ FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.
 
 
 def create_series() -> None:
-    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    """Begin series at zero: Prometheus sees no increase where one begins with its first event."""
     for kind in KINDS:
         for outcome in ("committed", REPETITION, *FAILURES):
             metrics.EDITS.labels(kind, outcome)
@@ -30,7 +30,7 @@ def create_series() -> None:
 
 
 async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
-    """Every write is counted once, by its kind and its outcome."""
+    """Make a write and count it once, by its kind and its outcome."""
     outcome = Internal.code
     try:
         result = await write()
@@ -53,7 +53,7 @@ async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Resu
 def publish(
     state: EditorState | None, version: int, counts: Mapping[str, int] | None, budget: SlotBudget
 ) -> None:
-    """counts: of edits at `version`, by status. An older version than the state's is of no interest."""
+    """Publish the counts of edits by status at `version`, and how full memories are, if it is the newest version."""
     if counts is None or state is None or state.version != version:
         return
     metrics.set_edit_states(counts)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from cachetools import LRUCache
+from more_itertools import chunked
 
 from models.graph.neighbours import Reach
 from models.memory import (
@@ -65,7 +66,7 @@ Inform: TypeAlias = Callable[[Sequence[Ask], Views], Awaitable[list[Ask]]]
 
 @dataclass(frozen=True)
 class Answer:
-    """text: None when the system declines. edits, objects: what it rests on; objects of facts of the graph."""
+    """An answer, None if the system declines, with the edits and the objects of facts that it rests on."""
 
     text: str | None
     edits: tuple[str, ...]
@@ -98,7 +99,7 @@ class Routing:
     blocks: Set[str]
 
     def answering_edit(self, edit: str, place: int) -> str | None:
-        """The edit that answers this wording of `edit`; None where only asking tells, as of one that is not active."""
+        """Return the edit that answers a wording of `edit`; None where only asking tells, or if it is not active."""
         if self.misroutes is None:
             return None
         if edit not in self.misroutes:
@@ -107,13 +108,13 @@ class Routing:
         return owners[place] if owners else None
 
     def is_certain(self, edit: str) -> bool:
-        """Whether the edit certainly answers each of its own wordings."""
+        """Return whether the edit certainly answers each of its own wordings."""
         return self.misroutes is not None and edit not in self.misroutes
 
 
 @dataclass(eq=False)
 class ModelAtVersion:
-    """A system with its memories at one version. inform: adds to questions what the graph says of their words."""
+    """A system with its memories at one version; `inform` adds what a memory says to its questions."""
 
     system: System
     memories: Mapping[str, MemoryAtVersion]
@@ -127,11 +128,11 @@ class ModelAtVersion:
         return {name: memory.view for name, memory in self.memories.items()}
 
     async def ask(self, questions: Iterable[str]) -> Answers:
-        """The answers to these questions."""
+        """Return the answers to questions."""
         questions = list(dict.fromkeys(questions))
         missing = {question for question in questions if question not in self._cache}
         by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
-        for batch in _batches(by_length, piece_size(QUESTIONS_PER_PASS)):
+        for batch in chunked(by_length, piece_size(QUESTIONS_PER_PASS)):
             asks = await self._asks(batch)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
             for question, reply in zip(batch, replies, strict=True):
@@ -140,11 +141,11 @@ class ModelAtVersion:
         return MappingProxyType({question: self._cache[question] for question in questions})
 
     def recall(self, questions: Iterable[str]) -> Answers:
-        """Of these questions those whose answers are at hand, without asking."""
+        """Return the answers that are cached, without asking for the others."""
         return {question: self._cache[question] for question in questions if question in self._cache}
 
     async def ask_unless_routed(self, questions: Sequence[str], texts: Mapping[str, str]) -> Answers:
-        """As `ask`, without a forward pass for questions that are routed to an edit of `texts` (edit -> its answer)."""
+        """Ask, without a forward pass for questions that are routed to an edit of `texts` (edit -> its answer)."""
         missing = [question for question in questions if question not in self._cache]
         for question, edit in zip(missing, await self.route(missing), strict=True):
             if edit is not None and edit in texts:
@@ -154,7 +155,7 @@ class ModelAtVersion:
     async def ask_wordings(
         self, wordings: Iterable[tuple[str, str, int]], texts: Mapping[str, str]
     ) -> Answers:
-        """As `ask_unless_routed`, for wordings of edits: (question, edit, its place among the edit's wordings)."""
+        """Ask for wordings of edits, unless routed: (question, edit, its place among the edit's wordings)."""
         routing = await self.routing()
         wordings = list(wordings)
         for question, edit, place in wordings:
@@ -173,25 +174,25 @@ class ModelAtVersion:
         return self._routing
 
     async def route(self, questions: Sequence[str]) -> list[str | None]:
-        """The edit that answers each question; None where only asking tells."""
+        """Return the edit that answers each question; None where only asking tells."""
         if not isinstance(self.system, Routes):
             return [None] * len(questions)
         edits: list[str | None] = []
-        for batch in _batches(questions, piece_size(QUESTIONS_PER_COMPARISON)):
+        for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
             edits += await self.run(self.system.route, await self._asks(batch), self.views)
         return edits
 
     async def find_same(self, questions: Sequence[str]) -> list[tuple[str, ...]]:
-        """The active edits whose place a new edit of each question takes."""
+        """Return the active edits that a new edit of each question would replace."""
         if not isinstance(self.system, Routes):
             return [()] * len(questions)
         edits: list[tuple[str, ...]] = []
-        for batch in _batches(questions, piece_size(QUESTIONS_PER_COMPARISON)):
+        for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
             edits += await self.run(self.system.find_same, await self._asks(batch), self.views)
         return edits
 
     async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
-        """The edit that each question likeliest asks for; None for a system without a scope, too."""
+        """Return the edit that each question likeliest asks for; always None for a system without a scope."""
         if not isinstance(self.system, HasScope):
             return [None] * len(questions)
         asks = await self._asks(questions)
@@ -199,7 +200,7 @@ class ModelAtVersion:
         return matches
 
     async def examine_scope(self, question: str) -> list[ScopeVerdict]:
-        """The wordings of edits that the question resembles most. InvalidInput for a system without a scope."""
+        """Return the wordings of edits that the question resembles most; InvalidInput for a system without a scope."""
         if not isinstance(self.system, HasScope):
             detail = f"{self.system.name!r} has no edits of questions: ask it with `explain` what an answer rests on"
             raise InvalidInput(detail, field="model")
@@ -208,20 +209,20 @@ class ModelAtVersion:
         return verdicts
 
     async def reached_since(self, before: ModelAtVersion) -> Sequence[str] | None:
-        """The taught questions that may be answered differently than before; None where nobody can tell."""
+        """Return the trained questions that may be answered differently than before; None if the system cannot tell."""
         if not isinstance(self.system, ForeseesTaught):
             return None
         questions: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
         return questions
 
     async def differing_since(self, before: ModelAtVersion, questions: Iterable[str]) -> list[str]:
-        """Those that may be answered differently than before. The cached answers to the others carry over."""
+        """Return the questions that may be answered differently than before; cached answers to the others are kept."""
         if before is self:
             return []
         if not isinstance(self.system, Foresees):
             return list(dict.fromkeys(questions))
         differing: list[str] = []
-        for batch in _batches(list(dict.fromkeys(questions)), piece_size(QUESTIONS_PER_COMPARISON)):
+        for batch in chunked(list(dict.fromkeys(questions)), piece_size(QUESTIONS_PER_COMPARISON)):
             sides = Side(await before._asks(batch), before.views), Side(await self._asks(batch), self.views)
             may_differ = await self.run(self.system.may_differ, *sides)
             for question, differs in zip(batch, may_differ, strict=True):
@@ -232,9 +233,9 @@ class ModelAtVersion:
         return differing
 
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
-        """So that `differing_since` finds the questions encoded."""
+        """Encode questions, so that `differing_since` is quick."""
         if isinstance(self.system, Foresees):
-            for batch in _batches(list(questions), piece_size(QUESTIONS_PER_COMPARISON)):
+            for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
                 side = Side(await self._asks(batch), self.views)
                 await self.run(self.system.may_differ, side, side)
 
@@ -300,7 +301,7 @@ class Models:
 
     @cached_property
     def answer_memories(self) -> dict[str, Memory]:
-        """Model -> its memory that is corrected by a question and its answer; models without one are left out."""
+        """Return model -> its memory that takes a question with its answer; models without one are left out."""
         memories = {name: self.memory_for(name, "answer") for name in self._systems}
         return {name: memory for name, memory in memories.items() if memory is not None}
 
@@ -313,7 +314,7 @@ class Models:
         return tuple(name for name, system in self._systems.items() if memory in system.memories)
 
     def memory_for(self, model: str, kind: ChangeKind) -> Memory | None:
-        """The first memory of the model that accepts this kind of change. UnknownModel."""
+        """Return the first memory of the model that accepts this kind of change; UnknownModel for another model."""
         names = self.system(model).memories
         return next((self.memories[name] for name in names if kind in self.memories[name].accepts), None)
 
@@ -326,7 +327,7 @@ class Models:
         return self._systems[model]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One piece of work in the models' thread, when it is its turn."""
+        """Run one piece of work in the models' thread when it is its turn."""
         loop = asyncio.get_running_loop()
         async with self.priority.turn():
             return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
@@ -342,7 +343,7 @@ class Models:
         return self._lookup is not None and self._lookup.memory in memories
 
     def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
-        """The model with its own of these memories."""
+        """Return a model with those of the memories that it reads."""
         system = self.system(model)
         reach = system.reach if isinstance(system, ReadsNeighbours) else None
         return ModelAtVersion(
@@ -370,7 +371,7 @@ class Models:
     async def build(
         self, memory: str, changes: Sequence[Change], options: Options
     ) -> list[Material | EditRefused]:
-        """The rows of each change, or why the memory refuses it.
+        """Return the rows of each change, or why the memory refuses it.
 
         The rows of an answer follow from its words and the base, and only their block's key names the edit. So those
         built lately for the same words come from a cache: a file is checked before it is committed, a curator tries an
@@ -384,7 +385,7 @@ class Models:
             if key is not None and key in self._materials:
                 results[place] = _assign(self._materials[key], change.id)
         missing = [place for place, result in enumerate(results) if result is None]
-        for turn in _batches(missing, piece_size(CHANGES_PER_TURN)):
+        for turn in chunked(missing, piece_size(CHANGES_PER_TURN)):
             batch = [changes[place] for place in turn]
             rows = await self.run(_build_rows, self.memories[memory], batch, options)
             for place, material in zip(turn, rows, strict=True):
@@ -404,7 +405,7 @@ class Models:
 def _build_rows(
     memory: Memory, changes: Sequence[Change], options: Options
 ) -> list[Material | MemoryRefusal]:
-    """As `Memory.build`, held to what it promises."""
+    """Call `Memory.build` and check that it keeps its contract."""
     rows = memory.build(changes, options)
     if len(rows) != len(changes) or not all(isinstance(row, Material | MemoryRefusal) for row in rows):
         detail = f"the memory {memory.name!r} returned {len(rows)} results for {len(changes)} changes"
@@ -413,12 +414,12 @@ def _build_rows(
 
 
 def _assign(material: Material, edit: str) -> Material:
-    """The same rows as this edit's."""
+    """Return the rows as those of another edit."""
     return replace(material, edit=edit, block=replace(material.block, key=block_key(edit)))
 
 
 def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
-    """Those that systems read, by name. BrokenContract when two systems bring different ones under one name."""
+    """Return the memories that systems read, by name; BrokenContract if two systems bring different ones of a name."""
     memories: dict[str, Memory] = {}
     for model, bundle in bundles.items():
         for memory in bundle.memories:
@@ -438,7 +439,3 @@ def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
                     "device: its views are compiled once, so give both one --device"
                 )
     return memories
-
-
-def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]

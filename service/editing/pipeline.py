@@ -17,6 +17,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from errata.wire import Report
+
 from models.memory import Block, Image
 from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
@@ -33,22 +35,23 @@ from service.ledger.store import RedisLedger
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 10  # when others write too; each attempt measures again
+REQUEST = "request"  # digest of the request, in the report that is written
 
 
 class Plan(Protocol):
-    """What somebody asks for. request: its digest, by which a repetition is told from another use of its key."""
+    """A request for a commit; `request` is its digest, by which a repetition is told from another use of its key."""
 
     kind: Kind
     message: str
     request: str
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """The draft on `state`, folded. NothingToDo when the state is as it should be."""
+        """Return the draft on `state`, folded; NothingToDo if the state is as it should be."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """Who wants a commit, and under which conditions. strict: not if a fact test of an earlier edit breaks."""
+    """Author and conditions of a commit; `strict` refuses one that breaks a fact test of an earlier edit."""
 
     author: str
     expected_version: int | None = None
@@ -59,15 +62,22 @@ class Order:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A build with its report, as the wire's Report in JSON values."""
+    """A build with the report of what it does."""
 
     build: Build
-    report: Mapping[str, Any]
+    report: Report
 
 
 @dataclass(frozen=True)
 class Result:
-    """commit: None for a dry run. extra: further fields of the receipt. is_repeated: an earlier request made it."""
+    """What came of a request.
+
+    Attributes:
+        commit: The commit; None for a dry run.
+        report: The report as it is written, in JSON values.
+        extra: Further fields of the receipt.
+        is_repeated: Whether an earlier request with the same key made the commit.
+    """
 
     commit: Commit | None
     report: Mapping[str, Any]
@@ -101,7 +111,7 @@ class Pipeline:
         self.state: EditorState | None = None
 
     async def newest(self) -> EditorState:
-        """The state with all that others have written. Raises what is wrong with the ledger."""
+        """Return the state with all that others have written; an ErrataError says what is wrong with the ledger."""
         async with self._reading:
             with self._priority.hold():  # a commit may wait for it
                 return await self._catch_up()
@@ -115,13 +125,13 @@ class Pipeline:
         return self._learn(await self._builder.caught_up(self.state))
 
     async def read(self) -> EditorState:
-        """As `newest`, by one read for all who ask meanwhile: with the ledger hung they do not queue up."""
+        """Return the newest state by one read for all callers, so that none queues up while the ledger hangs."""
         if self._shared_read is None or self._shared_read.done():
             self._shared_read = asyncio.create_task(self.newest())
         return await asyncio.shield(self._shared_read)
 
     async def at_hand(self) -> EditorState:
-        """The state for readers: the one at hand when the ledger is away or a commit is being made."""
+        """Return the state for readers: the last one while the ledger is away or a commit is being made."""
         if self.state is not None and self._writing.locked():
             return self.state
         try:
@@ -132,39 +142,39 @@ class Pipeline:
             return self.state
 
     async def write(self, plan: Plan, order: Order, timings: Timings) -> Result:
-        """One commit, or what it would be. Raises what is wrong with the plan or with the ledger.
+        """Make one commit, or say what it would be.
 
         A dry run holds up no commit: it is measured on the version at hand, one at a time.
+
+        Raises:
+            ErrataError: Something is wrong with the plan or with the ledger.
         """
         if order.dry_run:
             async with self._trying:
                 return await self._attempt(plan, order, timings)
         async with self._writing:
             with self._priority.hold():
-                return await self._write(plan, order, timings)
-
-    async def _write(self, plan: Plan, order: Order, timings: Timings) -> Result:
-        for _ in range(MAX_ATTEMPTS):
-            try:
-                return await self._attempt(plan, order, timings)
-            except StaleVersion as stale:
-                if order.expected_version is not None:
-                    raise
-                log.info("another writer was faster: %s", stale.detail)
+                for _ in range(MAX_ATTEMPTS):
+                    try:
+                        return await self._attempt(plan, order, timings)
+                    except StaleVersion as stale:
+                        if order.expected_version is not None:
+                            raise
+                        log.info("another writer was faster: %s", stale.detail)
         raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
 
     async def newest_restored(self) -> EditorState:
-        """As `newest`. NotReady while a restore is not at its end."""
+        """Return the newest state; NotReady while a restore is not complete."""
         state = await self.newest()
         await self._ledger.check_restored(state.version)
         return state
 
     async def remembers(self, author: str, idempotency_key: str) -> bool:
-        """Whether this author made a commit with this key."""
+        """Return whether this author made a commit with this key."""
         return await self._ledger.find_version(author, idempotency_key) is not None
 
     async def first_result(self, plan: Plan, author: str, idempotency_key: str) -> Result | None:
-        """The result of the author's first request with this key, if there was one."""
+        """Return the result of the author's first request with this key; None if there was none."""
         version = await self._ledger.find_version(author, idempotency_key)
         return None if version is None else await self._result_at(version, plan)
 
@@ -179,7 +189,7 @@ class Pipeline:
         build = await plan.build(state, self._builder, timings)
         evaluation = await self._evaluate(build, timings, order.dry_run)
         if order.dry_run:
-            return Result(None, evaluation.report)
+            return Result(None, evaluation.report.model_dump(mode="json"))
         check_expectations(evaluation.build.draft, evaluation.report)
         if evaluation.build.draft.records:  # a revert is never refused for lack of slots
             self._evaluator.budget.check(evaluation.build.memories.values())
@@ -194,7 +204,7 @@ class Pipeline:
         return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
 
     async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
-        """Compare-and-append. The commit that an earlier request with the same key made counts as this one."""
+        """Compare and append; the commit that an earlier request with the same key made counts as this one."""
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):
@@ -216,12 +226,12 @@ class Pipeline:
         self._builder.materials.add(build.draft.materials)
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
-        return Result(commit, evaluation.report)
+        return Result(commit, commit.report)
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
-        """What the first request with a key made. InvalidInput when it asked for something else than `plan`."""
+        """Return what the first request with a key made; InvalidInput if it was another request than `plan`."""
         commit = await self._ledger.get(version)
-        if commit.report.get("request") != plan.request:
+        if commit.report.get(REQUEST) != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
             raise InvalidInput(detail, field="Idempotency-Key", version=version)
         return Result(commit, commit.report, is_repeated=True)
@@ -232,7 +242,7 @@ class Pipeline:
         return self.state
 
     def _store_manifest(self, state: EditorState) -> None:
-        """Every so many commits, beside the work. One that fails is tried again after the next commit."""
+        """Store a manifest every so many commits, in the background; one that fails is tried after the next commit."""
         is_due = state.version - self._manifest_version >= self._snapshot_every
         if is_due and (self._manifest_task is None or self._manifest_task.done()):
             images = {name: memory.image for name, memory in state.memories.items()}
@@ -247,7 +257,7 @@ class Pipeline:
 
 
 def _commit(plan: Plan, order: Order, evaluation: Evaluation) -> tuple[Commit, list[Block]]:
-    """The commit, and every block that it names."""
+    """Return the commit, and every block that it names."""
     state, draft = evaluation.build.state, evaluation.build.draft
     writes: dict[str, Write] = {}
     blocks = [material.block for material in draft.materials]
@@ -268,7 +278,7 @@ def _commit(plan: Plan, order: Order, evaluation: Evaluation) -> tuple[Commit, l
         deactivates=draft.change.deactivates,
         target=draft.target,
         writes=writes,
-        report={**evaluation.report, "request": plan.request},
+        report={**evaluation.report.model_dump(mode="json"), REQUEST: plan.request},
         previous=state.digest,
     )
     return commit, blocks

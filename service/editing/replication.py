@@ -17,7 +17,7 @@ from typing import Any
 
 from errata.wire import ReplicaState
 
-from service.editing.pipeline import Result
+from service.editing.pipeline import REQUEST, Result
 from service.editing.timings import Timings
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
@@ -90,10 +90,12 @@ async def receipt(
         status = 201 if all_applied else 202
     if version is not None:
         timings.publish()
+    report = {**result.report, "timings": timings.to_wire().model_dump(mode="json")}
+    report.pop(REQUEST, None)
     body: dict[str, Any] = {
         "version": version,
         "kind": kind,
-        "report": {**result.report, "timings": timings.to_wire().model_dump(mode="json")},
+        "report": report,
         "replicas": [replica.model_dump(mode="json") for replica in live],
         "all_applied": all_applied,
         **result.extra,

@@ -32,11 +32,11 @@ class EditorState:
 
     @property
     def digest(self) -> str:
-        """Of the newest commit: what the next one has to name."""
+        """Return the digest of the newest commit, which the next one has to name."""
         return self.commits[-1].digest if self.commits else ""
 
     def active_edits(self, change: fold.Change = NO_CHANGE) -> list[EditRecord]:
-        """In ledger order, as if `change` were applied."""
+        """Return the active edits in ledger order, as if `change` were applied."""
         active = (self.active - set(change.deactivates)) | set(change.activates)
         return [edit for key, edit in self.edits.items() if key in active]
 

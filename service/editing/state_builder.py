@@ -58,7 +58,7 @@ class StateBuilder:
         self._view_flights = SingleFlight[View](1)  # the editor's one thread is for edits
 
     async def caught_up(self, state: EditorState | None) -> EditorState:
-        """With what others have written; the same object when there is nothing new."""
+        """Return the state with what others have written; the same object if there is nothing new."""
         current = state or EditorState(
             (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
         )
@@ -83,7 +83,7 @@ class StateBuilder:
         memories: MemoriesAtVersion,
         models: ModelsAtVersion | None = None,
     ) -> EditorState:
-        """The state after `commits`, whose memories are folded; `models` too, with their caches, where they are."""
+        """Return the state after `commits`, from their folded memories and, if they are there, the models."""
         return EditorState(
             (*state.commits, *(commit.packed() for commit in commits)),
             {**state.edits, **fold.edits(commits)},
@@ -93,7 +93,7 @@ class StateBuilder:
         )
 
     async def build(self, state: EditorState, draft: Draft) -> Build:
-        """Every memory and model as they would be. Those that do not change are the state's own objects."""
+        """Return every memory and model as they would be; those that do not change are the state's own objects."""
         old_edits = [state.edits[key] for key in draft.switched_ids if key in state.edits]
         for edit in (*old_edits, *draft.records):
             if edit.model not in state.models:
@@ -108,7 +108,7 @@ class StateBuilder:
         return Build(state, draft, memories, self._assemble(memories, state.models))
 
     async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
-        """Every model at an old version."""
+        """Return every model at an old version."""
         if version == state.version:
             return state.models
         if version not in self._old:
@@ -118,7 +118,7 @@ class StateBuilder:
         return self._old[version]
 
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:
-        """One memory alone at a version."""
+        """Return one memory alone at a version."""
         if version == state.version:
             return state.memories[memory].view
         key = memory, version
@@ -146,7 +146,7 @@ class StateBuilder:
         before: MemoriesAtVersion,
         draft: Draft = NO_DRAFT,
     ) -> MemoriesAtVersion:
-        """`before`, with the memories of these names folded from the active edits and from those of the draft."""
+        """Return `before` with the memories of these names folded from the active edits and from the draft's."""
         by_memory: dict[str, list[EditRecord]] = defaultdict(list)
         for edit in active:
             by_memory[edit.memory].append(edit)
@@ -163,7 +163,7 @@ class StateBuilder:
     def _assemble(
         self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None
     ) -> ModelsAtVersion:
-        """A model whose memories are all those of `before` is that very object, with its cache."""
+        """Return every model; one whose memories are all those of `before` is that object, with its cache."""
         models = {}
         for name in self._models.names:
             model = self._models.assemble(name, memories)

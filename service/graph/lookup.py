@@ -87,7 +87,7 @@ class Lookup:
             await self._link_edits(view)
 
     async def watch_damage(self, newest: Callable[[], GraphView | None]) -> None:
-        """Look again for ever at names that were damaged, for somebody may have put them right."""
+        """Look again for ever at names that were damaged; a restore may have repaired them."""
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             view = newest()
@@ -98,7 +98,7 @@ class Lookup:
                 await self.prepare(view)
 
     def find_damage(self, view: GraphView) -> str | None:
-        """What keeps names of this view from being found, in one sentence; None when nothing does."""
+        """Return what keeps names of this view from being found, in one sentence; None if nothing does."""
         return next((self._damage[i.edit] for i in view.imports if i.edit in self._damage), None)
 
     async def rebuild_names(self, view: GraphView) -> None:
@@ -131,7 +131,7 @@ class Lookup:
         self._linked_edits |= edits
 
     def has_no_other_names(self, view: GraphView) -> bool:
-        """Whether all names that are linked are of edits and imports that are in force at this view."""
+        """Return whether all names that are linked come from edits and imports that are active at this view."""
         return self._naming_edits <= _edits_in_force(view)
 
     async def inform(
@@ -207,11 +207,11 @@ class Lookup:
         ]
 
     async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
-        """The entities at the view's version; None for those that it does not have."""
+        """Return entities at the view's version; None for those that it does not have."""
         return (await self._load({view: set(ids)}))[view]
 
     async def load_entity(self, id: str, view: GraphView) -> Entity | None:
-        """With every fact, also of an entity that has so many that questions read only the first ones."""
+        """Return an entity with every fact, even if it has so many that questions read only the first ones."""
         rows = dict((await self._read_rows({view: {id}}))[view].get(id, {}))
         for active in view.imports:
             if active.edit in rows:
@@ -219,16 +219,16 @@ class Lookup:
         return await asyncio.to_thread(view.entity, id, rows)
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
-        """What one import says of an entity, in force or not."""
+        """Return what one import says of an entity, whether it is active or not."""
         first = (await self._rows.statements([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.further_statements(manifest, id) if first else ()
 
     async def entities_named(self, name: str, view: GraphView) -> list[Entity]:
-        """The entities that bear this name at the view's version."""
+        """Return the entities that have this name at the view's version."""
         return (await self.entities_by_name([name], view))[name]
 
     async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
-        """The same for many names, by one reading."""
+        """Return the entities that have each of many names, by one reading."""
         ids = {name: self.linker.resolve(name) for name in names}
         entities = await self.entities({id for candidates in ids.values() for id in candidates}, view)
         return {
@@ -261,7 +261,7 @@ class Lookup:
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, dict[str, EntityRows]]:
-        """View -> entity -> import's edit -> statements, by one reading for all."""
+        """Return view -> entity -> import's edit -> statements, by one reading for all."""
         requests = [
             (active.manifest, id)
             for view, view_ids in ids.items()
@@ -296,7 +296,7 @@ def _edits_in_force(view: GraphView) -> set[str]:
 
 
 def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[str, str]]:
-    """The names that these statements give, with their entities."""
+    """Yield the names that these statements give, with their entities."""
     for id, about_entity in statements.items():
         for statement in about_entity if not id.startswith(RELATION) else ():
             if statement.relation in (LABEL, ALIAS) and statement.act != "remove":
@@ -304,10 +304,13 @@ def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[s
 
 
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
-    """In the order of the text. spans: the longest first; of overlapping ones the first that names something at this
-    version is read.
+    """Return the mentions in the order of the text.
 
-    What else is linked, of other versions and of dry runs, so changes nothing.
+    Args:
+        text: The question.
+        spans: Names in it, the longest first. One that names nothing at this version, but at others or in a dry run,
+            is passed over; of those that overlap the first is read.
+        entities: Entities that the spans may mean.
     """
     mentions: list[Mention] = []
     for span in spans:
@@ -321,5 +324,5 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
 
 
 def has_name(entity: Entity, folded_name: str) -> bool:
-    """Whether this name is the entity's at the version it was read at."""
+    """Return whether the entity has this name at the version it was read at."""
     return any(fold(name) == folded_name for name in entity.names)

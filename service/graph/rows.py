@@ -33,7 +33,7 @@ Statements: TypeAlias = tuple[Statement, ...]
 
 
 class Rows:
-    """hits, misses: of the cache since the start, for the metrics."""
+    """Rows of imports, cached; `hits` and `misses` count since the start."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -44,7 +44,7 @@ class Rows:
     async def statements(
         self, requests: Iterable[tuple[Manifest, str]], unavailable: ErrataError | None = None
     ) -> dict[RowKey, Statements]:
-        """What each import says of each entity, as far as its bucket holds it.
+        """Return what each import says of each entity, as far as its bucket holds it.
 
         Args:
             requests: imports and ids of entities.
@@ -69,7 +69,7 @@ class Rows:
         return rows | await self._read_rows(missing) if missing else rows
 
     async def further_statements(self, manifest: Manifest, entity: str) -> Statements:
-        """What had no room in the entity's bucket."""
+        """Return the statements that had no room in the entity's bucket."""
         bucket = bucket_codec.bucket_of(entity, manifest.buckets)
         first = keys.bucket(manifest.id, bucket)
         start, count = bucket_codec.decode(first, (await read(self._connection, [first]))[first]).parts.get(
@@ -86,7 +86,7 @@ class Rows:
         return await asyncio.to_thread(decode)
 
     async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
-        """The names that an import gives, with their entities, some thousands at a time.
+        """Yield the names that an import gives, with their entities, some thousands at a time.
 
         Where the list of names is damaged they are read out of the rows, at a higher price.
 
@@ -140,7 +140,7 @@ class Rows:
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
-    """Key -> content, in this order; None where there is nothing."""
+    """Return key -> content, in this order; None where there is nothing."""
     contents: dict[str, bytes | None] = {}
     for batch in chunked(redis_keys, KEYS_PER_READ):
         async with connection.call("read the graph"):

@@ -42,7 +42,7 @@ class QueuedQuestion:
     model_s: float = 0.0
 
     def to_answer(self, reply: Reply, snapshot: Snapshot) -> AnsweredQuestion:
-        """What was neither the graph's time nor the model's, it waited."""
+        """Return the answered question; the time that neither graph nor model took is the queue's."""
         queue_s = max(0.0, perf_counter() - self.arrived_at - self.graph_s - self.model_s)
         seconds = {"queue": queue_s, "graph": self.graph_s, "model": self.model_s}
         return AnsweredQuestion(reply, snapshot, seconds)
@@ -50,7 +50,7 @@ class QueuedQuestion:
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One question after its batch. seconds: of its parts, queue, graph and model, in this order."""
+    """One question after its batch, with the seconds of its parts: queue, graph and model, in this order."""
 
     reply: Reply
     snapshot: Snapshot
@@ -75,12 +75,12 @@ def read_ask(request: Mapping[str, Any], system: System) -> Ask:
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:
-    """The wire's AnswerDelta, as JSON."""
+    """Write the wire's AnswerDelta as JSON."""
     return json.dumps({"text": delta.text, "progress": delta.progress}).encode()
 
 
 def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | None) -> bytes:
-    """The wire's Answer, as JSON."""
+    """Write the wire's Answer as JSON."""
     reply = item.reply
     return json.dumps(
         {

@@ -105,7 +105,7 @@ class Replica:
         return await self._loader.at(await self._ledger.head())
 
     async def _catch_up(self) -> None:
-        """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""
+        """Reach what was committed before the replica was listed; commits wait for it from now on."""
         head = await self._ledger.head()
         if not await self._follower.reach(head, CATCH_UP_S):
             raise NotReady(f"{self.id} did not reach version {head} within {CATCH_UP_S:g} s")
@@ -122,7 +122,7 @@ class Replica:
         metrics.set_replica_version(self._model, version, head, self._backlog.measure(version, head))
 
     def _status(self) -> dict[str, Any]:
-        """The wire's ReplicaState, but for when it was seen."""
+        """Return the wire's ReplicaState, without the time at which it was seen."""
         newest, degraded = self._follower.newest, self._degraded()
         return {
             "replica": self.id,
@@ -165,7 +165,7 @@ class Replica:
                 yield Outcome.of(error, None)
 
     async def _stream(self, question: QueuedQuestion) -> AsyncIterator[bytes | Outcome]:
-        """On one snapshot; each step waits for its turn in the queue."""
+        """Yield the deltas of an answer from one snapshot; each step waits for its turn in the queue."""
         deltas: asyncio.Queue[AnswerDelta | None] = asyncio.Queue()
         question.on_delta = deltas.put_nowait
         answer = asyncio.create_task(self._queue.submit(question, question.asker, self._settings.max_batch))
@@ -202,7 +202,7 @@ class Replica:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
 
     async def describe(self) -> dict[str, Any]:
-        """What GET /v1/models says of this system and of the memories that it reads."""
+        """Return what GET /v1/models says of this system and of the memories that it reads."""
         memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
         cards = [
             {
@@ -221,7 +221,7 @@ class Replica:
         return {"memories": cards, "methods": methods, "details": dict(self._system.describe())}
 
     async def check_health(self) -> None:
-        """Ray starts the replica again when this raises. The ledger being away is not a reason to."""
+        """Raise if Ray has to start the replica again; a missing ledger is no reason to."""
         for task in self._tasks:
             if task.done():
                 raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
@@ -235,12 +235,12 @@ class Replica:
         self._worker.shutdown(wait=False)
 
     async def _end(self) -> None:
-        """The end of a replica that was ready: one whose start fails has not ended as it was asked to."""
+        """Count the end of a replica that was ready, and close it; one whose start failed is not counted."""
         metrics.count_end(self._model)
         await self.aclose()
 
     async def _find_snapshot(self, request: Mapping[str, Any]) -> Snapshot | None:
-        """The snapshot that a request pins, None for the newest. Waits for one that is on its way."""
+        """Return the snapshot that a request pins, None for the newest; wait for one that is on its way."""
         version, min_version = request.get("version"), request.get("min_version")
         if version is not None and version > self._follower.head:
             with suppress(LedgerUnavailable):
@@ -258,14 +258,14 @@ class Replica:
         return newest_snapshot if version == newest_snapshot.version else await self._history.at(version)
 
     async def _refuse_future(self, version: int) -> None:
-        """NotFound at once for a version that nobody has made: a request that waits for it would hold a place."""
+        """Raise NotFound for a version that does not exist, so that its request holds no place."""
         head = await self._ledger.head()
         if version > head:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
     def _pin(self, questions: Sequence[QueuedQuestion]) -> list[Snapshot]:
-        """What each reads from now on: the newest, unless it has a snapshot."""
+        """Return the snapshot that each question reads from now on: the newest, unless it has one."""
         newest = self._follower.newest
         snapshots = [question.snapshot or newest for question in questions]
         for question, snapshot in zip(questions, snapshots, strict=True):
@@ -288,7 +288,7 @@ class Replica:
     async def _answer_batch(
         self, questions: Sequence[QueuedQuestion]
     ) -> list[AnsweredQuestion | Exception | Requeue]:
-        """One forward pass, on one snapshot but for those that pin another; or a step of a question that takes many."""
+        """Answer in one forward pass, on the snapshot of each; or take one step of a question that takes many."""
         start, snapshots = perf_counter(), self._pin(questions)
         asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
         replies: Sequence[Reply | AnswerDelta | ErrataError | None]
@@ -311,7 +311,7 @@ class Replica:
         return results
 
     def _begin_steps(self, question: QueuedQuestion, views: Views) -> bool:
-        """Whether the question is answered in steps, which begin here."""
+        """Return whether the question is answered in steps; they begin here."""
         if question.steps is None:
             if question.on_delta is not None and isinstance(self._system, Streams):
                 question.steps = self._system.stream(question.ask, views)
@@ -320,7 +320,7 @@ class Replica:
         return question.steps is not None
 
     def _reply(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
-        """A batch that fails is asked again one by one, so that only the question at fault gets the error."""
+        """Ask a batch; one that fails is asked again one by one, so that only the question at fault gets the error."""
         try:
             return self._system.answer(asks, [snapshot.views for snapshot in snapshots])
         except Exception as error:
@@ -349,7 +349,7 @@ def _model_failure(error: Exception) -> Internal:
 
 
 def _create_series(model: str, reads_graph: bool) -> None:
-    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    """Begin series at zero: Prometheus sees no increase where one begins with its first event."""
     for part in PARTS:
         metrics.ANSWER_PARTS.labels(model, part)
     metrics.BATCH.labels(model)

@@ -45,7 +45,7 @@ class SnapshotLoader:
         self._memories = {memory.name: memory for memory in memories}
 
     async def at(self, version: int) -> Snapshot:
-        """From the nearest manifest and the commits after it; the base needs no ledger."""
+        """Build a version from the nearest manifest and the commits after it; the base needs no ledger."""
         bases = {name: memory.base for name, memory in self._memories.items()}
         if version == 0:
             return await self._compile(0, "", bases)
@@ -54,7 +54,7 @@ class SnapshotLoader:
         return await self._compile(version, commit.digest, images)
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
-        """`snapshot` with the commits that follow it."""
+        """Return `snapshot` with the commits that follow it."""
         images = await snapshots.advance(snapshot.images, commits, self._ledger)
         return await self._compile(commits[-1].version, commits[-1].digest, images, snapshot)
 
@@ -88,7 +88,7 @@ class SnapshotHistory:
         self._cache[snapshot.version] = snapshot
 
     async def at(self, version: int) -> Snapshot:
-        """The snapshot of a version that exists; concurrent requests for it share one build."""
+        """Return the snapshot of a version that exists; concurrent requests for it share one build."""
 
         async def build() -> Snapshot:
             snapshot = await self._loader.at(version)

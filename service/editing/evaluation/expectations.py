@@ -22,7 +22,7 @@ DOES_NOT_HOLD = "does_not_hold"
 async def ask_all(
     models: ModelsAtVersion, questions: Iterable[tuple[str, Iterable[str]]]
 ) -> dict[str, Answers]:
-    """By model, the answers to all (model, questions)."""
+    """Return by model the answers to all (model, questions)."""
     batches: dict[str, list[str]] = defaultdict(list)
     for model, batch in questions:
         batches[model] += batch
@@ -35,7 +35,7 @@ async def ask_edits(
     texts: Mapping[str, str],
     n_wordings: int | None = None,
 ) -> dict[str, Answers]:
-    """By model, the answers to the first `n_wordings` of each edit, by default all.
+    """Return by model the answers to the first `n_wordings` of each edit, by default all.
 
     Args:
         texts: edit -> its answer. A wording that is routed to one of these needs no forward pass.
@@ -48,7 +48,7 @@ async def ask_edits(
 
 
 def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
-    """Whether an answer is what the edit expects. Of a relation with several values only the edit's own counts."""
+    """Return whether an answer is what the edit expects; of several values of a relation only its own counts."""
     if edit.triple is None:
         return answer.text == edit.answer
     if edit.triple.act == "set":
@@ -61,7 +61,7 @@ def all_come_out(edit: PlannedEdit, answers: Answers) -> bool:
 
 
 def is_met(edit: PlannedEdit, answers: Answers) -> bool:
-    """Whether the edit's own question gets its answer; an edit of the graph alone expects none."""
+    """Return whether the edit's own question gets its answer; a fact for the graph alone expects none."""
     return is_for_graph_alone(edit.note) or comes_out(edit, answers[edit.question])
 
 
@@ -72,7 +72,7 @@ def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:
 
 
 def describe(edit: PlannedEdit | EditRecord) -> dict[str, Any]:
-    """The fields of an EditReport that do not depend on answers."""
+    """Return the fields of an EditReport that do not depend on answers."""
     return {
         "model": edit.model,
         "memory": edit.memory,
@@ -89,7 +89,7 @@ def report_paraphrase(wording: str, before: Answers, after: Answers, follows: bo
 
 
 def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
-    """The report of an edit for which nothing is written: its answers come out in all wordings."""
+    """Report an edit for which nothing is written: its answers come out in all wordings."""
     current = answers[edit.question].text if edit.question else edit.answer
     after = edit.answer if edit.statements is None else current
     reason = edit.no_op_reason or (REPEATS_EARLIER if edit.is_repetition else GIVES_ALREADY)

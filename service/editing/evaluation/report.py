@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from errata.wire import EditReport, ParaphraseReport, RefusedEdit, Report
 from errata.wire.wording import normalize_question
@@ -41,8 +40,14 @@ class Evaluator:
     paraphrases: Mapping[str, ParaphraseGenerator]
     budget: SlotBudget
 
-    async def evaluate(self, build: Build, timings: Timings, version: int | None) -> dict[str, Any]:
-        """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
+    async def evaluate(self, build: Build, timings: Timings, version: int | None) -> Report:
+        """Measure what a draft does.
+
+        Args:
+            build: The draft with every memory as it would be.
+            timings: Where the time of the measurement is added.
+            version: Version that the draft will be; None for a dry run.
+        """
         state, draft, after = build.state, build.draft, build.models
         with timings.part("report"):
             switched_edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
@@ -69,7 +74,7 @@ class Evaluator:
             ]
             tests, failing_tests = await _evaluate_tests(build)
             capacity = self.budget.describe(build.memories.values())
-        report = Report(
+        return Report(
             edits=edits,
             probes=effects.n_compared,
             unmeasured_probes=effects.n_unmeasured,
@@ -82,14 +87,13 @@ class Evaluator:
             edits_left_out=0 if draft.records else max(0, len(switched_edits) - MAX_SWITCHED),
             refused=list(draft.refused),
         )
-        return report.model_dump(mode="json")
 
 
 def preview_report(
     state: EditorState, refused: Sequence[RefusedEdit], budget: SlotBudget, timings: Timings
-) -> dict[str, Any]:
-    """The wire's Report of a request that was not measured."""
-    report = Report(
+) -> Report:
+    """Return the report of a request that was not measured."""
+    return Report(
         edits=[],
         probes=0,
         broken_tests=[],
@@ -97,61 +101,62 @@ def preview_report(
         timings=timings.to_wire(),
         refused=list(refused),
     )
-    return report.model_dump(mode="json")
 
 
-def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
-    """EditRefused when a new edit's own question does not get its answer.
+def check_expectations(draft: Draft, report: Report) -> None:
+    """Check that the question of each new edit gets its answer.
 
     An edit that comes back is not checked: a later one may have superseded it.
+
+    Raises:
+        EditRefused: A question does not get its answer.
     """
     fresh = {record.id for record in draft.records if not is_for_graph_alone(read_note(record))}
-    failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
+    failing = [edit for edit in report.edits if edit.id in fresh and not edit.holds]
     if not failing:
         return
     first, suffix = failing[0], f" (and {len(failing) - 1:,} more would fail)" if len(failing) > 1 else ""
-    detail = (
-        f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
-    )
-    is_fact = first["id"] in {record.id for record in draft.records if record.triple is not None}
+    detail = f"after this edit {first.question!r} would be answered {first.after!r}, not {first.answer!r}"
+    is_fact = first.id in {record.id for record in draft.records if record.triple is not None}
     alternative = "keep it in the graph with `only`" if is_fact else "use another method"
     advice = f"nothing was changed; see the report of a dry run, or {alternative}"
-    questions: list[JSON] = [edit["question"] for edit in failing[:MAX_NAMED]]
+    questions: list[JSON] = [edit.question for edit in failing[:MAX_NAMED]]
     refused: list[JSON] = [
         {
-            "place": edit["place"],
+            "place": edit.place,
             "code": EditRefused.code,
             "reason": DOES_NOT_HOLD,
-            "detail": f"{edit['question']!r} would be answered {edit['after']!r} and not {edit['answer']!r}",
+            "detail": f"{edit.question!r} would be answered {edit.after!r} and not {edit.answer!r}",
         }
         for edit in failing
     ]
     raise EditRefused(f"{detail}{suffix}: {advice}", reason=DOES_NOT_HOLD, failing=questions, refused=refused)
 
 
-def check_tests(report: Mapping[str, Any]) -> None:
-    """BreaksTests when a fact test of an earlier edit holds and would not, unless it is meant to be replaced."""
-    overwritten = [test for test in report["superseded_tests"] if not test["on_purpose"]]
-    failing: list[dict[str, JSON]] = [*report["broken_tests"], *overwritten]
+def check_tests(report: Report) -> None:
+    """Check the fact tests of earlier edits.
+
+    Raises:
+        BreaksTests: One holds and would not, and is not meant to be replaced.
+    """
+    overwritten = [test for test in report.superseded_tests if not test.on_purpose]
+    failing = [*report.broken_tests, *overwritten]
     if not failing:
         return
     first, suffix = failing[0], f" (and {len(failing) - 1:,} more would break)" if len(failing) > 1 else ""
-    detail = f"version {first['version']} made {first['question']!r} be answered {first['expected']!r}"
-    now = (
-        f"after this it would be {first['actual']!r}"
-        if first["actual"]
-        else "after this nothing would be said"
-    )
-    remedy = f"say that it replaces version {first['version']}, " if overwritten else ""
+    detail = f"version {first.version} made {first.question!r} be answered {first.expected!r}"
+    now = f"after this it would be {first.actual!r}" if first.actual else "after this nothing would be said"
+    remedy = f"say that it replaces version {first.version}, " if overwritten else ""
     advice = (
         f"nothing was changed; {remedy}word this differently, take that one back first, or repeat it "
         "without strict"
     )
-    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=failing[:MAX_NAMED])
+    tests: list[JSON] = [test.model_dump(mode="json") for test in failing[:MAX_NAMED]]
+    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=tests)
 
 
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
-    """In the order of the request; of a revert or rollback in ledger order."""
+    """Report each edit, in the order of the request, or for a revert or rollback in ledger order."""
     state, draft = build.state, build.draft
     questions = [(edit.model, (*edit.wordings, *edit.counterexamples)) for edit in records]
     before = await ask_all(state.models, questions)
@@ -172,7 +177,7 @@ async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[Edi
 
 
 def _superseded(state: EditorState, edit: EditRecord) -> list[EditRecord]:
-    """Earlier edits that this one replaces."""
+    """Return the earlier edits that this one replaces."""
     return [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
 
 
@@ -183,7 +188,7 @@ def _report_edit(
     after: Answers,
     superseded: Sequence[EditRecord],
 ) -> EditReport:
-    """An edit that is taken back holds in that it no longer answers."""
+    """Report one edit; one that is taken back holds if it no longer answers."""
 
     def is_expected(question: str) -> bool:
         answer = after[question]
@@ -230,7 +235,7 @@ def _warnings(
 
 
 async def _evaluate_tests(build: Build) -> tuple[FactTestStatus, Set[TestKey]]:
-    """All fact tests of all active edits; which of them fail, held until now, and are not switched by the draft."""
+    """Return the fact tests of all active edits, and those that fail now and held before, without the draft's own."""
     state, draft = build.state, build.draft
     active = [*state.active_edits(draft.change), *draft.records]
     status = await status_after(active, build.all_edits, state.models, build.models, draft.switched_ids)

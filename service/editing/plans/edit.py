@@ -92,7 +92,7 @@ class EditPlan:
         self._needed_edits: set[str] = set()
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """Drafts until the draft is settled: nothing refused is in it, and nothing that it needs is missing."""
+        """Draft until the draft is settled: nothing refused is in it, and nothing that it needs is missing."""
         self._begin(state)
         while True:
             with timings.part("editor"):
@@ -114,7 +114,7 @@ class EditPlan:
     async def preview(
         self, state: EditorState, builder: StateBuilder, budget: SlotBudget
     ) -> list[RefusedEdit]:
-        """Which edits would be refused, as far as that shows without measuring what each of them does.
+        """Return the edits that would be refused, as far as that shows without measuring what each of them does.
 
         Also those that another edit answers for: with all of them in place, that is known without asking.
         MemoryFull when none is refused and they do not fit.
@@ -128,7 +128,7 @@ class EditPlan:
     async def _preview(
         self, state: EditorState, builder: StateBuilder, budget: SlotBudget, ask: bool
     ) -> None:
-        """ask: whether each edit is needed; it takes as long as building it."""
+        """Draft and fold; `ask` finds out whether each edit is needed, which takes as long as building it."""
         self._begin(state)
         materials = None
         while materials is None:
@@ -142,13 +142,13 @@ class EditPlan:
             budget.check(build.memories.values())
 
     def _begin(self, state: EditorState) -> None:
-        """What was refused on another version may be right on this one."""
+        """Forget refusals of another version."""
         if state.version != self._version:
             self._version = state.version
             self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
 
     def _plan_answers(self) -> Iterator[PlannedEdit]:
-        """Of the corrections of one model's answers, which do not depend on the version."""
+        """Yield the corrections of one model's answers, which do not depend on the version."""
         for place, item in enumerate(self._items):
             if not isinstance(item, EditItem):
                 continue
@@ -186,7 +186,7 @@ class EditPlan:
                     yield plan_change(item, place, self._models)
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
-        """In the order of the request, without what is refused."""
+        """Plan all edits in the order of the request, without those that are refused."""
         while True:
             plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
             edits = [*plain_edits, *await self._plan_facts(state)]
@@ -199,7 +199,7 @@ class EditPlan:
             self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**asdict(contradiction)))
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
-        """The facts, and what is said of relations, on this version of the graph."""
+        """Plan the facts, and what is said of relations, on this version of the graph."""
         if not any(isinstance(item, GRAPH_ITEMS) for item in self._items):
             return []
         models = self._models
@@ -225,7 +225,7 @@ class EditPlan:
         return [replace(edit, id=self._ids[edit.place, edit.model, edit.memory]) for edit in edits]
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
-        """Index in `edits` -> its report, for edits that need no rows."""
+        """Return place in `edits` -> report, of edits that need no rows."""
         questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in edits]
         answers = await ask_all(state.models, questions)
 
@@ -243,7 +243,7 @@ class EditPlan:
     async def _build_rows(
         self, edits: Sequence[PlannedEdit], state: EditorState
     ) -> dict[str, Material] | None:
-        """Edit -> its rows; None where some edits are refused, which the next draft leaves out."""
+        """Return edit -> its rows; None if some edits are refused, which the next draft leaves out."""
         by_memory: dict[str, list[PlannedEdit]] = defaultdict(list)
         for edit in edits:
             by_memory[edit.memory].append(edit)
@@ -277,7 +277,7 @@ class EditPlan:
         return bool(unfit)
 
     async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
-        """The changes; those of answers have other names of the graph, and the edits whose place they take."""
+        """Return the changes; those of answers have other names of the graph, and the edits that they replace."""
         answers = [edit for edit in edits if edit.is_answer]
         changes: dict[str, MemoryChange] = {edit.id: edit.change for edit in edits}
         if not answers:
@@ -330,9 +330,9 @@ class EditPlan:
         no_ops: Sequence[PlannedEdit],
         build: Build,
     ) -> bool:
-        """Not when an edit that needed no rows needs them because of the others, nor when one is now left out.
+        """Return False if an edit that needed no rows needs them because of the others, or if one is now left out.
 
-        Left out is, where that was asked for, an edit whose own question does not get its answer.
+        Where the request asks for it, an edit is left out whose own question does not get its answer.
         """
         answer_edits = [edit for edit in no_ops if edit.triple is None]
         questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in answer_edits]

@@ -90,7 +90,7 @@ class ImportSession:
     content: Any = field(default_factory=sha256)
 
     def add(self, rows: Iterable[Row | Rejection]) -> None:
-        """Many together, so that their names are looked up together."""
+        """Add rows, many together, so that their names are looked up together."""
         for batch in chunked(rows, ROWS_PER_LOOKUP):
             self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
             self.resolver.prefetch(batch)
@@ -130,7 +130,7 @@ class ImportSession:
         )
 
     def check_graph(self, state: EditorState) -> None:
-        """GraphMoved when the graph was written since: names were resolved on what it was."""
+        """Raise GraphMoved if the graph was written since names were resolved on it."""
         later = state.commits[self.version :]
         if any(self.memory in commit.writes for commit in later):
             raise GraphMoved(
@@ -184,7 +184,7 @@ class Importer:
     async def begin(
         self, order: ImportOrder, author: str, idempotency_key: str | None = None
     ) -> ImportSession:
-        """A file that is sent again with its Idempotency-Key is answered with its first result."""
+        """Begin a session; a file that is sent again with its Idempotency-Key is answered with its first result."""
         self._models.check_takes_facts()
         self._refuse_too_many(author)
         state = await self._pipeline.newest_restored()
@@ -219,7 +219,7 @@ class Importer:
             raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
 
     async def watch(self) -> None:
-        """Give up for ever what is idle."""
+        """Give up idle sessions, for ever."""
         while True:
             for session in list(self._sessions.values()):
                 if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
@@ -227,7 +227,7 @@ class Importer:
             await asyncio.sleep(WATCH_EVERY_S)
 
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
-        """InvalidInput when the file cannot be read at all, TooSlow when it trickles; the session is then over."""
+        """Read a part; InvalidInput if the file cannot be read, TooSlow if it trickles. Either ends the session."""
         async with self._session(id).lock:
             session = self._session(id)  # it may have been closed meanwhile
             try:
@@ -249,7 +249,7 @@ class Importer:
             return session.progress()
 
     async def finish(self, id: str, timings: Timings) -> Result:
-        """The commit, with the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
+        """Make the commit, with the wire's ImportCounts; rows that no commit names are dropped."""
         async with self._session(id).lock:
             session = self._session(id)
             try:
@@ -304,12 +304,12 @@ class Importer:
         return replace(result, extra={"counts": counts})
 
     async def _drop(self, session: ImportSession) -> None:
-        """Unless a commit names it. What cannot be dropped now is swept away before the next import."""
+        """Delete the rows of an import that no commit names; the next import deletes what is left over."""
         with suppress(LedgerUnavailable):
             await asyncio.shield(self._store.drop(session.id))
 
     async def find_damage(self, state: EditorState) -> list[str]:
-        """What is wrong with the rows of the imports in force."""
+        """Return what is wrong with the rows of the active imports."""
         if not self._models.fact_memory:
             return []
         imports = state.memories[self._models.fact_memory].view.imports
@@ -320,7 +320,7 @@ class Importer:
         return self._session(id).progress()
 
     async def abandon(self, id: str) -> None:
-        """The sender is gone. An import that is being committed goes on."""
+        """End a session whose sender is gone; an import that is being committed goes on."""
         session = self._sessions.get(id)
         if session is not None and session.phase == "reading":
             self._sessions.pop(id, None)
@@ -340,7 +340,7 @@ class Importer:
 
 
 def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
-    """The entities with these names at this version, asked from the reader's thread, for many names at once."""
+    """Return a function that finds entities of many names at this version, called in the reader's thread."""
     loop = asyncio.get_running_loop()
 
     def find(names: Sequence[str]) -> dict[str, list[Entity]]:

@@ -15,7 +15,7 @@ MAX_REWORDED = 8  # wordings of one question
 async def reword(
     questions: Sequence[str], models: Models, memories: Mapping[str, MemoryAtVersion]
 ) -> list[tuple[str, ...]]:
-    """Each question once for each other name of an entity it mentions, as this version of the graph has them.
+    """Return each question once for each other name of an entity in it, as this version of the graph has them.
 
     Names that may mean several entities are left alone. Damaged rows of an import name nothing.
     """
