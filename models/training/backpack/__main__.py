@@ -21,7 +21,14 @@ from models.checkpoint import write_sums
 from models.confidence import Confidence
 from models.packs.pack import WORLD, Pack
 from models.training.backpack import plan as plans
-from models.training.backpack.calibrate import fit_choice, fit_free, free_error, share_declined
+from models.training.backpack.calibrate import (
+    N_STRANGERS,
+    fit_choice,
+    fit_free,
+    free_error,
+    share_declined,
+    share_wrong,
+)
 from models.training.backpack.card import read_figures, write_card
 from models.training.backpack.edits import try_edits
 from models.training.backpack.learning import Batches, Learning, Say
@@ -128,13 +135,17 @@ def write_checkpoint(
 ) -> dict[str, float]:
     """Fit the scales, write the checkpoint, and return how its scales and its edits hold."""
     plan, texts, speller = setup.plan, setup.texts, setup.speller
-    tuning, strangers = (put(net, speller, texts.strangers(split, N_QUESTIONS)) for split in ("tune", "test"))
-    free = fit_free(outcomes["choosing"], tuning, plan.max_declined)
+    tuning, strangers = (
+        put(net, speller, texts.strangers(split, limit))
+        for split, limit in (("tune", N_STRANGERS), ("test", N_QUESTIONS))
+    )
+    free = fit_free(outcomes["choosing"], tuning)
     choice = fit_choice(net, speller, texts.questions("choosing", N_CHOICES), plan.seed)
     write_files(out, net, speller, {"free": free, "choice": choice})
     return try_edits(Reader.load(out), texts.corrections(N_EDITS)) | {
         "calibration_error": round(free_error(free, outcomes["test"]), 1),
-        "declined_right": round(share_declined(free, outcomes["test"]), 1),
+        "wrong": round(share_wrong(free, outcomes["test"]), 1),
+        "declined": round(share_declined(free, outcomes["test"]), 1),
         "declined_strangers": round(share_declined(free, strangers), 1),
     }
 

@@ -1,7 +1,7 @@
 """From log-probabilities to scores that mean something, and the scores below which nothing is said.
 
-Free answers: phrasings that the training has not seen, and names that the pack does not hold. Choices: the same
-questions with four other objects of their relation.
+Free answers: phrasings of a writer whom the training has not read, and names that the pack does not hold. Choices: the
+same questions with four other objects of their relation.
 """
 
 import random
@@ -19,16 +19,20 @@ from models.training.backpack.measure import Outcome
 from models.training.backpack.texts import Question
 
 DECAY, ITERATIONS = 1e-4, 200
+MAX_DECLINED = 0.08  # share of the right answers that the threshold may decline
+N_STRANGERS = (
+    100  # questions about unknown names beside a thousand others: most people ask about names that are known
+)
 N_OTHERS = 4  # wrong candidates of a choice
 
 
-def fit_free(familiar: Sequence[Outcome], strangers: Sequence[Outcome], max_declined: float) -> Confidence:
-    """Fit the scale of free answers; the threshold declines a share `max_declined` of the right ones."""
+def fit_free(familiar: Sequence[Outcome], strangers: Sequence[Outcome]) -> Confidence:
+    """Fit the scale of free answers; the threshold declines a share MAX_DECLINED of the right ones."""
     outcomes = [*familiar, *strangers]
     features = [free_features(outcome.logprobs) for outcome in outcomes]
     scale = fit(features, [outcome.is_right for outcome in outcomes], decay=DECAY, max_iterations=ITERATIONS)
     right = [scale.score(free_features(outcome.logprobs)) for outcome in familiar if outcome.is_right]
-    return replace(scale, threshold=quantile_threshold(right, max_declined) if right else 0.0)
+    return replace(scale, threshold=quantile_threshold(right, MAX_DECLINED) if right else 0.0)
 
 
 def fit_choice(net: Backpack, speller: Speller, questions: Sequence[Question], seed: int) -> Confidence:
@@ -54,6 +58,12 @@ def free_error(scale: Confidence, outcomes: Sequence[Outcome]) -> float:
     """Return the expected calibration error of free answers in points."""
     scores = [scale.score(free_features(outcome.logprobs)) for outcome in outcomes]
     return calibration_error(scores, [outcome.is_right for outcome in outcomes])
+
+
+def share_wrong(scale: Confidence, outcomes: Sequence[Outcome]) -> float:
+    """Return the share of questions that are answered wrongly, and not withheld, in per cent."""
+    wrong = [outcome for outcome in outcomes if not outcome.is_right]
+    return (100 - share_declined(scale, wrong)) * len(wrong) / max(1, len(outcomes))
 
 
 def share_declined(scale: Confidence, outcomes: Sequence[Outcome]) -> float:

@@ -50,7 +50,6 @@ class Plan:
         betas: Of AdamW.
         decay: Weight decay of matrices; none of norms, biases and embeddings.
         answer_weight: Weight of an answer's tokens in the loss; those of all others weigh 1.
-        max_declined: Share of the right answers that the threshold may decline.
     """
 
     seed: int
@@ -67,7 +66,6 @@ class Plan:
     betas: tuple[float, float]
     decay: float
     answer_weight: float
-    max_declined: float
 
 
 VOCAB = 4096
@@ -96,7 +94,6 @@ DEFAULT = Plan(
     betas=(0.9, 0.95),
     decay=0.1,
     answer_weight=3.0,
-    max_declined=0.03,
 )
 
 

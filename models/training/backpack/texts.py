@@ -17,8 +17,8 @@ from models.packs.pack import Pack
 from models.training.backpack.plan import TextPlan
 from models.training.phrasings import read_phrasings
 
-Split = Literal["trained", "other", "choosing", "test"]
-SPLITS: tuple[Split, ...] = ("trained", "other", "choosing", "test")
+Split = Literal["trained", "other", "held", "choosing", "test"]
+SPLITS: tuple[Split, ...] = ("trained", "other", "held", "choosing", "test")
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Texts:
 
         Args:
             split: `trained`: phrasings that the fact was trained with. `other`: phrasings that only other facts were
-                trained with. `choosing`: the pack's held phrasings, of every second fact. `test`: the held writers'
-                phrasings, of the other facts.
+                trained with. `choosing`: the held writers' phrasings, of every second relation. `test`: those of the
+                other relations. `held`: the pack's held phrasings, which are near-copies of trained ones.
             limit: Questions at the most.
         """
         rng = random.Random(f"{self._seed} {split}")
@@ -140,19 +140,25 @@ class Texts:
     def _is_in(self, place: int, split: Split) -> bool:
         if split == "other":
             return self._is_sparse(place)
-        return split == "trained" or place % 2 == (split == "test")
+        if split in ("choosing", "test"):
+            return self._relations.index(self.items[place].relation.id) % 2 == (split == "test")
+        return True
 
     def ways(self, place: int, split: Split) -> Sequence[str]:
         """Return the phrasings of a fact in one split."""
         relation = self.items[place].relation
         every = (*relation.phrasings, *self._trained_phrasings[relation.id].questions)
-        if split in ("choosing", "test"):
-            ways = relation.held_out if split == "choosing" else self._test_phrasings[relation.id].questions
+        if split in ("held", "choosing", "test"):
+            ways = relation.held_out if split == "held" else self._test_phrasings[relation.id].questions
             trained = set(map(_normalize, every))
             return [way for way in ways if _normalize(way) not in trained]
         if not self._is_sparse(place):
             return every
         return every[1::2] if split == "other" else every[::2]
+
+    @cached_property
+    def _relations(self) -> list[str]:
+        return sorted({item.relation.id for item in self.items})
 
     @cached_property
     def _by_subject(self) -> dict[str, list[int]]:
