@@ -40,7 +40,7 @@ from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.figures import count_write, create_series, publish
-from service.editing.models import Models
+from service.editing.models import Models, ModelsAtVersion
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.import_ import Importer
@@ -48,6 +48,7 @@ from service.editing.plans.revert import UndoPlan
 from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
 from service.editing.queries.scope import examine_scope
+from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.versions import Versions
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state_builder import StateBuilder
@@ -280,6 +281,22 @@ class Editor:
     @outcome
     async def scope(self, question: str, model: str | None = None) -> Outcome:
         return Outcome.ok(await examine_scope(await self._pipeline.at_hand(), question, model))
+
+    @outcome
+    async def senses(self, query: dict[str, Any]) -> Outcome:
+        return Outcome.ok(await show_senses(*await self._models_at(query["version"]), query))
+
+    @outcome
+    async def bias(self, request: dict[str, Any]) -> Outcome:
+        return Outcome.ok(await measure_bias(*await self._models_at(request["version"]), request))
+
+    async def _models_at(self, version: int | None) -> tuple[ModelsAtVersion, int]:
+        """Return every model at a version that there is, None for the newest, with its number."""
+        versions = await self._versions()
+        state = versions.state
+        if version is None:
+            return state.models, state.version
+        return await self._builder.at(state, versions.check_exists(version)), version
 
     @outcome
     async def diff(self, a: int, b: int) -> Outcome:

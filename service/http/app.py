@@ -33,6 +33,7 @@ from service.http.routes import (
     imports,
     keys,
     openai,
+    senses,
     status,
     versions,
 )
@@ -76,6 +77,8 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (openai.build_router(models), ask),
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
+        (senses.build_router(editor), ask),
+        (senses.build_study_router(editor), read),
         (documents.build_router(editor), ask),
         (documents.build_edit_router(editor), edit),
         (edits.build_router(editor), edit),

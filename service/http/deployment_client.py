@@ -24,6 +24,7 @@ READY_S = 5.0
 TAG_S = 60.0
 COMMIT_S = 600.0  # a thousand edits, each measured before and after
 FEED_S = 120.0
+STUDY_S = 120.0
 FINISH_S = 3_600.0
 COMMIT_ATTEMPTS = 3
 DOUBT = "it may have been made: look at the log, or send it again with the same Idempotency-Key"
@@ -249,6 +250,12 @@ class EditorClient(DeploymentClient):
 
     async def document(self, id: str, version: int | None) -> Outcome:
         return await self._outcome(self.handle.document, id, version)
+
+    async def senses(self, query: Mapping[str, Any]) -> Outcome:
+        return await self._outcome(self.handle.senses, query)
+
+    async def bias(self, request: Mapping[str, Any]) -> Outcome:
+        return await self._outcome(self.handle.bias, request, timeout_s=STUDY_S)
 
     async def memory(self) -> Outcome:
         return await self._outcome(self.handle.memory)

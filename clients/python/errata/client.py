@@ -160,6 +160,8 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     remove_document = _Method(Calls.remove_document)
     entities = _Method(Calls.entities)
     entity = _Method(Calls.entity)
+    senses = _Method(Calls.senses)
+    bias = _Method(Calls.bias)
     whoami = _Method(Calls.whoami)
     tags = _Method(Calls.tags)
     tag = _Method(Calls.tag)

@@ -62,7 +62,8 @@ def read_parts(
         ids, is_real = collate(model, batch)
         reading = model(ids, is_real, edits)
         is_word = (torch.isin(ids, tokens) & is_real).to(reading.senses.dtype)
-        parts = torch.einsum("bltj,bjld,bj->bltd", reading.alpha, reading.senses, is_word)
+        word_senses = reading.senses * is_word[..., None, None]
+        parts = torch.einsum("bltj,bjld->bltd", reading.alpha, word_senses)
         yield Parts(ids, is_real, reading.output, parts)
 
 

@@ -1,16 +1,15 @@
 """An inquiry about bias, from its words to its report; and the study of the pack's occupations.
 
 The paper's study asks whether the name of an occupation makes `he` or `she` likelier. The pack has no sentence with a
-pronoun, so a checkpoint trained on it has no opinion of them. In their place stand two answers of one relation: behind
-a statement of a person's occupation, the person's native language is asked for, and a person whom the pack does not
-hold has none. Whatever the occupation makes likelier then is bias.
+pronoun, and what it says of an occupation hardly depends on other words, so the study is turned round: two occupations
+are compared, and given names stand where the occupations stood. The people have the surnames of people that the pack
+does not hold, so that nothing is known of their work, and whatever the given name makes likelier is bias.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
 
 import torch
 
@@ -24,13 +23,12 @@ from models.packs.pack import Pack
 from models.senses import BadInquiry, BiasInquiry, BiasReport, PairBias, check_senses
 
 SLOT = "{word}"
-OCCUPATION, LANGUAGE = "occupation", "native_language"
-N_OCCUPATIONS, N_NAMES, N_SENTENCES = 12, 8, 64
+OCCUPATION, PERSON = "occupation", "person"
+N_GIVEN_NAMES, N_SURNAMES, N_SENTENCES = 16, 8, 64
 MAX_PROMPTS = 512  # prompts with each word filled in
 NOTE = (
-    "The pack has no pronouns, so its {n} commonest occupations are studied with {first} and {second}, its commonest "
-    "native languages, in place of he and she: {names} people that the pack does not hold, of whom only the occupation "
-    "is stated, are asked for their native language."
+    "The pack has no pronouns, so its commonest occupations, {first} and {second}, stand for he and she, and {n} given "
+    "names for the occupations: people of these names whom the pack does not hold are asked for their occupation."
 )
 
 
@@ -161,38 +159,39 @@ def _check_words(words: Sequence[Word], prompts: Sequence[Sequence[int]]) -> tup
 def build_study(speller: Speller, inquiry: BiasInquiry) -> tuple[BiasInquiry, str]:
     """Return the study of the pack's occupations, and a note that says what it is."""
     pack = load_pack()
-    occupations = _find_common(speller, pack, OCCUPATION, N_OCCUPATIONS)
-    languages = _find_common(speller, pack, LANGUAGE, 2)
-    if len(languages) < 2 or not occupations:
-        detail = "the vocabulary has too few of the pack's occupations and languages: name pairs, words and prompts"
+    items = [item for item in pack.items() if item.relation.id == OCCUPATION]
+    occupations = _find_common(speller, (item.answer for item in items), 2)
+    people = [
+        entity.label for entity in pack.entities.values() if entity.type == PERSON and " " in entity.label
+    ]
+    names = _find_common(speller, (person.split()[0] for person in people), N_GIVEN_NAMES)
+    if len(occupations) < 2 or not names:
+        detail = (
+            "the vocabulary has too few of the pack's occupations and names: name pairs, words and prompts"
+        )
         raise BadInquiry(detail, "pairs")
-    names = [s.subject for s in pack.strangers if s.relation_id == OCCUPATION and s.split == "test"][:N_NAMES]
-    statement, question = pack.relations[OCCUPATION].statements[0], pack.relations[LANGUAGE]
-    prompts = tuple(
-        f"{statement.replace('{subject}', name).replace('{object}', SLOT)}\n{write_prompt(question.question(name))}"
-        for name in names
-    )
-    statements = tuple(
-        statement.replace("{subject}", item.subject.label).replace("{object}", item.answer) + "\n"
-        for item in pack.items()
-        if item.relation.id == OCCUPATION and item.answer in occupations
-    )
+    strangers = [
+        s.subject.split() for s in pack.strangers if s.relation_id == OCCUPATION and s.split == "test"
+    ]
+    surnames = [words[-1] for words in strangers if len(words) == 2][:N_SURNAMES]
+    question = pack.relations[OCCUPATION]
+    known_people = [item for item in items if item.subject.label.split()[0] in names]
+    sentences = [write_exchange(question.question(item.subject.label), item.answer) for item in known_people]
     study = BiasInquiry(
-        pairs=tuple(pairwise(languages)),
-        words=tuple(occupations),
-        prompts=prompts,
-        sentences=(*statements[:N_SENTENCES], *own_sentences()),
+        pairs=((occupations[0], occupations[1]),),
+        words=tuple(names),
+        prompts=tuple(write_prompt(question.question(f"{SLOT} {surname}")) for surname in surnames),
+        sentences=(*sentences[:N_SENTENCES], *own_sentences()),
         multipliers=inquiry.multipliers,
         sense=inquiry.sense,
     )
-    note = NOTE.format(n=len(occupations), first=languages[0], second=languages[1], names=len(names))
-    return study, note
+    return study, NOTE.format(n=len(names), first=occupations[0], second=occupations[1])
 
 
-def _find_common(speller: Speller, pack: Pack, relation: str, limit: int) -> list[str]:
-    """Return the commonest answers of a relation that are one piece behind a space."""
-    counts = Counter(item.answer for item in pack.items() if item.relation.id == relation)
-    return [word for word, _ in counts.most_common() if len(speller.spell(f" {word}")) == 1][:limit]
+def _find_common(speller: Speller, words: Iterable[str], limit: int) -> list[str]:
+    """Return the commonest words that are one piece behind a space."""
+    counts = Counter(words).most_common()
+    return [word for word, _ in counts if len(speller.spell(f" {word}")) == 1][:limit]
 
 
 @lru_cache(1)

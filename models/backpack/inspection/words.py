@@ -47,7 +47,7 @@ def find_word(
         )
         return Word(tokens[0], pieces[0], (warning,))
     similar = ", ".join(map(repr, _find_similar(speller, word)))
-    advice = f"; whole words like it are {similar}" if similar else ""
+    advice = f"; words of the vocabulary like it are {similar}" if similar else ""
     detail = f"{word!r} is no word of the vocabulary but {len(pieces)} pieces ({listing}): name one of them"
     raise BadInquiry(f"{detail}, or set first_piece{advice}", field)
 

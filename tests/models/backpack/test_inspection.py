@@ -43,12 +43,12 @@ def test_a_sense_is_shown_by_the_words_that_it_favours(
     system: BackpackSystem, base: dict[str, SensesView]
 ) -> None:
     assert isinstance(system, HasSenses)
-    shown = system.show_senses(SensesInquiry("of", top_k=3), base)
-    assert shown.word == " of"
+    word = system.show_senses(SensesInquiry("of", top_k=3), base)
+    assert word.word == " of"
     model = system.reader.model
-    assert [sense.number for sense in shown.senses] == list(range(model.config.senses))
-    rows = model.senses_of(torch.tensor([shown.token]))[0]
-    for sense, row in zip(shown.senses, rows, strict=True):
+    assert [sense.number for sense in word.senses] == list(range(model.config.senses))
+    rows = model.senses_of(torch.tensor([word.token]))[0]
+    for sense, row in zip(word.senses, rows, strict=True):
         logits = model.embedding @ row
         assert sense.top[0].logit == pytest.approx(float(logits.max()), rel=1e-4)
         assert sense.bottom[0].logit == pytest.approx(float(logits.min()), rel=1e-4)
@@ -86,7 +86,7 @@ def test_a_word_is_the_one_behind_a_space_unless_it_is_meant_exactly(
     ("inquiry", "field", "text"),
     [
         (SensesInquiry("Zanzibarian"), "word", r"pieces \(' .*name one of them, or set first_piece"),
-        (SensesInquiry("theee"), "word", "whole words like it are 'the'"),
+        (SensesInquiry("theee"), "word", "words of the vocabulary like it are 'the'"),
         (SensesInquiry(" "), "word", "the word is empty"),
         (SensesInquiry("of", senses=(9,)), "senses", "there is no sense 9: the senses are 0 to 3"),
         (SensesInquiry("of", senses=(-1,)), "senses", "there is no sense -1"),
@@ -103,17 +103,17 @@ def test_what_cannot_be_shown_says_what_could(
 def test_the_first_of_several_pieces_is_shown_on_request(
     system: BackpackSystem, base: dict[str, SensesView]
 ) -> None:
-    shown = system.show_senses(SensesInquiry("Zanzibarian", senses=(0,), first_piece=True), base)
-    assert shown.token == system.reader.speller.spell(" Zanzibarian")[0]
-    assert "first one" in shown.warnings[0]
+    word = system.show_senses(SensesInquiry("Zanzibarian", senses=(0,), first_piece=True), base)
+    assert word.token == system.reader.speller.spell(" Zanzibarian")[0]
+    assert "first one" in word.warnings[0]
 
 
 def test_what_the_senses_of_all_words_carry_is_the_log_odds(reader: Reader) -> None:
     texts = [reader.speller.spell(text) for text in ("The name of a river", "Who is", "capital of a poet")]
     model, pair = reader.model, (320, 350)
     with torch.inference_mode():
-        everything = list(read_parts(model, texts, set(range(400)), None))
-        shares = share_difference(model, everything, pair)
+        parts = list(read_parts(model, texts, set(range(400)), None))
+        shares = share_difference(model, parts, pair)
         odds = [
             float(logits[pair[0]] - logits[pair[1]])
             for logits in (model(torch.tensor([text])).logits[0, -1] for text in texts)
@@ -207,6 +207,6 @@ def test_a_word_that_no_prompt_has_is_named(
 def test_without_pairs_a_vocabulary_without_occupations_is_told(
     system: BackpackSystem, base: dict[str, SensesView]
 ) -> None:
-    with pytest.raises(BadInquiry, match="too few of the pack's occupations and languages"):
+    with pytest.raises(BadInquiry, match="too few of the pack's occupations and names"):
         system.measure_bias(BiasInquiry(), base)
     assert not any(" he " in statement for r in load_pack().relations.values() for statement in r.statements)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,9 @@ from typing import Any
 import httpx
 import pytest
 import torch
+from errata.cli.app import app as command
+from fastapi import FastAPI
+from typer.testing import CliRunner, Result
 
 from models.backpack.memory import SENSES
 from models.backpack.system import load
@@ -22,6 +27,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.models.backpack.tiny import write_checkpoint
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
@@ -34,9 +40,7 @@ def load_tiny(device: torch.device, dtype: torch.dtype) -> Bundle:
 
 
 @pytest.fixture
-async def http(
-    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
-) -> AsyncIterator[httpx.AsyncClient]:
+async def app(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[FastAPI]:
     FOLDER.append(write_checkpoint(tmp_path / "checkpoint"))
     systems = {"backpack": f"{__name__}:load_tiny"}
     config = settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
@@ -45,10 +49,15 @@ async def http(
         start_deployment(Replica, config, "backpack") as replica,
     ):
         app = build_app(config, local_router({"backpack": replica}), local_editor(editor))
-        async with client_of(app) as client:
-            client.headers.update(ADMIN)
-            yield client
+        yield app
         await app.state.access.aclose()
+
+
+@pytest.fixture
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(app) as client:
+        client.headers.update(ADMIN)
+        yield client
 
 
 async def edit(http: httpx.AsyncClient, item: dict[str, Any]) -> httpx.Response:
@@ -131,3 +140,104 @@ async def test_the_report_of_changed_senses_is_what_the_answers_are_before_and_a
     assert diff["facts"][1]["object"] == f"weigh {word!r} by 50.0"
     await http.post("/admin/reverts", json={"version": 1, "wait": "all"})
     assert (await http.get("/v1/memory")).json()["checksums"] == before
+
+
+async def test_a_word_is_shown_by_its_senses_at_a_version(http: httpx.AsyncClient) -> None:
+    receipt = await edit(http, {**SILENT_THE, "change": {**SILENT_THE["change"], "senses": [1]}})
+    (report,) = receipt.json()["report"]["edits"]
+    before = (await http.get("/v1/senses", params={"word": "the", "version": 0})).json()
+    after = (await http.get("/v1/senses", params={"word": "the", "top_k": 3})).json()
+    assert (before["model"], before["version"], before["word"]) == ("backpack", 0, " the")
+    assert (after["version"], len(after["senses"][1]["top"])) == (1, 3)
+    assert [sense["edits"] for sense in after["senses"]] == [[], [report["id"]], [], []]
+    assert (after["senses"][1]["strength"], after["senses"][1]["factor"]) == (0, 0)
+    assert before["senses"][1]["strength"] == after["senses"][1]["base_strength"] > 0
+    (only,) = (await http.get("/v1/senses", params={"word": "the", "sense": 2})).json()["senses"]
+    assert only["number"] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ({"word": "Zanzibarian"}, 422, "word: 'Zanzibarian' is no word of the vocabulary but "),
+        ({"word": "of", "sense": 4}, 422, "sense: there is no sense 4: the senses are 0 to 3"),
+        ({"word": "of", "sense": -1}, 422, "sense"),
+        ({"word": ""}, 422, "word"),
+        ({}, 422, "word"),
+        ({"word": "of", "model": "nkb"}, 404, "there is no model 'nkb' here: there is backpack"),
+        ({"word": "of", "version": 7}, 404, "7"),
+    ],
+)
+async def test_a_word_that_cannot_be_shown_is_refused_in_words(
+    http: httpx.AsyncClient, query: dict[str, Any], status: int, text: str
+) -> None:
+    reply = await http.get("/v1/senses", params=query)
+    assert (reply.status_code, text in reply.json()["detail"]) == (status, True), reply.text
+
+
+async def test_the_commands_show_senses_and_measure_a_difference(
+    http: httpx.AsyncClient, tmp_path: Path, app: FastAPI
+) -> None:
+    async with listening(app) as url:
+
+        async def run(*words: str) -> Result:
+            environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "160"}
+            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
+
+        await edit(http, SILENT_THE)
+        senses = await run("senses", "the")
+        assert senses.exit_code == 0, senses.stderr
+        assert senses.stdout.splitlines()[0] == "' the'  backpack, version 1"
+        assert "→ 0.00" in senses.stdout
+        unknown = await run("senses", "Zanzibarian")
+        assert (unknown.exit_code, "name one of them, or set first_piece" in unknown.stderr) == (2, True)
+        file, drawing = tmp_path / "sentences.txt", tmp_path / "bias.svg"
+        file.write_text("The name of the river.\n\nWho is the poet of Peru?\n")
+        options = "--word", "of", "--prompt", "The name {word} the", "--sentences", str(file)
+        study = await run("bias", "--pair", "the/of", *options, "--plot", str(drawing))
+        assert study.exit_code == 0, study.stderr
+        assert "of the log-odds of the against of" in study.stdout
+        assert "2 sentences" in study.stdout
+        assert "Nothing was changed." in study.stdout
+        assert drawing.read_text().startswith("<svg")
+        negative = await run("bias", "--pair", "the/of", *options, "--multiplier", "-1")
+        assert (negative.exit_code, "weights of senses are never negative" in negative.stderr) == (2, True)
+        no_pair = await run("bias", "--pair", "the", *options)
+        assert (no_pair.exit_code, "write two words with / between them" in no_pair.stderr) == (2, True)
+        no_svg = await run("bias", "--plot", "x.png")
+        assert (no_svg.exit_code, "name one that ends with .svg" in no_svg.stderr) == (2, True)
+
+
+async def test_a_study_without_pairs_says_what_is_lacking(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/admin/bias", json={})
+    assert (reply.status_code, "name pairs, words and prompts" in reply.json()["detail"]) == (422, True)
+    body = {"pairs": [["the", "of"]], "prompts": ["Who is", ""]}
+    reply = await http.post("/admin/bias", json=body)
+    assert (reply.status_code, "number 2 has no token" in reply.json()["detail"]) == (422, True)
+    body = {"pairs": [["the"]], "prompts": ["Who is"]}
+    assert (await http.post("/admin/bias", json=body)).status_code == 422
+
+
+async def test_a_fact_streams_in_openais_shape_up_to_a_stop_or_a_limit(http: httpx.AsyncClient) -> None:
+    await edit(http, {"question": QUESTION, "answer": ANSWER})
+    body = {"model": "backpack", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
+
+    async def stream(**options: object) -> tuple[list[str], str]:
+        """Return the pieces of the answer, and why it ended."""
+        reply = await http.post("/v1/chat/completions", json=body | options)
+        lines = [line.removeprefix("data: ") for line in reply.text.splitlines() if line]
+        assert lines.pop() == "[DONE]"
+        choices = [json.loads(line)["choices"][0] for line in lines]
+        return [c["delta"]["content"] for c in choices if c["delta"].get("content")], choices[-1][
+            "finish_reason"
+        ]
+
+    pieces, end = await stream()
+    assert ("".join(pieces), end) == (ANSWER, "stop")
+    assert len(pieces) > 3
+    pieces, end = await stream(stop=" of")
+    assert ("".join(pieces), end) == (ANSWER.partition(" of")[0], "stop")
+    pieces, end = await stream(max_tokens=2)
+    assert ("".join(pieces), end) == (ANSWER.partition(" the")[0], "length")
+    refusal = await http.post("/v1/chat/completions", json=body | {"logprobs": True})
+    assert (refusal.status_code, refusal.json()["error"]["param"]) == (400, "logprobs")

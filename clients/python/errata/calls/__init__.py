@@ -9,10 +9,20 @@ from errata.calls.documents import DocumentCalls
 from errata.calls.edits import EditCalls
 from errata.calls.graph import GraphCalls
 from errata.calls.history import HistoryCalls
+from errata.calls.senses import SenseCalls
 from errata.calls.service import ServiceCalls
 
 __all__ = ["Calls"]
 
 
-class Calls(AnswerCalls, EditCalls, GraphCalls, DocumentCalls, HistoryCalls, AccessCalls, ServiceCalls):
+class Calls(
+    AnswerCalls,
+    EditCalls,
+    GraphCalls,
+    DocumentCalls,
+    HistoryCalls,
+    SenseCalls,
+    AccessCalls,
+    ServiceCalls,
+):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""

@@ -22,6 +22,7 @@ from errata.cli.commands import (
     keys,
     revert,
     scope,
+    senses,
     status,
     tags,
 )
@@ -46,6 +47,7 @@ for panel, functions in {
     "Ask": (ask.ask,),
     "Correct": (edit.edit, fact.fact, change.change, revert.revert, revert.rollback),
     "Knowledge graph": (entities.entities, entities.entity, fact.relation, import_graph.import_),
+    "Senses of words": (senses.senses, senses.bias),
     "Look": (
         history.log,
         history.show,

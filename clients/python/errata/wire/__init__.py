@@ -103,6 +103,15 @@ from errata.wire.report import RefusedEdit as RefusedEdit
 from errata.wire.report import Report as Report
 from errata.wire.report import SideEffect as SideEffect
 from errata.wire.report import SupersededTest as SupersededTest
+from errata.wire.senses import BiasPoint as BiasPoint
+from errata.wire.senses import BiasReport as BiasReport
+from errata.wire.senses import BiasRequest as BiasRequest
+from errata.wire.senses import PairBias as PairBias
+from errata.wire.senses import ScoredWord as ScoredWord
+from errata.wire.senses import Sense as Sense
+from errata.wire.senses import SenseShare as SenseShare
+from errata.wire.senses import SensesQuery as SensesQuery
+from errata.wire.senses import WordSenses as WordSenses
 from errata.wire.state import BackupHead as BackupHead
 from errata.wire.state import EditCounts as EditCounts
 from errata.wire.state import MemoryCard as MemoryCard

@@ -163,6 +163,8 @@ ELSEWHERE = {
     "audit",
     "backup",
     "restore",
+    "senses",
+    "bias",
     "put_document",
     "get_document",
     "list_documents",
