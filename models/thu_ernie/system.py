@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from models.graph.base import Base
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.statement import RELATION
 from models.memory import Views
@@ -21,17 +22,22 @@ from models.thu_ernie.answering.checkpoint import DEFAULT
 from models.thu_ernie.answering.checkpoint import load as load_model
 from models.thu_ernie.answering.explain import explain, explain_span
 from models.thu_ernie.answering.reader import Model
-from models.thu_ernie.answering.rows import TEXT, row_name
 from models.thu_ernie.answering.spans import Pointer
+from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
+from models.thu_ernie.entities.names import TEXT, row_name
 from models.thu_ernie.entities.table import EntityView
+from models.thu_ernie.linking.memory import LINKS, LinksView, links_memory
+from models.thu_ernie.linking.relink import RelinkedAsk, relink
+
+NO_LINKS = LinksView()  # links where no edit says anything of a form
 
 
 class ThuErnieSystem:
     """A checkpoint that was trained to answer. Thread-safe."""
 
     name = "thu-ernie"
-    memories = (GRAPH, ENTITIES)
+    memories = (GRAPH, ENTITIES, LINKS)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
 
     def __init__(self, model: Model) -> None:
@@ -45,6 +51,13 @@ class ThuErnieSystem:
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer from the context where there is one, else by entities."""
+        relinked_asks = [relink_ask(ask, view) for ask, view in zip(asks, views, strict=True)]
+        replies = self._answer([relinked_ask.ask for relinked_ask in relinked_asks], views)
+        return [
+            relinked_ask.attach(reply) for relinked_ask, reply in zip(relinked_asks, replies, strict=True)
+        ]
+
+    def _answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         places = [place for place, ask in enumerate(asks) if not ask.context]
         readings = self._aligner.read([asks[place] for place in places], [views[place] for place in places])
         replies = dict(zip(places, map(self._aligner.reply, readings), strict=True))
@@ -63,13 +76,18 @@ class ThuErnieSystem:
         return replace(reply, explanation=explain_span(self._pointer, reading)) if ask.explain else reply
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Compare what an answer follows from: the question with its facts, and the rows of all that these name."""
+        """Compare what an answer follows from: the question with its links and facts, and the rows that these name."""
         old, new = before.views[ENTITIES], after.views[ENTITIES]
         rows_differ = old.edits != new.edits
+        first_asks = [relink_ask(ask, before.views) for ask in before.asks]
+        second_asks = [relink_ask(ask, after.views) for ask in after.asks]
         return [
             first != second
-            or (rows_differ and (not first.mentions or _edits_of(first, old) != _edits_of(first, new)))
-            for first, second in zip(before.asks, after.asks, strict=True)
+            or (
+                rows_differ
+                and (not first.ask.mentions or _edits_of(first.ask, old) != _edits_of(first.ask, new))
+            )
+            for first, second in zip(first_asks, second_asks, strict=True)
         ]
 
     def describe(self) -> Mapping[str, Any]:
@@ -90,6 +108,12 @@ class ThuErnieSystem:
         }
 
 
+def relink_ask(ask: Ask, views: Views) -> RelinkedAsk:
+    """Return a question with the edited links of its version."""
+    graph = views.get(GRAPH)
+    return relink(ask, views.get(LINKS, NO_LINKS), (lambda entity: None) if graph is None else graph.entity)
+
+
 def _edits_of(ask: Ask, view: EntityView) -> list[str]:
     """Return the edits that wrote the rows of what a question may rest on."""
     entities = [entity for mention in ask.mentions for entity in mention.entities]
@@ -102,6 +126,11 @@ def _edits_of(ask: Ask, view: EntityView) -> list[str]:
     return [view.edits.get(view.row_of(name), "") for name in names]
 
 
+def entity_memory(model: Model) -> EntityMemory:
+    """Return the memory of a checkpoint's table, whose rows say the facts of the graph's base."""
+    return EntityMemory(model.table, GraphFacts.of(Base.of()), model.settings.margin)
+
+
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
     """Load the checkpoint in a folder.
 
@@ -110,4 +139,4 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         EncoderNotFound: MiniLM's files are not there.
     """
     model = load_model(folder, device, dtype)
-    return Bundle(ThuErnieSystem(model), (graph_memory(), EntityMemory(model.table)))
+    return Bundle(ThuErnieSystem(model), (graph_memory(), entity_memory(model), links_memory()))

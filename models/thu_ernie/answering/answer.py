@@ -7,6 +7,7 @@ with them. Without a mention the mask is aligned with all answers that the check
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -130,10 +131,13 @@ class Aligner:
         return Draft(ask, linking, kind, choices, tuple(masks), truncated, finder)
 
     def _read(self, drafts: Sequence[Draft]) -> list[Reading]:
-        queries = [
-            self.model.query(draft.masks, {name: row.vector for name, row in draft.linking.vectors.items()})
+        masks = [mask for draft in drafts for mask in draft.masks]
+        vectors = [
+            {name: row.vector for name, row in draft.linking.vectors.items()}
             for draft in drafts
+            for _ in draft.masks
         ]
+        queries = torch.split(self.model.query(masks, vectors), [len(draft.masks) for draft in drafts])
         return [self._align(draft, of_draft) for draft, of_draft in zip(drafts, queries, strict=True)]
 
     def _align(self, draft: Draft, queries: Float[Tensor, "subject size"]) -> Reading:

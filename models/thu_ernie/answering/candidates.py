@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.graph.knowledge import Entity, Fact
-from models.thu_ernie.answering.rows import TEXT, FoundRow, RowFinder
+from models.thu_ernie.answering.rows import FoundRow, RowFinder
+from models.thu_ernie.entities.names import TEXT
 
 NO_ROW = "neither the table nor the graph gives a row of it"
 

@@ -4,8 +4,9 @@ Rows of one pass are of like length; what is computed of a text depends on no ot
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -20,6 +21,7 @@ from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.row import Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
+Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
 SCALES = ("neighbours", "answers", "span")  # kinds of answers, each with a scale of its own
 
 
@@ -34,6 +36,7 @@ class Settings:
         stride: Tokens that two windows share.
         longest: Tokens of a span.
         n_best: Spans that are compared.
+        margin: Logits by which a row that is solved for a fact leads the fact's rivals.
     """
 
     question_room: int
@@ -42,6 +45,7 @@ class Settings:
     stride: int
     longest: int
     n_best: int
+    margin: float
 
 
 @dataclass(frozen=True)
@@ -77,21 +81,25 @@ class Model:
         return self.network.qa_outputs.weight.device
 
     @torch.inference_mode()
-    def query(self, rows: Sequence[MaskedRow], vectors: Mapping[str, Tensor]) -> Float[Tensor, "row size"]:
-        """Return what each mask is compared with rows by, in float32 on the CPU."""
-        queries = torch.zeros(len(rows), self.network.config.entity_size)
-        for places in self._passes([row.row for row in rows]):
+    def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
+        """Return what each mask is compared with rows by, in float32 on the CPU.
+
+        Args:
+            masks: Questions with their masks.
+            vectors: For each of them, the row of each entity that its links name.
+        """
+        queries = torch.zeros(len(masks), self.network.config.entity_size)
+        rows, rows_by_name = _tell_apart([mask.row for mask in masks], vectors)
+        for places in self._passes(rows):
             batch = collate(
-                [rows[place].row for place in places], self._rows(vectors), self._padding, self.device
+                [rows[place] for place in places], self._rows(rows_by_name), self._padding, self.device
             )
-            masks = torch.tensor([rows[place].place for place in places], device=self.device)
-            queries[places] = self.network.query(batch, masks).float().cpu()
+            columns = torch.tensor([masks[place].place for place in places], device=self.device)
+            queries[places] = self.network.query(batch, columns).float().cpu()
         return queries
 
     @torch.inference_mode()
-    def point(
-        self, rows: Sequence[WindowRow], vectors: Mapping[str, Tensor]
-    ) -> list[Float[Tensor, "token 2"]]:
+    def point(self, rows: Sequence[WindowRow], vectors: Mapping[str, Tensor]) -> list[Float[Tensor, "_ 2"]]:
         """Return the start and end logits of each token, in float32 on the CPU; at place 0 those of no answer."""
         logits: dict[int, Tensor] = {}
         for places in self._passes([row.row for row in rows]):
@@ -121,7 +129,7 @@ class Model:
     def _padding(self) -> int:
         return self.vocabulary.spans.padding
 
-    def _rows(self, vectors: Mapping[str, Tensor]) -> BatchRows:
+    def _rows(self, vectors: Vectors) -> BatchRows:
         return BatchRows(self.network.config.entity_size, vectors)
 
     def _passes(self, rows: Sequence[Row]) -> Iterator[list[int]]:
@@ -134,3 +142,13 @@ class Model:
             part.append(place)
         if part:
             yield part
+
+
+def _tell_apart(rows: Sequence[Row], vectors: Sequence[Vectors]) -> tuple[list[Row], dict[str, Tensor]]:
+    """Name the entities of each text apart from those of the others, which may be of other versions."""
+    rows_by_name = {f"{n} {name}": row for n, of_text in enumerate(vectors) for name, row in of_text.items()}
+    apart = [
+        replace(row, links={p: replace(link, entity=f"{n} {link.entity}") for p, link in row.links.items()})
+        for n, row in enumerate(rows)
+    ]
+    return apart, rows_by_name

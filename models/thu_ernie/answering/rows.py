@@ -15,16 +15,10 @@ from torch import Tensor
 
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
-from models.thu_ernie.entities.names import NO_ENTITY
+from models.thu_ernie.entities.names import NO_ENTITY, row_name
 from models.thu_ernie.entities.table import EntityView
 
-TEXT = "="  # before a literal value in the name of its row
 Source: TypeAlias = Literal["table", "edit", "neighbours"]
-
-
-def row_name(text: str, object_id: str) -> str:
-    """Return the name of the row of an object: its id, or its text where it is no entity."""
-    return object_id or TEXT + text
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def best_spans(
     text: str,
     pieces: Sequence[Piece],
     windows: Sequence[WindowRow],
-    logits: Sequence[Float[Tensor, "token 2"]],
+    logits: Sequence[Float[Tensor, "_ 2"]],
     longest: int,
     n_best: int,
 ) -> list[Span]:

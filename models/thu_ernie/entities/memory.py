@@ -1,26 +1,42 @@
 """`thu-ernie/entities`: the entity table as an editable memory, in which an edit writes whole rows.
 
 A new row is a vector, or a sum of rows of the unedited table: the copy of another entity, a point between two, the mean
-of neighbours for an entity that the table lacks, or zeros. The state is the later edit for each entity, so that what is
-taken back leaves no trace.
+of neighbours for an entity that the table lacks, or zeros; or it is solved so that it says another fact (`facts.py`).
+The state is the later edit for each entity, so that what is taken back leaves no trace. Facts of one entity are solved
+together, with the fold, and not from the rows that the others wrote.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
+from models.memory import (
+    Block,
+    ChangeKind,
+    EditRefused,
+    Fields,
+    FieldsChange,
+    Image,
+    Material,
+    Options,
+    Usage,
+    block_key,
+)
+from models.thu_ernie.entities.facts import FactSolver, GraphFacts, NewFact
+from models.thu_ernie.entities.fields import RowsFields
 from models.thu_ernie.entities.names import NO_ENTITY
 from models.thu_ernie.entities.table import EntityTable, EntityView
 
 ENTITIES = "thu-ernie/entities"
 ROWS = "rows"  # Method of an edit that writes rows
+FACT = "fact"  # Kind of a block whose row is solved
+MAX_SOLVED = 1 << 14  # Rows that are kept, for each commit folds all edits again
 Parts = tuple[tuple[str, float], ...]  # Entities of the unedited table and their weights
 
 
@@ -69,10 +85,19 @@ class EntityMemory:
 
     name = ENTITIES
     accepts: frozenset[ChangeKind] = frozenset({"rows"})
+    fields: Mapping[ChangeKind, type[Fields]] = {"rows": RowsFields}
     options = Options
 
-    def __init__(self, table: EntityTable) -> None:
+    def __init__(self, table: EntityTable, facts: GraphFacts | None = None, margin: float = 1.0) -> None:
+        """Take a table.
+
+        Args:
+            table: The rows without edits.
+            facts: What the rows say; None where facts are unknown, and then none is kept beside a new one.
+            margin: Logits by which a solved row leads the rivals of its fact.
+        """
         self.table = table
+        self._solve = lru_cache(MAX_SOLVED)(FactSolver(table, facts or GraphFacts(), margin).solve)
         self._rows_by_digest: dict[bytes, dict[str, Tensor]] = {}
 
     @cached_property
@@ -80,13 +105,32 @@ class EntityMemory:
         """The table with no edits."""
         return Image(self.table.digest)
 
-    def build(self, changes: Sequence[RowsChange], options: Options) -> list[Material | EditRefused]:
+    def build(
+        self, changes: Sequence[RowsChange | FieldsChange], options: Options
+    ) -> list[Material | EditRefused]:
         """Compute the rows of each change from the unedited table, or refuse it in its place."""
-        return [self._build(change) for change in changes]
+        return [
+            self._build_fields(change) if isinstance(change, FieldsChange) else self._build(change)
+            for change in changes
+        ]
 
     def fold(self, materials: Sequence[Material]) -> Image:
-        """Keep each active edit as a block; of two that write one entity, the view reads the later."""
-        return Image(self.base.base, {material.block.key: material.block for material in materials})
+        """Keep each active edit as a block; of two that write one entity, the view reads the later.
+
+        The block of a fact holds the row that says it together with all earlier facts of its entity.
+        """
+        blocks = {}
+        news: dict[str, tuple[NewFact, ...]] = {}
+        for material in materials:
+            block = material.block
+            if block.kind == FACT:
+                fact = read_fact(block)
+                news[fact.entity] = (*news.get(fact.entity, ()), fact)
+                row = self._solve(news[fact.entity])
+                assert isinstance(row, Tensor), "each fact was solved alone before"
+                block = replace(write_fact(block.key, fact, row), order=block.order)
+            blocks[block.key] = block
+        return Image(self.base.base, blocks)
 
     def view(self, image: Image) -> EntityView:
         """Put the rows of an image in front of the table, in the order of the ledger."""
@@ -106,6 +150,18 @@ class EntityMemory:
     def usage(self, image: Image) -> Usage:
         """Count the rows that differ from the table; edits bring rows of their own, so none are set aside."""
         return Usage(len(self.view(image).vectors), None)
+
+    def _build_fields(self, change: FieldsChange) -> Material | EditRefused:
+        fields = change.fields
+        assert isinstance(fields, RowsFields)
+        if fields.fact is None:
+            return self._build(RowsChange(change.id, (as_write(fields),)))
+        fact = NewFact(fields.entity, fields.fact.relation, fields.fact.object)
+        row = self._solve((fact,))
+        if isinstance(row, EditRefused):
+            return row
+        notes = {"rows": 1, "new": [] if self.table.names.row_of(fields.entity) else [fields.entity]}
+        return Material(change.id, ROWS, write_fact(block_key(change.id), fact, row), notes)
 
     def _build(self, change: RowsChange) -> Material | EditRefused:
         entities = [write.entity for write in change.writes]
@@ -152,6 +208,29 @@ class EntityMemory:
         return sum(weighted_rows[1:], weighted_rows[0]) if weighted_rows else torch.zeros(self.table.size)
 
 
+def as_write(fields: RowsFields) -> RowWrite:
+    """Return what a curator wrote as the write of a row."""
+    if fields.copy_of is not None:
+        return RowWrite.copy(fields.entity, fields.copy_of)
+    if fields.towards is not None:
+        return RowWrite.interpolate(fields.entity, fields.towards, fields.share)
+    if fields.mean_of is not None:
+        return RowWrite.mean(fields.entity, fields.mean_of)
+    return RowWrite(fields.entity, fields.vector)
+
+
+def write_fact(key: str, fact: NewFact, row: Float[Tensor, " size"]) -> Block:
+    """Keep a solved row with the fact that it says."""
+    names = json.dumps([fact.entity, fact.relation, fact.object]).encode()
+    tensors = {"fact": torch.frombuffer(bytearray(names), dtype=torch.uint8), "rows": row[None]}
+    return Block.of(key, 0, FACT, tensors)
+
+
+def read_fact(block: Block) -> NewFact:
+    """Return the fact of a block that `write_fact` made."""
+    return NewFact(*json.loads(block.tensors["fact"].numpy().tobytes()))
+
+
 def write_block(key: str, entities: Sequence[str], vectors: Float[Tensor, "row size"]) -> Block:
     """Keep rows as a block, sorted by entity so that equal rows have one digest."""
     order = sorted(range(len(entities)), key=entities.__getitem__)
@@ -161,7 +240,9 @@ def write_block(key: str, entities: Sequence[str], vectors: Float[Tensor, "row s
 
 
 def read_block(block: Block) -> dict[str, Tensor]:
-    """Return entity -> row of a block that `write_block` made."""
+    """Return entity -> row of a block that `write_block` or `write_fact` made."""
     tensors = block.tensors
+    if block.kind == FACT:
+        return {read_fact(block).entity: tensors["rows"][0]}
     names = json.loads(tensors["entities"].numpy().tobytes())
     return dict(zip(names, tensors["rows"], strict=True))

@@ -21,6 +21,12 @@ from models.checkpoint import CheckpointError
 from models.thu_ernie.entities.mapped import NEW, MappedArrays
 
 NO_ENTITY = 0  # Row of zeros, which no entity has
+TEXT = "="  # Before a literal value in the name of its row
+
+
+def row_name(text: str, object_id: str) -> str:
+    """Return the name of the row of an object: its id, or its text where it is no entity."""
+    return object_id or TEXT + text
 
 
 @dataclass(frozen=True, eq=False)

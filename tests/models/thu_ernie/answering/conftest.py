@@ -31,7 +31,7 @@ NAMES = (
     RELATION + "height",
 )
 ANSWERS = {"Oslo": "oslo", "Rome": "rome", "Ada": "ada", "1.80 m": "=1.80 m"}
-SETTINGS = Settings(question_room=32, subjects=4, window=24, stride=6, longest=5, n_best=8)
+SETTINGS = Settings(question_room=32, subjects=4, window=24, stride=6, longest=5, n_best=8, margin=2.0)
 KIM = Entity(
     "kim",
     "Kim",

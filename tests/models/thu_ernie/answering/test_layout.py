@@ -12,12 +12,12 @@ LINK = Link("kim", 10, 13, 1.0)
 
 
 def test_the_mask_carries_the_row_of_the_subject() -> None:
-    laid = lay_mask(VOCABULARY.align(TEXT, [LINK]), LINK, VOCABULARY)
-    texts = [token.text for token in laid.row.tokens]
+    layout = lay_mask(VOCABULARY.align(TEXT, [LINK]), LINK, VOCABULARY)
+    texts = [token.text for token in layout.row.tokens]
     assert texts == ["[CLS]", "where", "was", "kim", "born", "?", "[SEP]", MASK, "[SEP]"]
-    assert texts[laid.place] == MASK
-    assert sorted(laid.row.links) == [3, laid.place]
-    assert laid.row.segments[laid.place] == 1
+    assert texts[layout.place] == MASK
+    assert sorted(layout.row.links) == [3, layout.place]
+    assert layout.row.segments[layout.place] == 1
     assert sorted(lay_mask(VOCABULARY.align(TEXT, []), None, VOCABULARY).row.links) == []
 
 
@@ -36,15 +36,15 @@ def test_windows_cover_every_token_and_share_some() -> None:
     question = VOCABULARY.align(TEXT, [LINK])
     windows = list(lay_windows(question, text, VOCABULARY, 24, 6))
     assert max(len(window.row.tokens) for window in windows) == 24
-    covered: list[int] = []
+    tokens: list[int] = []
     for window in windows:
         inner = window.row.tokens[window.offset : -1]
         assert [piece.text for piece in inner] == [
             piece.text for piece in text.pieces[window.first : window.first + len(inner)]
         ]
-        covered += range(window.first, window.first + len(inner))
-    assert set(covered) == set(range(len(text.pieces)))
-    assert len(covered) - len(set(covered)) >= 6 * (len(windows) - 1)
+        tokens += range(window.first, window.first + len(inner))
+    assert set(tokens) == set(range(len(text.pieces)))
+    assert len(tokens) - len(set(tokens)) >= 6 * (len(windows) - 1)
     assert len(windows[0].row.links) == 2  # in the question, and where the passage begins
     assert windows[-1].row.tokens[max(windows[-1].row.links)].text == "kim"
 
