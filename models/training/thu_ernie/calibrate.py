@@ -1,0 +1,47 @@
+"""The confidence of each kind of answer, fitted on phrasings, subjects and documents that no weight was trained on.
+
+The best candidate of a question that nothing answers is a wrong one, so what a scale learns is to doubt it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from models.confidence import Confidence, fit, quantile_threshold
+from models.training.thu_ernie.exam import Examiner, switch_links_off
+from models.training.thu_ernie.plan import Plan
+
+NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that is the odds against no answer
+DECAY, MAX_ITERATIONS = 1e-3, 200
+N_PER_RELATION, N_PASSAGES, N_WINDOWS = 12, 200, 100
+LOWEST = 0.3  # threshold at the least: what is much likelier wrong than right is not said
+N_WITHOUT_LINKS = 4  # questions of each relation that are asked without links
+ABSENT_SHARE = 3  # of so many questions about a fact, one is about a fact that is not there
+
+
+def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:
+    """Fit the scales of a model whose scales are NO_SCALE."""
+    answerable = examiner.draw("choose", N_PER_RELATION)
+    absent = examiner.draw_absent("choose", N_PER_RELATION // ABSENT_SHARE)
+    with_links = [
+        outcome for outcome in examiner.put([*answerable, *absent]) if outcome.reading.alignment.entries
+    ]
+    without_links = examiner.put(switch_links_off(examiner.draw("choose", N_WITHOUT_LINKS)))
+    passages = [*examiner.compose("choose", N_PASSAGES), *examiner.draw_windows("choose", N_WINDOWS)]
+    spans = [outcome for outcome in examiner.put_passages(passages) if outcome.reading.spans]
+    return {
+        "neighbours": fit_scale(
+            plan, [o.reading.alignment.features for o in with_links], [o.is_hit() for o in with_links]
+        ),
+        "answers": fit_scale(
+            plan, [o.reading.alignment.features for o in without_links], [o.is_hit() for o in without_links]
+        ),
+        "span": fit_scale(plan, [o.reading.features for o in spans], [o.is_best_right for o in spans]),
+    }
+
+
+def fit_scale(plan: Plan, features: Sequence[tuple[float, float]], is_right: Sequence[bool]) -> Confidence:
+    """Fit one scale; its threshold declines a small share of the right answers."""
+    scale = fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
+    right = [scale.score(row) for row, is_good in zip(features, is_right, strict=True) if is_good]
+    threshold = quantile_threshold(right, plan.max_declined) if right else LOWEST
+    return replace(scale, threshold=max(LOWEST, threshold))

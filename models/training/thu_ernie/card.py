@@ -1,0 +1,106 @@
+"""What an exam found: measured.json for programs, README.md for people."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from models.confidence import calibration_error
+from models.training.thu_ernie.edits import measure_edits
+from models.training.thu_ernie.exam import (
+    HITS,
+    Examiner,
+    Outcome,
+    SpanOutcome,
+    miscalibration,
+    percent,
+    rank_all,
+    relation_shares,
+    share,
+    switch_links_off,
+)
+from models.training.thu_ernie.plan import Plan
+
+N_ABSENT = 5  # questions of each relation for a fact that is not there
+N_UNLINKED = 6  # questions of each relation without links
+WORST = 12  # relations that the card lists
+
+
+def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
+    """Return all figures of a checkpoint."""
+    inquiries = examiner.draw("test", plan.n_exam)
+    outcomes = examiner.put(inquiries)
+    ambiguous = [o for o in outcomes if len(o.reading.alignment.entries) > 1]
+    without_links = examiner.put(switch_links_off(examiner.draw("test", min(plan.n_exam, N_UNLINKED))))
+    absent = examiner.put(examiner.draw_absent("test", N_ABSENT))
+    first, five = rank_all(examiner, inquiries)
+    return {
+        "neighbours": _figures(outcomes),
+        "neighbours, two or more": _figures(ambiguous),
+        "links off": _figures(without_links),
+        "all answers": {"n": len(inquiries), "hits@1": first, "hits@5": five},
+        "absent, declined": percent(sum(o.answer is None for o in absent), len(absent)),
+        "calibration error": miscalibration([*outcomes, *absent]),
+        "by relation": relation_shares(outcomes),
+        "passages of facts": _span_figures(
+            examiner.put_passages(examiner.compose("test", plan.n_exam_passages))
+        ),
+        "documents": _span_figures(
+            examiner.put_passages(examiner.draw_windows("test", plan.n_exam_passages // 2))
+        ),
+        "edits of rows": asdict(measure_edits(examiner, plan.n_edits, plan.seed)),
+    }
+
+
+def write_card(folder: Path, measures: dict[str, Any], seconds: float, size: int) -> None:
+    """Write measured.json and README.md into a checkpoint folder."""
+    (folder / "measured.json").write_text(json.dumps(measures, indent=1) + "\n", "utf-8")
+    (folder / "README.md").write_text("\n".join(_lines(measures, seconds, size)) + "\n", "utf-8")
+
+
+def _figures(outcomes: list[Outcome]) -> dict[str, float]:
+    answers = [outcome for outcome in outcomes if outcome.answer is not None]
+    return {
+        "n": len(outcomes),
+        "hits@1": share(outcomes),
+        f"hits@{HITS}": share(outcomes, HITS),
+        "answered": percent(len(answers), len(outcomes)),
+        "right of answered": share(answers),
+    }
+
+
+def _span_figures(outcomes: list[SpanOutcome]) -> dict[str, float]:
+    answerable = [outcome for outcome in outcomes if outcome.passage.expected is not None]
+    error = calibration_error([o.score for o in outcomes], [o.is_best_right for o in outcomes])
+    return {
+        "n": len(outcomes),
+        "exact match": percent(sum(o.is_right for o in outcomes), len(outcomes)),
+        "exact match of what is said": percent(sum(o.is_best_right for o in answerable), len(answerable)),
+        "calibration error": round(error, 1),
+    }
+
+
+def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]:
+    yield "# thu-ernie: the default checkpoint\n"
+    yield "A THU-ERNIE whose T-Encoder starts from MiniLM; `python -m models.training.thu_ernie`, every number of the"
+    yield f"recipe in models/training/thu_ernie/plan.py, {seconds / 60:.0f} minutes of steps, {size / 1e6:.1f} MB."
+    yield "Rows of entities are TransE's. The test asks in the words of a writer whom training has not read.\n"
+    yield "| entity answers | n | hits@1 | hits@5 | answered | right of answered |"
+    yield "|---|---|---|---|---|---|"
+    for name in ("neighbours", "neighbours, two or more", "links off", "all answers"):
+        row = measures[name]
+        cells = (row.get(key, "") for key in ("n", "hits@1", f"hits@{HITS}", "answered", "right of answered"))
+        yield f"| {name} | {' | '.join(map(str, cells))} |"
+    yield f"\nQuestions for a fact that is not there: {measures['absent, declined']} % declined. Calibration error with"
+    yield f"these: {measures['calibration error']} points.\n"
+    yield "| spans | n | right or rightly withheld | best span right where there is one | calibration error |"
+    yield "|---|---|---|---|---|"
+    for name in ("passages of facts", "documents"):
+        yield f"| {name} | {' | '.join(map(str, measures[name].values()))} |"
+    edits = measures["edits of rows"]
+    yield f"\n{edits['n']} edits of rows, each alone: {edits['follow']} % answered the new way; the new object wins"
+    yield f"against the old one in {edits['wins']} % (with the old row: {edits['wins_before']} %). Of"
+    yield f"{edits['n_others']} other facts of these entities {edits['stable']} % keep their answer.\n"
+    worst = list(measures["by relation"].items())[:WORST]
+    yield f"Worst relations (hits@1): {', '.join(f'{relation} {value}' for relation, value in worst)}."

@@ -1,0 +1,131 @@
+"""Edits of rows: does the new object come out, and do the entity's other facts stay.
+
+An edit changes the graph's fact and the entity's row, as a curator's triple does. That the row decides is seen where
+both objects are candidates: without the new row the old one has to win.
+"""
+
+import random
+from dataclasses import dataclass, replace
+
+from models.graph.knowledge import Entity, Fact
+from models.thu_ernie.answering.answer import Reading
+from models.thu_ernie.entities.names import TEXT
+from models.thu_ernie.entities.table import EntityView
+from models.training.thu_ernie.exam import Examiner, Inquiry, inquire, percent
+
+
+@dataclass(frozen=True)
+class EditFigures:
+    """Measures of edits, in per cent.
+
+    Attributes:
+        n: Number of edits.
+        follow: The new object is the best answer.
+        wins: The new object wins where the old one is a candidate, too.
+        wins_before: The same with the old row; low means that the row decides.
+        n_others: Other facts of the edited entities.
+        stable: Share of these whose best answer stays.
+    """
+
+    n: int
+    follow: float
+    wins: float
+    wins_before: float
+    n_others: int
+    stable: float
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit.
+
+    Attributes:
+        entity: The entity with the new fact.
+        relation: What is edited.
+        old: Its object before.
+        new: Its object now.
+        template: How it is asked for.
+        view: The table with the new row.
+    """
+
+    entity: Entity
+    relation: str
+    old: str
+    new: str
+    template: str
+    view: EntityView
+
+
+def measure_edits(examiner: Examiner, count: int, seed: int) -> EditFigures:
+    """Make so many edits, each alone, and ask for them in the words of the third writer."""
+    rng = random.Random(f"{seed}/edits")
+    edits = [draw_edit(examiner, rng) for _ in range(count)]
+    follow = wins = before = same = n_others = 0
+    for edit in edits:
+        inquiry = inquire(edit.entity, edit.relation, edit.template)
+        contest = replace(inquiry, ask=replace(inquiry.ask, candidates=(edit.old, edit.new)))
+        other_facts = list_others(examiner, edit, rng)
+        after = examiner.put([inquiry, contest, *other_facts], edit.view)
+        follow += after[0].is_hit()
+        wins += after[1].is_hit()
+        before_edit = examiner.put([contest, *other_facts])
+        before += before_edit[0].is_hit()
+        n_others += len(other_facts)
+        same += sum(
+            _best(old.reading) == _best(new.reading)
+            for old, new in zip(before_edit[1:], after[2:], strict=True)
+        )
+    return EditFigures(
+        count,
+        percent(follow, count),
+        percent(wins, count),
+        percent(before, count),
+        n_others,
+        percent(same, n_others),
+    )
+
+
+def draw_edit(examiner: Examiner, rng: random.Random) -> Edit:
+    """Draw a fact of the pack and another object for it."""
+    world, templates = examiner.setup.world, examiner.setup.wordings.test
+    while True:
+        relation = rng.choice(sorted(templates))
+        id = rng.choice(world.subjects[relation])
+        places = world.facts[id][relation]
+        choices = [place for place in world.objects[relation] if place not in places]
+        if len(places) == 1 and choices:
+            break
+    new = rng.choice(choices)
+    facts = {**world.facts[id], relation: [new]}
+    row = examiner.model.table.names.row_of(id)
+    vector = world.solve(world.rows[world.places[id]], facts, relation)
+    view = EntityView(examiner.model.table, {row: vector}, {}, {row: "edit"})
+    entity = set_object(examiner.entities[id], relation, world.labels[new], world.triples.names[new])
+    old = world.labels[places[0]]
+    return Edit(entity, relation, old, world.labels[new], rng.choice(templates[relation]), view)
+
+
+def set_object(entity: Entity, relation: str, label: str, name: str) -> Entity:
+    """Return an entity with another object of a relation."""
+    object_id = "" if name.startswith(TEXT) else name
+    facts = tuple(
+        Fact(fact.relation, fact.label, label, object_id, "edit") if fact.relation == relation else fact
+        for fact in entity.facts
+    )
+    return replace(entity, facts=facts)
+
+
+def list_others(examiner: Examiner, edit: Edit, rng: random.Random) -> list[Inquiry]:
+    """Return a question for each other relation of the edited entity."""
+    templates = examiner.setup.wordings.test
+    relations = dict.fromkeys(fact.relation for fact in edit.entity.facts)
+    return [
+        inquire(edit.entity, relation, rng.choice(templates[relation]))
+        for relation in relations
+        if relation != edit.relation and relation in templates
+    ]
+
+
+def _best(reading: Reading) -> str:
+    entries = reading.alignment.entries
+    return entries[0].candidate.answer if entries else ""

@@ -1,0 +1,136 @@
+"""Entities to ask about: those of the pack, such as have an edited row, and such as are made up of random facts.
+
+Nothing about an entity is learned from its name: its row has to say what the answer is. So rows are also solved for
+facts that nobody stated, and a made-up entity is the mean of o - r over its facts, as a new entity's row is.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.graph.statement import RELATION
+from models.packs.pack import Pack
+from models.thu_ernie.entities.solve import solve_facts
+from models.training.thu_ernie.translation import Triples
+
+MOST_FACTS = 4  # of a made-up entity
+Facts = Mapping[str, Sequence[int]]  # relation -> places of its objects
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An entity to ask about.
+
+    Attributes:
+        vector: Its row.
+        facts: What is true of it.
+        type: Its type in the pack.
+        name: Id of the entity; "" where it is made up.
+    """
+
+    vector: Float[Tensor, " size"]
+    facts: Facts
+    type: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class World:
+    """The facts of a pack with their rows.
+
+    Attributes:
+        pack: The facts.
+        triples: The same as numbers.
+        rows: Row of each name.
+        margin: Lead of an edited fact.
+    """
+
+    pack: Pack
+    triples: Triples
+    rows: Float[Tensor, "row size"]
+    margin: float
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Return the place of each name."""
+        return {name: place for place, name in enumerate(self.triples.names)}
+
+    @cached_property
+    def facts(self) -> Mapping[str, Facts]:
+        """Return what is true of each subject."""
+        facts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for fact, (_, _, object) in zip(self.pack.facts, self.triples.numbers.tolist(), strict=True):
+            facts[fact.subject_id][fact.relation_id].append(object)
+        return facts
+
+    @cached_property
+    def subjects(self) -> Mapping[str, Sequence[str]]:
+        """Return the subjects of each relation."""
+        subjects: dict[str, dict[str, None]] = defaultdict(dict)
+        for fact in self.pack.facts:
+            subjects[fact.relation_id][fact.subject_id] = None
+        return {relation: list(ids) for relation, ids in subjects.items()}
+
+    @cached_property
+    def objects(self) -> Mapping[str, Sequence[int]]:
+        """Return the objects of each relation."""
+        objects: dict[str, dict[int, None]] = defaultdict(dict)
+        for fact, (_, _, object) in zip(self.pack.facts, self.triples.numbers.tolist(), strict=True):
+            objects[fact.relation_id][object] = None
+        return {relation: list(places) for relation, places in objects.items()}
+
+    @cached_property
+    def answers(self) -> Tensor:
+        """Return the places of all objects, in rising order."""
+        answers: Tensor = torch.unique(self.triples.numbers[:, 2])
+        return answers
+
+    @cached_property
+    def labels(self) -> Mapping[int, str]:
+        """Return how each object is answered."""
+        return {
+            object: fact.object
+            for fact, (_, _, object) in zip(self.pack.facts, self.triples.numbers.tolist(), strict=True)
+        }
+
+    def step(self, relation: str) -> Float[Tensor, " size"]:
+        """Return the row of a relation."""
+        return self.rows[self.places[RELATION + relation]]
+
+    def real(self, id: str) -> Subject:
+        """Return an entity as the pack has it."""
+        return Subject(self.rows[self.places[id]], self.facts[id], self.pack.entities[id].type, id)
+
+    def make_up(self, relation: str, rng: random.Random) -> Subject:
+        """Return an entity with a random fact of a relation, and a few of relations that its type has."""
+        type = self.pack.relations[relation].subject_type
+        other_relations = [
+            r for r in self.objects if r != relation and self.pack.relations[r].subject_type == type
+        ]
+        count = rng.choices(range(MOST_FACTS), (4, 3, 2, 1))[0]
+        relations = [relation, *rng.sample(other_relations, min(count, len(other_relations)))]
+        facts = {r: [rng.choice(self.objects[r])] for r in relations}
+        solutions = [self.rows[objects[0]] - self.step(r) for r, objects in facts.items()]
+        return Subject(torch.stack(solutions).mean(0), facts, type)
+
+    def edit(self, id: str, relation: str, rng: random.Random) -> Subject:
+        """Return an entity of the pack with another object of a relation, and the row that says so."""
+        subject = self.real(id)
+        choices = [place for place in self.objects[relation] if place not in subject.facts[relation]]
+        if not choices:
+            return subject
+        facts = {**subject.facts, relation: [rng.choice(choices)]}
+        return Subject(self.solve(subject.vector, facts, relation), facts, subject.type, id)
+
+    def solve(self, vector: Float[Tensor, " size"], facts: Facts, relation: str) -> Float[Tensor, " size"]:
+        """Return the row with which the object of one relation leads, and those of the others keep their leads."""
+        steps = {r: self.step(r) for r in facts}
+        objects = {r: self.rows[list(places)] for r, places in facts.items()}
+        candidates = {relation: self.rows[list(self.objects[relation])]}
+        return solve_facts(vector, steps, objects, candidates, self.margin)

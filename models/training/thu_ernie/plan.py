@@ -1,0 +1,216 @@
+"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from models.encoder.weights import WEIGHTS_SHA256
+from models.packs.files import digest, digests
+from models.thu_ernie.answering.reader import Settings
+from models.thu_ernie.config import ErnieConfig
+from models.training.ernie_doc.texts import DOCUMENTS
+from models.training.phrasings import FOLDER as PHRASINGS
+
+
+@dataclass(frozen=True)
+class TranslationPlan:
+    """How the rows of entities are trained.
+
+    Attributes:
+        epochs: Passes over the facts.
+        batch: Facts of a step.
+        lr: First learning rate.
+        last_share: Share of it at the end.
+        sharpness: Factor of the dot products of unit rows.
+        head_weight: Weight of the loss that tells subjects, beside that of objects.
+        norm: Length of the rows of entities in the table, without the first number.
+        threshold: First number of each row of an entity or a value; 0 in those of relations. So one number of what
+            stands at a mask moves the logits of all candidates against the zero row's.
+    """
+
+    epochs: int
+    batch: int
+    lr: float
+    last_share: float
+    sharpness: float
+    head_weight: float
+    norm: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What one step reads.
+
+    Attributes:
+        n_questions: Questions about entities.
+        n_passages: Passages made of facts, in three steps of four.
+        n_windows: Windows of documents written by hand, in the fourth.
+        synthetic: Share of questions about an entity that is made up of random facts.
+        edited_share: Share of questions about an entity whose row was solved for another fact.
+        absent: Share of questions for a relation that the entity lacks.
+        other_name: Share of questions in which the entity bears the name of another one: rows tell, not names.
+        fallback: Share of right objects whose row is that to which subject and relation lead.
+        unlinked_share: Share of mentions without a row, as in the pre-training; the mask keeps its own.
+        replaced_share: Share of mentions with the row of another entity.
+        rowless: Share of questions without any row, which only the type of the answer decides.
+        most_distractors: Most candidates beside the entity's own.
+        slip: Probability of a slip in a word.
+        bare: Probability of lower case, and of a missing question mark.
+        unanswerable: Share of passages that do not say the answer.
+    """
+
+    n_questions: int
+    n_passages: int
+    n_windows: int
+    synthetic: float
+    edited_share: float
+    absent: float
+    other_name: float
+    fallback: float
+    unlinked_share: float
+    replaced_share: float
+    rowless: float
+    most_distractors: int
+    slip: float
+    bare: float
+    unanswerable: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One training.
+
+    Attributes:
+        seed: Of everything that is drawn.
+        config: Sizes of the network.
+        settings: How the checkpoint reads.
+        translation: How rows are trained.
+        mixture: What a step reads.
+        frozen: Beginnings of names of parameters that stay MiniLM's, and are not stored.
+        row_scale: Standard deviation of the new weights that read rows.
+        query_gain: First gain of the norm before the alignment.
+        threshold_gain: The same of its first number.
+        all_weight: Weight of the loss that tells the answer from all answers.
+        span_weight: Weight of the loss of spans.
+        steps: All steps.
+        keep_every: Steps between two savings of progress.
+        warmup: Steps of rising rates.
+        lr: Learning rate of what comes from MiniLM.
+        fresh_lr: Learning rate of the rest.
+        decay: Weight decay.
+        n_exam: Questions of each relation in the exam.
+        n_exam_passages: Passages of facts in the exam; half as many windows of documents.
+        n_edits: Edits of rows in the exam.
+        max_declined: Share of right answers that the threshold may decline.
+    """
+
+    seed: int
+    config: ErnieConfig
+    settings: Settings
+    translation: TranslationPlan
+    mixture: Mixture
+    frozen: tuple[str, ...]
+    row_scale: float
+    query_gain: float
+    threshold_gain: float
+    all_weight: float
+    span_weight: float
+    steps: int
+    keep_every: int
+    warmup: int
+    lr: float
+    fresh_lr: float
+    decay: float
+    n_exam: int
+    n_exam_passages: int
+    n_edits: int
+    max_declined: float
+
+
+TRAIN_HANDS, TEST_HANDS = (1, 2), (3,)  # writers whose words training reads, and whom only the exam does
+
+DEFAULT = Plan(
+    seed=1234,
+    config=ErnieConfig(
+        vocab=30522,
+        width=384,
+        heads=12,
+        inner=1536,
+        positions=512,
+        segments=2,
+        kinds=("sim", "sim", "sim", "mix", "norm", "norm"),
+        entity_size=100,
+        entity_heads=4,
+        dropout=0.1,
+        attention_dropout=0.0,
+        init_std=0.02,
+    ),
+    settings=Settings(
+        question_room=64, subjects=4, window=192, stride=64, longest=30, n_best=20, margin=15.0
+    ),
+    translation=TranslationPlan(
+        epochs=14,
+        batch=1024,
+        lr=0.03,
+        last_share=0.05,
+        sharpness=20.0,
+        head_weight=0.3,
+        norm=10.0,
+        threshold=10.0,
+    ),
+    mixture=Mixture(
+        n_questions=64,
+        n_passages=16,
+        n_windows=6,
+        synthetic=0.2,
+        edited_share=0.2,
+        absent=0.15,
+        other_name=0.4,
+        fallback=0.05,
+        unlinked_share=0.15,
+        replaced_share=0.05,
+        rowless=0.05,
+        most_distractors=5,
+        slip=0.12,
+        bare=0.25,
+        unanswerable=0.25,
+    ),
+    frozen=(
+        "bert.embeddings.",
+        "bert.encoder.layer.0.",
+        "bert.encoder.layer.1.",
+        "bert.encoder.layer.2.",
+        "bert.pooler.",
+    ),
+    row_scale=0.05,
+    query_gain=0.1,
+    threshold_gain=0.5,
+    all_weight=0.5,
+    span_weight=1.0,
+    steps=1600,
+    keep_every=25,
+    warmup=80,
+    lr=2e-4,
+    fresh_lr=1e-3,
+    decay=0.01,
+    n_exam=25,
+    n_exam_passages=300,
+    n_edits=300,
+    max_declined=0.03,
+)
+
+
+def fingerprint(plan: Plan, pack: Path) -> str:
+    """Return the SHA-256 of the plan and of all that is learned from.
+
+    A training with another fingerprint would come to other weights.
+    """
+    parts = {
+        "plan": asdict(plan),
+        "pack": digests(pack),
+        "texts": [digest(path) for path in sorted([*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")])],
+        "encoder": WEIGHTS_SHA256,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

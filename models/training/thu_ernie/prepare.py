@@ -1,0 +1,96 @@
+"""What every phase needs: the rows of the pack's entities, and makers of questions and passages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.packs.pack import Pack
+from models.thu_ernie.alignment import Vocabulary
+from models.thu_ernie.answering.checkpoint import minilm_vocabulary
+from models.thu_ernie.entities.files import write_table
+from models.training.ernie_doc.texts import Text
+from models.training.progress import FINGERPRINT
+from models.training.thu_ernie.facts import World
+from models.training.thu_ernie.passages import PassageMaker, documents
+from models.training.thu_ernie.plan import Plan, fingerprint
+from models.training.thu_ernie.questions import QuestionMaker
+from models.training.thu_ernie.translation import Triples, train_rows
+from models.training.thu_ernie.wordings import Wordings
+
+ROWS = "rows.safetensors"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is read.
+
+    Attributes:
+        fingerprint: By which the training is known.
+        world: Facts and rows.
+        wordings: Ways to ask, by who wrote them.
+        questions: Questions about entities.
+        passages: Passages made of facts.
+        texts: Documents written by hand.
+        vectors: Entity -> its row.
+        vocabulary: MiniLM's word pieces.
+    """
+
+    fingerprint: str
+    world: World
+    wordings: Wordings
+    questions: QuestionMaker
+    passages: PassageMaker
+    texts: Sequence[Text]
+    vectors: Mapping[str, Float[Tensor, " size"]]
+    vocabulary: Vocabulary
+
+
+def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
+    """Train the rows of a pack, or read those of an earlier run, and make the makers.
+
+    Args:
+        plan: The recipe.
+        folder: Folder of the pack.
+        work: Where rows are kept.
+    """
+    pack, mark = Pack.load(folder), fingerprint(plan, folder)
+    triples, wordings = Triples.of(pack), Wordings.of(pack)
+    rows = _read_rows(work / ROWS, mark)
+    if rows is None:
+        rows = train_rows(triples, plan.translation, plan.config.entity_size, plan.seed)
+        work.mkdir(parents=True, exist_ok=True)
+        save_file({"rows": rows.contiguous()}, work / ROWS, {FINGERPRINT: mark})
+    world = World(pack, triples, rows, plan.settings.margin)
+    return Setup(
+        mark,
+        world,
+        wordings,
+        QuestionMaker(world, wordings, plan.mixture),
+        PassageMaker(pack, wordings.train, plan.mixture, "train"),
+        documents("train"),
+        {id: rows[world.places[id]] for id in pack.entities},
+        minilm_vocabulary(),
+    )
+
+
+def write_rows(setup: Setup, folder: Path) -> dict[str, str]:
+    """Write the table of a checkpoint, and return every answer with the name of its row."""
+    world = setup.world
+    names = world.triples.names
+    rows = world.rows.numpy()
+    write_table(folder, rows.shape[1], [rows], ((name, place) for place, name in enumerate(names)))
+    return {world.labels[place]: names[place] for place in world.answers.tolist()}
+
+
+def _read_rows(path: Path, mark: str) -> Float[Tensor, "row size"] | None:
+    if not path.exists():
+        return None
+    with safe_open(path, "pt") as file:
+        is_same = (file.metadata() or {}).get(FINGERPRINT) == mark
+    return torch.Tensor(load_file(path)["rows"]) if is_same else None

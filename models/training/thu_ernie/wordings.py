@@ -1,0 +1,95 @@
+"""How a relation is asked for: the words of some writers, as people type them."""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from models.packs.pack import Pack
+from models.training.phrasings import read_phrasings
+from models.training.scope.rewrites import misspell
+from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
+
+SLOT = "{subject}"
+FRAMES = (  # around a noun phrase
+    "What is {noun}?",
+    "Tell me {noun}.",
+    "{noun}",
+    "Can you name {noun}?",
+    "I am looking for {noun}",
+    "Which is {noun}?",
+)
+WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """Ways to ask; each has `{subject}` once.
+
+    Attributes:
+        train: What training reads: two writers, and the pack's own phrasings.
+        choose: The pack's held-out phrasings, on which the confidence is fitted.
+        test: The third writer.
+    """
+
+    train: Mapping[str, Sequence[str]]
+    choose: Mapping[str, Sequence[str]]
+    test: Mapping[str, Sequence[str]]
+
+    @staticmethod
+    def of(pack: Pack) -> "Wordings":
+        """Read the phrasings of a pack's relations."""
+        trained, other = read_phrasings(TRAIN_HANDS), read_phrasings(TEST_HANDS)
+        train = {}
+        for id, relation in pack.relations.items():
+            nouns = trained[id].nouns if id in trained else ()
+            as_questions = [frame.replace("{noun}", noun) for noun in nouns for frame in FRAMES[:3]]
+            questions = trained[id].questions if id in trained else ()
+            train[id] = (*questions, *relation.phrasings, *as_questions)
+        choose = {id: relation.held_out for id, relation in pack.relations.items()}
+        test = {id: other[id].questions for id in pack.relations if id in other}
+        return Wordings(_without(_without(train, choose), test), _without(choose, test), test)
+
+
+def _without(
+    texts: Mapping[str, Sequence[str]], exclusions: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Return ways to ask without those that another writer has hit upon, too."""
+    keys = {id: {text.casefold() for text in exclusions.get(id, ())} for id in texts}
+    return {id: tuple(text for text in part if text.casefold() not in keys[id]) for id, part in texts.items()}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text that names an entity.
+
+    Attributes:
+        text: The text.
+        begin: First character of the name.
+        end: Character behind it.
+    """
+
+    text: str
+    begin: int
+    end: int
+
+
+def ask(template: str, name: str) -> Question:
+    """Put a name into a template."""
+    begin = template.index(SLOT)
+    return Question(template.replace(SLOT, name), begin, begin + len(name))
+
+
+def ask_as_people_write(template: str, name: str, mixture: Mixture, rng: random.Random) -> Question:
+    """Put a name into a template that is typed with slips; the name is spelt right, for else nothing is linked."""
+    if rng.random() < mixture.slip and (words := WORD.findall(template)):
+        word = rng.choice(words)
+        pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
+        template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
+    if rng.random() < mixture.bare:
+        template = template.rstrip("?.")
+    question = ask(template, name)
+    lower = question.text.lower()
+    if rng.random() < mixture.bare and len(lower) == len(question.text):
+        return Question(lower, question.begin, question.end)
+    return question

@@ -1,0 +1,100 @@
+"""A training learns to read rows, goes on where it stopped, and ends in a checkpoint with a card."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from models.thu_ernie.answering.checkpoint import TABLE, load, save
+from models.thu_ernie.answering.reader import SCALES
+from models.training.progress import Progress
+from models.training.thu_ernie.batch import collate_questions
+from models.training.thu_ernie.calibrate import NO_SCALE, fit_scale
+from models.training.thu_ernie.card import measure, write_card
+from models.training.thu_ernie.exam import Examiner, share
+from models.training.thu_ernie.learning import Learning, build_network, near_loss
+from models.training.thu_ernie.plan import Plan, fingerprint
+from models.training.thu_ernie.prepare import Setup, write_rows
+
+
+def mean_loss(learning: Learning, setup: Setup, plan: Plan) -> float:
+    """Return the loss of candidates on questions that no step has drawn."""
+    rng = random.Random("held out")
+    examples = [setup.questions.draw(rng) for _ in range(96)]
+    layout = collate_questions(examples, setup.vocabulary, plan.config.entity_size, 64)
+    with torch.no_grad():
+        return float(near_loss(learning.network.query(layout.batch, layout.places), examples))
+
+
+def test_the_loss_of_candidates_falls(learning: Learning, setup: Setup, plan: Plan) -> None:
+    fresh = Learning(plan, setup, lambda line: None)
+    fresh.network.eval()
+    assert mean_loss(learning, setup, plan) < 0.85 * mean_loss(fresh, setup, plan)
+
+
+def test_a_training_that_was_stopped_comes_to_the_same_weights(
+    setup: Setup, plan: Plan, tmp_path: Path
+) -> None:
+    plan = replace(plan, steps=4, keep_every=1)
+    states = []
+    for name, stops in (("whole", (None,)), ("parts", (2, None))):
+        (tmp_path / name).mkdir()
+        for until in stops:
+            learning = Learning(plan, setup, lambda line: None)
+            learning.run(Progress(tmp_path / name, "same"), until)
+        states.append(learning.network.state_dict())
+    assert all(value.equal(states[1][name]) for name, value in states[0].items())
+
+
+def test_frozen_weights_stay(learning: Learning, plan: Plan) -> None:
+    fresh, trained = build_network(plan).state_dict(), learning.network.state_dict()
+    same = {name for name, value in fresh.items() if value.equal(trained[name])}
+    assert {name for name in fresh if name.startswith(plan.frozen)} <= same
+    assert "bert.encoder.layer.1.intermediate.dense_ent.weight" not in same
+
+
+def test_a_checkpoint_is_measured_and_has_a_card(
+    learning: Learning, setup: Setup, plan: Plan, tmp_path: Path
+) -> None:
+    answers = write_rows(setup, tmp_path / TABLE)
+    save(learning.network, answers, plan.settings, dict.fromkeys(SCALES, NO_SCALE), tmp_path)
+    examiner = Examiner(load(tmp_path), setup, plan)
+    measures = measure(plan, examiner)
+    write_card(tmp_path, measures, 60.0, 1_000_000)
+    assert json.loads((tmp_path / "measured.json").read_text()) == measures
+    assert measures["neighbours"]["n"] == 2 * len(setup.world.pack.relations)
+    assert measures["neighbours"]["hits@5"] >= measures["neighbours"]["hits@1"]
+    assert measures["edits of rows"]["n"] == plan.n_edits
+    assert "Worst relations" in (tmp_path / "README.md").read_text()
+
+
+def test_the_exam_asks_in_the_words_of_the_third_writer(
+    learning: Learning, setup: Setup, plan: Plan, tmp_path: Path
+) -> None:
+    answers = write_rows(setup, tmp_path / TABLE)
+    save(learning.network, answers, plan.settings, dict.fromkeys(SCALES, NO_SCALE), tmp_path)
+    examiner = Examiner(load(tmp_path), setup, plan)
+    inquiries = examiner.draw("test", 1)
+    for inquiry in inquiries:
+        label = inquiry.ask.mentions[0].entities[0].label
+        assert inquiry.ask.question in [
+            text.replace("{subject}", label) for text in setup.wordings.test[inquiry.relation]
+        ]
+        assert inquiry.expected
+    absent = examiner.draw_absent("test", 1)
+    assert absent
+    assert all(inquiry.expected == "" for inquiry in absent)
+    assert share(examiner.put(absent)) == 0.0
+
+
+def test_a_scale_is_fitted_to_what_was_right(plan: Plan) -> None:
+    features = [(float(lead), 1.0) for lead in range(-10, 10)] * 5
+    scale = fit_scale(plan, features, [lead > 0 for lead, _ in features])
+    assert scale.score((8.0, 1.0)) > 0.9 > 0.1 > scale.score((-8.0, 1.0))
+    assert 0.3 <= scale.threshold < 1
+
+
+def test_another_plan_is_another_training(plan: Plan, tmp_path: Path) -> None:
+    assert fingerprint(plan, tmp_path) != fingerprint(replace(plan, row_scale=0.5), tmp_path)

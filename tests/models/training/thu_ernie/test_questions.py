@@ -1,0 +1,109 @@
+"""Questions have the target that their facts give, and passages hold the answer that they ask for."""
+
+import random
+from dataclasses import replace
+
+import torch
+
+from models.packs.pack import Pack
+from models.thu_ernie.heads import NO_LABEL
+from models.training.phrasings import read_phrasings
+from models.training.thu_ernie.batch import collate_passages, collate_questions
+from models.training.thu_ernie.passages import PassageMaker, documents, draw_window
+from models.training.thu_ernie.plan import TEST_HANDS, Plan
+from models.training.thu_ernie.prepare import Setup
+from models.training.thu_ernie.questions import NO_TARGET, pad_groups
+from models.training.thu_ernie.wordings import Wordings
+
+
+def test_no_word_of_the_third_writer_is_trained_on(small_pack: Pack) -> None:
+    wordings = Wordings.of(small_pack)
+    for relation, phrasings in read_phrasings(TEST_HANDS).items():
+        train, choose = (
+            {t.casefold() for t in part.get(relation, ())} for part in (wordings.train, wordings.choose)
+        )
+        assert not train & {text.casefold() for text in phrasings.questions}
+        assert not train & choose
+        assert bool(train) == (relation in small_pack.relations)
+
+
+def test_the_right_candidate_holds_the_right_objects(setup: Setup) -> None:
+    rng = random.Random(2)
+    plain = replace(setup.questions, mixture=replace(setup.questions.mixture, fallback=0.0))
+    kinds = set()
+    for _ in range(80):
+        example = plain.draw(rng)
+        kinds.add((example.target == NO_TARGET, example.mask is None, example.mention is None))
+        name = example.question.text[example.question.begin : example.question.end]
+        assert name.strip()
+        if example.target != NO_TARGET and example.right:
+            torch.testing.assert_close(example.groups[example.target], setup.world.rows[list(example.right)])
+        if example.target == NO_TARGET:
+            assert example.right == ()
+    assert {(True, False, False), (False, False, False), (False, False, True), (False, True, True)} <= kinds
+
+
+def test_the_same_number_draws_the_same_question(setup: Setup) -> None:
+    first, second = (setup.questions.draw(random.Random("9")) for _ in range(2))
+    assert first.question == second.question
+    assert first.mask is second.mask or (first.mask is not None and first.mask.equal(second.mask))
+
+
+def test_rows_stand_at_the_mention_and_at_the_mask(setup: Setup, plan: Plan) -> None:
+    rng = random.Random(3)
+    examples = [setup.questions.draw(rng) for _ in range(24)]
+    layout = collate_questions(examples, setup.vocabulary, plan.config.entity_size, 64)
+    assert layout.batch.entities is not None
+    for row, (example, place) in enumerate(zip(examples, layout.places.tolist(), strict=True)):
+        expected = torch.zeros(plan.config.entity_size) if example.mask is None else example.mask
+        torch.testing.assert_close(layout.batch.entities[row, place], expected)
+        n_rows = int((layout.batch.entities[row].abs().sum(-1) > 0).sum())
+        assert n_rows == (example.mask is not None) + (example.mention is not None)
+    vectors, is_real = pad_groups(examples)
+    assert is_real.sum() == sum(len(rows) for example in examples for rows in example.groups)
+    assert vectors[~is_real].abs().sum() == 0
+
+
+def test_a_passage_says_what_it_asks_for_or_does_not(setup: Setup) -> None:
+    rng = random.Random(5)
+    passages = [setup.passages.compose(rng) for _ in range(60)]
+    assert 5 < sum(passage.answer is None for passage in passages) < 30
+    objects = {fact.object for fact in setup.world.pack.facts}
+    assert all(passage.expected in objects for passage in passages if passage.answer is not None)
+    assert all(
+        passage.name in passage.question.text or passage.question.text.islower() for passage in passages
+    )
+
+
+def test_spans_of_a_batch_are_the_answers(setup: Setup, plan: Plan) -> None:
+    rng = random.Random(6)
+    passages = [setup.passages.compose(rng) for _ in range(12)]
+    layout = collate_passages(passages, setup.vectors, setup.vocabulary, plan.config.entity_size, 64, 192)
+    for passage, (first, last), ids in zip(passages, layout.spans.tolist(), layout.batch.ids, strict=True):
+        if passage.expected is None:
+            assert (first, last) == (0, 0)
+        elif first != NO_LABEL:
+            expected = [piece.id for piece in setup.vocabulary.align(passage.expected, []).pieces]
+            assert ids[first : last + 1].tolist() == expected
+    assert layout.batch.entities is not None
+    assert layout.batch.entities.abs().sum() > 0
+
+
+def test_a_window_of_a_document_holds_its_answer() -> None:
+    rng = random.Random(7)
+    windows = [draw_window(documents("train"), rng) for _ in range(40)]
+    answers = [window for window in windows if window.answer is not None]
+    assert len(answers) > 15
+    for window in answers:
+        assert window.expected
+        assert window.expected in window.text
+    assert any(window.answer is None for window in windows)
+
+
+def test_splits_share_no_subject(setup: Setup, plan: Plan) -> None:
+    rng = random.Random(8)
+    names = []
+    for split in ("train", "test"):
+        maker = PassageMaker(setup.world.pack, setup.wordings.train, plan.mixture, split)  # type: ignore[arg-type]
+        names.append({maker.compose(rng).entity for _ in range(40)})
+    assert not names[0] & names[1]
