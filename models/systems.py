@@ -6,6 +6,7 @@ A system adds its line to SYSTEMS, and to DEFAULT_SYSTEMS if it starts where a c
 SYSTEMS = {
     "nkb": "models.nkb.system:load",
     "kbert": "models.kbert.system:load",
+    "relational": "models.relational.system:load",
     "backpack": "models.backpack.system:load",
     "ernie-doc": "models.ernie_doc.system:load",
 }

@@ -4,7 +4,6 @@ The phases in order: prepare, learn, calibrate, write, measure. The training res
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -21,13 +20,13 @@ from models.relational.question import TextReader
 from models.training.progress import Progress, add_seconds, seconds_by_phase
 from models.training.relational import plan as plans
 from models.training.relational.calibrate import calibrate
+from models.training.relational.card import write_card
 from models.training.relational.exam import figures, groups, put
 from models.training.relational.learning import Learning
 from models.training.relational.plan import Plan
 from models.training.relational.prepare import Setup, prepare
 
 WORK = Path("var/relational/train")
-MEASURES = "measures.json"
 BFLOAT16 = "avx512_bf16"  # what torch calls the instructions
 Say = Callable[[str], None]
 
@@ -56,7 +55,7 @@ def main() -> None:
     setup = prepare(plan, arguments.pack, reader, say)
     if not arguments.measure:
         train(plan, setup, reader, arguments.work, arguments.out, say)
-    measure(plan, setup, arguments.out, say)
+    measure(plan, setup, arguments.work, arguments.out, say)
 
 
 def train(plan: Plan, setup: Setup, reader: TextReader, work: Path, out: Path, say: Say) -> None:
@@ -76,14 +75,14 @@ def quick_dtype() -> torch.dtype:
     return torch.bfloat16 if torch.cpu.get_capabilities().get(BFLOAT16) else torch.float32
 
 
-def measure(plan: Plan, setup: Setup, out: Path, say: Say) -> None:
-    """Measure the checkpoint in `out` and write its figures beside it."""
+def measure(plan: Plan, setup: Setup, work: Path, out: Path, say: Say) -> None:
+    """Measure the checkpoint in `out` and write its card beside it."""
     answerer = Answerer(load(out))
     measures = {}
     for name, examples in groups(plan, setup.test, setup.new, setup.pack).items():
-        measures[name] = asdict(figures(put(answerer, examples)))
-        say(f"{name}: " + ", ".join(f"{key} {value}" for key, value in measures[name].items()))
-    (out / MEASURES).write_text(json.dumps(measures, indent=1) + "\n", "utf-8")
+        measures[name] = figures(put(answerer, examples))
+        say(f"{name}: " + ", ".join(f"{key} {value}" for key, value in asdict(measures[name]).items()))
+    write_card(out, measures, seconds_by_phase(work).get("learn", 0.0) / 60)
 
 
 if __name__ == "__main__":

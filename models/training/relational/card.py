@@ -1,0 +1,42 @@
+"""What an exam found, as Markdown for people and JSON for programs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from models.training.relational.exam import Figures
+
+MEASURES = "measures.json"
+
+
+def write_card(folder: Path, measures: Mapping[str, Figures], minutes: float) -> None:
+    """Write README.md and measures.json into a checkpoint folder.
+
+    Args:
+        folder: Of the checkpoint.
+        measures: Group of the exam -> its figures.
+        minutes: Duration of the training, over all runs.
+    """
+    content = {name: asdict(figures) for name, figures in measures.items()}
+    (folder / MEASURES).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    (folder / "README.md").write_text("\n".join(lines(measures, minutes)) + "\n", "utf-8")
+
+
+def lines(measures: Mapping[str, Figures], minutes: float) -> Iterator[str]:
+    """Yield the card line by line."""
+    yield "# relational: the default checkpoint\n"
+    yield "A reader of questions that walks along the facts of a graph, over the frozen MiniLM. `python -m"
+    yield "models.training.relational` makes it, every number of the recipe in models/training/relational/plan.py"
+    yield f"({minutes:.0f} minutes on two shared cores). Every group is asked in the words of a writer whom the training"
+    yield "has not read, about entities that it never saw. *Best* counts the likeliest answer, whether it is given or"
+    yield "withheld; *faithful* is the share of the right answers that rest on the path that was asked for. Unanswerable"
+    yield "questions lack a fact of their path.\n"
+    yield "| questions | number | right, or rightly withheld | best | faithful |"
+    yield "|---|---|---|---|---|"
+    for name, figures in measures.items():
+        is_answerable = "unanswerable" not in name
+        best, faithful = (
+            f"{value:.1f}" if is_answerable else "" for value in (figures.best, figures.faithful)
+        )
+        yield f"| {name} | {figures.n} | {figures.right:.1f} | {best} | {faithful} |"
