@@ -28,10 +28,10 @@ def lines(measures: Mapping[str, Figures], minutes: float) -> Iterator[str]:
     yield "# relational: the default checkpoint\n"
     yield "A reader of questions that walks along the facts of a graph, over the frozen MiniLM. `python -m"
     yield "models.training.relational` makes it, every number of the recipe in models/training/relational/plan.py"
-    yield f"({minutes:.0f} minutes on two shared cores). Every group is asked in the words of a writer whom the training"
+    yield f"({minutes:.0f} minutes on two shared cores). Every group is asked in the words of a writer whom training"
     yield "has not read, about entities that it never saw. *Best* counts the likeliest answer, whether it is given or"
-    yield "withheld; *faithful* is the share of the right answers that rest on the path that was asked for. Unanswerable"
-    yield "questions lack a fact of their path.\n"
+    yield "withheld; *faithful* is the share of the right answers that rest on the path that was asked for."
+    yield "Unanswerable questions lack a fact of their path.\n"
     yield "| questions | number | right, or rightly withheld | best | faithful |"
     yield "|---|---|---|---|---|"
     for name, figures in measures.items():
