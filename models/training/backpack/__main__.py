@@ -135,11 +135,8 @@ def write_checkpoint(
 ) -> dict[str, float]:
     """Fit the scales, write the checkpoint, and return how its scales and its edits hold."""
     plan, texts, speller = setup.plan, setup.texts, setup.speller
-    tuning, strangers = (
-        put(net, speller, texts.strangers(split, limit))
-        for split, limit in (("tune", N_STRANGERS), ("test", N_QUESTIONS))
-    )
-    free = fit_free(outcomes["choosing"], tuning)
+    strangers = put(net, speller, texts.strangers("test", N_QUESTIONS))
+    free = fit_free(outcomes["choosing"], put(net, speller, texts.strangers("tune", N_STRANGERS)))
     choice = fit_choice(net, speller, texts.questions("choosing", N_CHOICES), plan.seed)
     write_files(out, net, speller, {"free": free, "choice": choice})
     return try_edits(Reader.load(out), texts.corrections(N_EDITS)) | {
