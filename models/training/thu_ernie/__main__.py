@@ -36,6 +36,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=CHECKPOINT)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=plans.DEFAULT.steps, help="of the whole training")
+    parser.add_argument(
+        "--ablation", choices=plans.ABLATIONS, default="none", help="with another --work and --out"
+    )
     parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
     parser.add_argument("--measure", action="store_true", help="only measure the checkpoint in --out again")
     arguments = parser.parse_args()
@@ -45,7 +48,7 @@ def main() -> None:
     def say(line: str) -> None:
         print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
 
-    plan = replace(plans.DEFAULT, steps=arguments.steps)
+    plan = replace(plans.ABLATIONS[arguments.ablation], steps=arguments.steps)
     say("rows of entities")
     setup = prepare(plan, arguments.pack, arguments.work)
     if not arguments.measure:

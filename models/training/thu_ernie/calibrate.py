@@ -22,6 +22,7 @@ def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:
     """Fit the scales of a model whose scales are NO_SCALE."""
     answerable = examiner.draw("choose", N_PER_RELATION)
     absent = examiner.draw_absent("choose", N_PER_RELATION // ABSENT_SHARE)
+    absent += examiner.draw_strange("choose", len(absent))
     with_links = [
         outcome for outcome in examiner.put([*answerable, *absent]) if outcome.reading.alignment.entries
     ]

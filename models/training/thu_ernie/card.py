@@ -34,6 +34,7 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
     ambiguous = [o for o in outcomes if len(o.reading.alignment.entries) > 1]
     without_links = examiner.put(switch_links_off(examiner.draw("test", min(plan.n_exam, N_UNLINKED))))
     absent = examiner.put(examiner.draw_absent("test", N_ABSENT))
+    strange = examiner.put(examiner.draw_strange("test", len(absent)))
     first, five = rank_all(examiner, inquiries)
     return {
         "neighbours": _figures(outcomes),
@@ -41,7 +42,8 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
         "links off": _figures(without_links),
         "all answers": {"n": len(inquiries), "hits@1": first, "hits@5": five},
         "absent, declined": percent(sum(o.answer is None for o in absent), len(absent)),
-        "calibration error": miscalibration([*outcomes, *absent]),
+        "strange, declined": percent(sum(o.answer is None for o in strange), len(strange)),
+        "calibration error": miscalibration([*outcomes, *absent, *strange]),
         "by relation": relation_shares(outcomes),
         "passages of facts": _span_figures(
             examiner.put_passages(examiner.compose("test", plan.n_exam_passages))
@@ -92,8 +94,9 @@ def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]
         row = measures[name]
         cells = (row.get(key, "") for key in ("n", "hits@1", f"hits@{HITS}", "answered", "right of answered"))
         yield f"| {name} | {' | '.join(map(str, cells))} |"
-    yield f"\nQuestions for a fact that is not there: {measures['absent, declined']} % declined. Calibration error with"
-    yield f"these: {measures['calibration error']} points.\n"
+    yield f"\nQuestions for a fact that is not there: {measures['absent, declined']} % declined; for a relation that no"
+    yield f"fact has and no training asked for: {measures['strange, declined']} %. Calibration error with both:"
+    yield f"{measures['calibration error']} points.\n"
     yield "| spans | n | right or rightly withheld | best span right where there is one | calibration error |"
     yield "|---|---|---|---|---|"
     for name in ("passages of facts", "documents"):

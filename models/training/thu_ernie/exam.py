@@ -133,6 +133,13 @@ class Examiner:
             ]
         return inquiries
 
+    def draw_strange(self, words: str, count: int) -> list[Inquiry]:
+        """Draw so many questions for relations that no fact has, and that no question of the training asked for."""
+        rng = random.Random(f"{self.plan.seed}/strange/{words}")
+        templates = self.setup.wordings.strange["choose" if words == "choose" else "test"]
+        entities = list(self.entities.values())
+        return [inquire(rng.choice(entities), "", rng.choice(templates)) for _ in range(count)]
+
     def put(self, inquiries: Sequence[Inquiry], view: EntityView | None = None) -> list[Outcome]:
         """Ask questions as the system does."""
         views: Views = {ENTITIES: view or EntityView(self.model.table)}

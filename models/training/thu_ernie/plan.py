@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from models.encoder.weights import WEIGHTS_SHA256
@@ -50,6 +51,7 @@ class Mixture:
         synthetic: Share of questions about an entity that is made up of random facts.
         edited_share: Share of questions about an entity whose row was solved for another fact.
         absent: Share of questions for a relation that the entity lacks.
+        strange: Share of questions for a relation that no fact of the pack has.
         other_name: Share of questions in which the entity bears the name of another one: rows tell, not names.
         fallback: Share of right objects whose row is that to which subject and relation lead.
         unlinked_share: Share of mentions without a row, as in the pre-training; the mask keeps its own.
@@ -67,6 +69,7 @@ class Mixture:
     synthetic: float
     edited_share: float
     absent: float
+    strange: float
     other_name: float
     fallback: float
     unlinked_share: float
@@ -148,7 +151,7 @@ DEFAULT = Plan(
         init_std=0.02,
     ),
     settings=Settings(
-        question_room=64, subjects=4, window=192, stride=64, longest=30, n_best=20, margin=15.0
+        question_room=64, subjects=4, window=192, stride=64, longest=30, n_best=20, margin=30.0
     ),
     translation=TranslationPlan(
         epochs=14,
@@ -166,7 +169,8 @@ DEFAULT = Plan(
         n_windows=6,
         synthetic=0.2,
         edited_share=0.2,
-        absent=0.15,
+        absent=0.12,
+        strange=0.1,
         other_name=0.4,
         fallback=0.05,
         unlinked_share=0.15,
@@ -189,7 +193,7 @@ DEFAULT = Plan(
     threshold_gain=0.5,
     all_weight=0.5,
     span_weight=1.0,
-    steps=1600,
+    steps=1400,
     keep_every=25,
     warmup=80,
     lr=2e-4,
@@ -200,6 +204,14 @@ DEFAULT = Plan(
     n_edits=300,
     max_declined=0.03,
 )
+
+
+ABLATIONS: Mapping[str, Plan] = {  # Trainings that lack a part, for comparison
+    "none": DEFAULT,
+    "random-rows": replace(DEFAULT, translation=replace(DEFAULT.translation, epochs=0)),
+    "no-entity-stream": replace(DEFAULT, config=replace(DEFAULT.config, kinds=("sim",) * 6)),
+    "no-alignment-with-all": replace(DEFAULT, all_weight=0.0),
+}
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:

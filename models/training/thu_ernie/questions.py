@@ -16,6 +16,7 @@ from models.training.thu_ernie.facts import Subject, World
 from models.training.thu_ernie.plan import Mixture
 from models.training.thu_ernie.wordings import Question, Wordings, ask_as_people_write
 
+STRANGE = ""  # relation that no fact of the pack has
 NO_TARGET = -1  # target of a question that no candidate answers
 
 
@@ -58,12 +59,12 @@ class QuestionMaker:
         """Draw a question as training sees it; each relation is asked for as often."""
         relation = rng.choice(list(self.world.objects))
         subject = self._subject(relation, rng)
-        is_absent = rng.random() < self.mixture.absent
-        if is_absent:
-            subject, relation = self._lack(subject, relation, rng)
-            is_absent = relation not in subject.facts
-        example = self._ask(subject, relation, rng)
-        return self._corrupt(example, rng)
+        draw = rng.random()
+        if draw < self.mixture.absent:
+            relation = self._lack(subject, relation, rng)
+        elif draw < self.mixture.absent + self.mixture.strange:
+            relation = STRANGE
+        return self._corrupt(self._ask(subject, relation, rng), rng)
 
     def _subject(self, relation: str, rng: random.Random) -> Subject:
         draw = rng.random()
@@ -74,18 +75,19 @@ class QuestionMaker:
             return self.world.edit(id, rng.choice([relation, *self.world.facts[id]]), rng)
         return self.world.real(id)
 
-    def _lack(self, subject: Subject, relation: str, rng: random.Random) -> tuple[Subject, str]:
-        """Return the subject with a relation that its type may have and it has not."""
+    def _lack(self, subject: Subject, relation: str, rng: random.Random) -> str:
+        """Return a relation that the type of an entity may have and the entity has not."""
         relations = self.world.pack.relations
         other_relations = [r for r in relations if r not in subject.facts]
         fitting = [
             r for r in other_relations if relations[r].subject_type == relations[relation].subject_type
         ]
-        return subject, rng.choice(fitting or other_relations or [relation])
+        return rng.choice(fitting or other_relations or [relation])
 
     def _ask(self, subject: Subject, relation: str, rng: random.Random) -> Example:
         name = self._name(subject, rng)
-        template = rng.choice(self.wordings.train[relation])
+        is_strange = relation == STRANGE
+        template = rng.choice(self.wordings.strange["train"] if is_strange else self.wordings.train[relation])
         question = ask_as_people_write(template, name, self.mixture, rng)
         right = tuple(subject.facts.get(relation, ()))
         groups = [(r == relation, self.world.rows[list(objects)]) for r, objects in subject.facts.items()]

@@ -75,7 +75,7 @@ def train_rows(triples: Triples, plan: TranslationPlan, size: int, seed: int) ->
     model = Translation(triples, size - 1)
     optimizer = torch.optim.Adam(model.parameters(), plan.lr)
     steps = plan.epochs * -(-len(triples.numbers) // plan.batch)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, plan.last_share, steps)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, plan.last_share, max(1, steps))
     objects = torch.unique(triples.numbers[:, 2])
     for _ in range(plan.epochs):
         for part in torch.split(torch.randperm(len(triples.numbers)), plan.batch):

@@ -2,15 +2,18 @@
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from models.packs.pack import Pack
+from models.training.ernie_doc.texts import Split, split_of
 from models.training.phrasings import read_phrasings
 from models.training.scope.rewrites import misspell
 from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
 
 SLOT = "{subject}"
+SPLITS: tuple[Split, ...] = get_args(Split)
 FRAMES = (  # around a noun phrase
     "What is {noun}?",
     "Tell me {noun}.",
@@ -30,17 +33,20 @@ class Wordings:
         train: What training reads: two writers, and the pack's own phrasings.
         choose: The pack's held-out phrasings, on which the confidence is fitted.
         test: The third writer.
+        strange: Ways to ask for relations that no fact of the pack has, by what they are for; each split has relations
+            of its own.
     """
 
     train: Mapping[str, Sequence[str]]
     choose: Mapping[str, Sequence[str]]
     test: Mapping[str, Sequence[str]]
+    strange: Mapping[Split, Sequence[str]]
 
     @staticmethod
     def of(pack: Pack) -> "Wordings":
         """Read the phrasings of a pack's relations."""
         trained, other = read_phrasings(TRAIN_HANDS), read_phrasings(TEST_HANDS)
-        train = {}
+        train: dict[str, Sequence[str]] = {}
         for id, relation in pack.relations.items():
             nouns = trained[id].nouns if id in trained else ()
             as_questions = [frame.replace("{noun}", noun) for noun in nouns for frame in FRAMES[:3]]
@@ -48,7 +54,17 @@ class Wordings:
             train[id] = (*questions, *relation.phrasings, *as_questions)
         choose = {id: relation.held_out for id, relation in pack.relations.items()}
         test = {id: other[id].questions for id in pack.relations if id in other}
-        return Wordings(_without(_without(train, choose), test), _without(choose, test), test)
+        train = _without(_without(train, choose), test)
+        strange = {split: tuple(_strange(pack, split)) for split in SPLITS}
+        return Wordings(train, _without(choose, test), test, strange)
+
+
+def _strange(pack: Pack, split: Split) -> Iterator[str]:
+    """Yield ways to ask for relations for practice; those of the test are in the words of the third writer."""
+    hands = TEST_HANDS if split == "test" else TRAIN_HANDS
+    for id, phrasings in read_phrasings(hands).items():
+        if id not in pack.relations and split_of(id) == split:
+            yield from phrasings.questions
 
 
 def _without(

@@ -10,12 +10,12 @@ import torch
 from models.thu_ernie.answering.checkpoint import TABLE, load, save
 from models.thu_ernie.answering.reader import SCALES
 from models.training.progress import Progress
+from models.training.thu_ernie.__main__ import examine, train
 from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.calibrate import NO_SCALE, fit_scale
-from models.training.thu_ernie.card import measure, write_card
 from models.training.thu_ernie.exam import Examiner, share
 from models.training.thu_ernie.learning import Learning, build_network, near_loss
-from models.training.thu_ernie.plan import Plan, fingerprint
+from models.training.thu_ernie.plan import ABLATIONS, DEFAULT, Plan, fingerprint
 from models.training.thu_ernie.prepare import Setup, write_rows
 
 
@@ -55,19 +55,22 @@ def test_frozen_weights_stay(learning: Learning, plan: Plan) -> None:
     assert "bert.encoder.layer.1.intermediate.dense_ent.weight" not in same
 
 
-def test_a_checkpoint_is_measured_and_has_a_card(
-    learning: Learning, setup: Setup, plan: Plan, tmp_path: Path
+def test_a_training_ends_in_a_checkpoint_with_figures_and_a_card(
+    setup: Setup, plan: Plan, tmp_path: Path
 ) -> None:
-    answers = write_rows(setup, tmp_path / TABLE)
-    save(learning.network, answers, plan.settings, dict.fromkeys(SCALES, NO_SCALE), tmp_path)
-    examiner = Examiner(load(tmp_path), setup, plan)
-    measures = measure(plan, examiner)
-    write_card(tmp_path, measures, 60.0, 1_000_000)
-    assert json.loads((tmp_path / "measured.json").read_text()) == measures
+    plan, lines = replace(plan, steps=3, keep_every=2), list[str]()
+    work, out = tmp_path / "work", tmp_path / "out"
+    train(plan, setup, work, out, 2, lines.append)
+    assert not out.exists()
+    train(plan, setup, work, out, None, lines.append)
+    examine(plan, setup, work, out, lines.append)
+    measures = json.loads((out / "measured.json").read_text())
     assert measures["neighbours"]["n"] == 2 * len(setup.world.pack.relations)
     assert measures["neighbours"]["hits@5"] >= measures["neighbours"]["hits@1"]
     assert measures["edits of rows"]["n"] == plan.n_edits
-    assert "Worst relations" in (tmp_path / "README.md").read_text()
+    assert "Worst relations" in (out / "README.md").read_text()
+    assert any(line.startswith("step 3/3") for line in lines)
+    assert load(out).confidences["neighbours"] != NO_SCALE
 
 
 def test_the_exam_asks_in_the_words_of_the_third_writer(
@@ -85,8 +88,9 @@ def test_the_exam_asks_in_the_words_of_the_third_writer(
         assert inquiry.expected
     absent = examiner.draw_absent("test", 1)
     assert absent
-    assert all(inquiry.expected == "" for inquiry in absent)
-    assert share(examiner.put(absent)) == 0.0
+    strange = examiner.draw_strange("test", 5)
+    assert all(inquiry.expected == "" for inquiry in [*absent, *strange])
+    assert share(examiner.put([*absent, *strange])) == 0.0
 
 
 def test_a_scale_is_fitted_to_what_was_right(plan: Plan) -> None:
@@ -98,3 +102,10 @@ def test_a_scale_is_fitted_to_what_was_right(plan: Plan) -> None:
 
 def test_another_plan_is_another_training(plan: Plan, tmp_path: Path) -> None:
     assert fingerprint(plan, tmp_path) != fingerprint(replace(plan, row_scale=0.5), tmp_path)
+
+
+def test_every_ablation_differs_in_a_part(tmp_path: Path) -> None:
+    assert len({fingerprint(ablation, tmp_path) for ablation in ABLATIONS.values()}) == len(ABLATIONS)
+    assert ABLATIONS["none"] is DEFAULT
+    network = build_network(ABLATIONS["no-entity-stream"])
+    assert not [name for name, _ in network.bert.named_parameters() if "_ent" in name]

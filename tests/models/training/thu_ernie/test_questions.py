@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import combinations
 
 import torch
 
@@ -25,6 +26,17 @@ def test_no_word_of_the_third_writer_is_trained_on(small_pack: Pack) -> None:
         assert not train & {text.casefold() for text in phrasings.questions}
         assert not train & choose
         assert bool(train) == (relation in small_pack.relations)
+
+
+def test_strange_relations_are_others_in_each_split(small_pack: Pack) -> None:
+    wordings = Wordings.of(small_pack)
+    assert all(len(texts) >= 8 for texts in wordings.strange.values())
+    strange = [set(texts) for texts in wordings.strange.values()]
+    assert not any(first & second for first, second in combinations(strange, 2))
+    phrasings = read_phrasings(TEST_HANDS)
+    assert not set(wordings.strange["test"]) & {
+        text for relation in small_pack.relations for text in phrasings[relation].questions
+    }
 
 
 def test_the_right_candidate_holds_the_right_objects(setup: Setup) -> None:
