@@ -18,7 +18,7 @@ from models.graph.statement import RELATION
 from models.thu_ernie.entities.names import NO_ENTITY, row_name
 from models.thu_ernie.entities.table import EntityView
 
-Source: TypeAlias = Literal["table", "edit", "neighbours"]
+Source: TypeAlias = Literal["table", "edit", "facts", "neighbours"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FoundRow:
 
     Attributes:
         vector: The row.
-        source: `table`, an `edit`, or the `neighbours` in the graph.
+        source: `table`, an `edit`, the `facts` that an edit of the graph changed, or the `neighbours` in the graph.
         edit: Id of the edit that wrote it, "" where none did.
     """
 
@@ -56,8 +56,12 @@ class RowFinder:
         return FoundRow(vector, "edit" if edit else "table", edit)
 
     def of_entity(self, entity: Entity) -> FoundRow | None:
-        """Return the row of an entity, from its facts where it has none of its own."""
-        return self.find(entity.id) or self._mean(self._solve(fact) for fact in entity.facts)
+        """Return the row of an entity, from its facts where it has none of its own or where the graph edits them."""
+        row = self.find(entity.id)
+        if row is None:
+            return self._mean(self._solve(fact) for fact in entity.facts)
+        vector = self.view.solver.solve_edited(entity) if self.view.solver and not row.edit else None
+        return row if vector is None else FoundRow(vector, "facts")
 
     def of_object(self, subject: FoundRow | None, fact: Fact) -> FoundRow | None:
         """Return the row of a fact's object; where it has none, of what the subject's row leads to."""

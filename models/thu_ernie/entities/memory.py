@@ -97,6 +97,7 @@ class EntityMemory:
             margin: Logits by which a solved row leads the rivals of its fact.
         """
         self.table = table
+        self._solver = None if facts is None else FactSolver(table, facts, margin)
         self._solve = lru_cache(MAX_SOLVED)(FactSolver(table, facts or GraphFacts(), margin).solve)
         self._rows_by_digest: dict[bytes, dict[str, Tensor]] = {}
 
@@ -145,7 +146,7 @@ class EntityMemory:
                 row = self.table.names.row_of(entity) or new.setdefault(entity, len(self.table) + len(new))
                 vectors[row], edits[row] = vector, block.edit
         self._rows_by_digest = rows_by_digest
-        return EntityView(self.table, vectors, new, edits)
+        return EntityView(self.table, vectors, new, edits, self._solver)
 
     def usage(self, image: Image) -> Usage:
         """Count the rows that differ from the table; edits bring rows of their own, so none are set aside."""

@@ -50,7 +50,7 @@ def solve_row(row: Vector, facts: Sequence[FactRow], rivals: NDArray[np.float64]
     if not len(leads):
         return row
     gram = leads @ leads.T
-    step = 1 / max(np.linalg.eigvalsh(gram)[-1], 1e-12)
+    step = 1 / max(float(np.linalg.norm(leads, 2)) ** 2, 1e-12)
     targets = demands + SLACK * margin
     weights = previous = np.zeros(len(leads))
     pace = 0  # iterations since the momentum was last dropped, as it is where it leads downhill
@@ -87,8 +87,8 @@ def _list_leads(
 def solve_facts(
     row: Float[Tensor, " size"],
     steps: Mapping[str, Float[Tensor, " size"]],
-    objects: Mapping[str, Float[Tensor, "object size"]],
-    candidates: Mapping[str, Float[Tensor, "candidate size"]],
+    objects: Mapping[str, Float[Tensor, "_ size"]],
+    candidates: Mapping[str, Float[Tensor, "_ size"]],
     margin: float,
 ) -> Float[Tensor, " size"]:
     """Return the nearest row that says new facts beside those that it says already.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.checkpoint import SUMS, CheckpointError
+from models.graph.knowledge import Entity
 from models.thu_ernie.entities.files import FILES, NAMES, ROWS
 from models.thu_ernie.entities.mapped import MappedArrays, digest_of_sums
 from models.thu_ernie.entities.names import NO_ENTITY, EntityNames
@@ -77,6 +79,15 @@ class EntityTable:
         return torch.from_numpy(vectors[places]).view(*rows.shape, self.size)
 
 
+@runtime_checkable
+class SolvesRows(Protocol):
+    """Solves the row of an entity whose facts an edit of the graph changed."""
+
+    def solve_edited(self, entity: Entity) -> Float[Tensor, " size"] | None:
+        """Return the row that says what the graph says of an entity; None where no edit changed it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class EntityView:
     """The table at one version. Immutable.
@@ -86,12 +97,14 @@ class EntityView:
         vectors: Row -> its vector, where an edit wrote it.
         new: Entities that the table lacks -> their rows, behind those of the table.
         edits: Row -> the edit that wrote it.
+        solver: Lets rows that no edit wrote follow the edits of the graph; None leaves them.
     """
 
     table: EntityTable
     vectors: Mapping[int, Float[Tensor, " size"]] = field(default_factory=dict)
     new: Mapping[str, int] = field(default_factory=dict)
     edits: Mapping[int, str] = field(default_factory=dict)
+    solver: SolvesRows | None = None
 
     @property
     def size(self) -> int:

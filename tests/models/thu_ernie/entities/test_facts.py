@@ -8,8 +8,10 @@ import torch
 from pydantic import ValidationError
 
 from models.graph.base import Base
+from models.graph.knowledge import Entity, Fact
 from models.graph.statement import LABEL, RELATION, Statement
 from models.memory import EditRefused, FieldsChange, Material, Options
+from models.thu_ernie.answering.rows import RowFinder
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.fields import RowsFields
 from models.thu_ernie.entities.files import write_table
@@ -110,6 +112,31 @@ def test_an_entity_that_the_table_lacks_is_solved_from_its_fact(memory: EntityMe
     view = memory.view(memory.fold([material]))
     assert lead(view, "new", "birth", "rome", ["oslo", "lima"]) >= MARGIN * 0.99
     assert material.notes["new"] == ["new"]
+
+
+def test_a_row_follows_the_edits_of_the_graph_while_it_is_read(memory: EntityMemory) -> None:
+    view = memory.view(memory.base)
+    facts = (
+        Fact("birth", "place of birth", "Rome", "rome", "e1"),
+        Fact("employer", "employer", "Acme", "acme"),
+        Fact("height", "height", "1.80 m"),
+    )
+    entity = Entity("kim", "Kim", facts=facts)
+    finder = RowFinder(view)
+    row = finder.of_entity(entity)
+    assert row is not None
+    assert row.source == "facts"
+    direct = memory.view(memory.fold(build(memory, fact("e1", "kim", "birth", "rome"))))
+    torch.testing.assert_close(row.vector, direct.vectors[direct.row_of("kim")])
+    plain = finder.of_entity(Entity("kim", "Kim", facts=facts[1:]))
+    assert plain is not None
+    assert plain.source == "table"
+    explicit = RowFinder(direct).of_entity(entity)
+    assert explicit is not None
+    assert explicit.source == "edit"
+    busy_entity = Entity("kim", "Kim", facts=facts * 9)
+    assert view.solver is not None
+    assert view.solver.solve_edited(busy_entity) is None
 
 
 def test_an_object_without_a_row_is_refused(memory: EntityMemory) -> None:
