@@ -33,6 +33,7 @@ from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
 CORES_FOR_TWO = 4  # from so many on there are two replicas
+AUTO = "auto"  # model that a request names to ask every system that can read it
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
 ALL = "*"  # in what is chosen by model: all the models that are not named
@@ -249,6 +250,8 @@ class Settings(BaseModel):
                     f"--{setting} names the model {unknown[0]!r}, and there is none: give one of "
                     f"{', '.join(self.systems)}"
                 )
+        if AUTO in self.systems:
+            raise ValueError(f"--system names a model {AUTO!r}, which means all models: give it another name")
         if self.default_model is not None and self.default_model not in self.systems:
             raise ValueError(
                 f"--default-model names {self.default_model!r}, and there is none: give one of "

@@ -15,6 +15,8 @@ from models.system import Ask
 from service.errors import TooLarge
 
 MAX_WORK = 6_000  # largest work of one request: 256 questions of the longest text fit
+INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
+"""Field of the request -> the input that a system needs for it."""
 COST = "cost"  # the module beside a loader's module, and the function in it
 NAME = re.compile(
     r"[A-Za-z0-9]+|\S"

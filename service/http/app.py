@@ -15,6 +15,7 @@ from service.backup.backup import Backup
 from service.config import Settings
 from service.http import errors, openapi
 from service.http.auth import Guard
+from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import AuditMiddleware
 from service.http.middleware.metrics import MetricsMiddleware
@@ -72,9 +73,10 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     )
     errors.install(app)
     openapi.install(app)
+    questions = AutoRouter(models, settings.max_batch)
     for router, guard in (
-        (answers.build_router(models), ask),
-        (openai.build_router(models), ask),
+        (answers.build_router(questions), ask),
+        (openai.build_router(questions), ask),
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (senses.build_router(editor), ask),

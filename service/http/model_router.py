@@ -18,6 +18,7 @@ from errata.wire import AnswerRequest
 from models.cost import Cost, default_cost
 from service.batch_queue import NO_ASKER, BatchQueue
 from service.concurrency import KeyedSemaphore
+from service.config import AUTO
 from service.errors import (
     ErrataError,
     Internal,
@@ -107,9 +108,9 @@ class ModelRouter:
     def get(self, name: str) -> ModelClient:
         if name not in self._clients:
             names = ", ".join(self._clients)
-            raise UnknownModel(
-                f"there is no model {name!r} here: there is {names}", models=list(self._clients)
-            )
+            detail = f"there is no model {name!r} here: there is {names}"
+            advice = f"; a question may name {AUTO!r} as well, which asks all of them"
+            raise UnknownModel(detail + advice, models=list(self._clients))
         return self._clients[name]
 
     def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:

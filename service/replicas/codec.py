@@ -13,10 +13,7 @@ from service.batch_queue import NO_ASKER
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 from service.turns import Asker
-from service.work import to_ask
-
-INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
-"""Field of the request -> the input that a system needs for it."""
+from service.work import INPUT_OF_FIELD, to_ask
 
 
 @dataclass(eq=False)

@@ -218,7 +218,12 @@ class Replica:
             for memory in memories
         ]
         methods = [m for memory in memories for m in memory.options.methods() or sorted(memory.accepts)]
-        return {"memories": cards, "methods": methods, "details": dict(self._system.describe())}
+        return {
+            "memories": cards,
+            "methods": methods,
+            "inputs": sorted(self._system.inputs),
+            "details": dict(self._system.describe()),
+        }
 
     async def check_health(self) -> None:
         """Raise if Ray has to start the replica again; a missing ledger is no reason to."""

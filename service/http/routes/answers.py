@@ -9,8 +9,8 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
+from service.http.auto import AutoRouter
 from service.http.body import ANSWER_BOUNDS, BATCH_BOUNDS, describe_invalid, json_body
-from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
@@ -21,13 +21,13 @@ AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_BOUNDS)]
 BatchBody = Annotated[BatchRequest, json_body(BatchRequest, BATCH_BOUNDS)]
 
 
-def build_router(models: ModelRouter) -> APIRouter:
+def build_router(models: AutoRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
     async def ask(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
-        question = models.prepare(body, account.asker)
+        question = await models.prepare(body, account.asker)
         await account.charge(question.work)
         return (
             await stream(models.stream(question)) if body.stream else respond(await models.answer(question))
@@ -43,7 +43,7 @@ def build_router(models: ModelRouter) -> APIRouter:
             request = AnswerRequest.model_validate(fields)
         except ValidationError as error:
             raise describe_invalid(error, in_query=True) from error
-        link_question = models.prepare(request, account.asker)
+        link_question = await models.prepare(request, account.asker)
         await account.charge(link_question.work)
         return respond(await models.answer(link_question))
 
@@ -51,7 +51,9 @@ def build_router(models: ModelRouter) -> APIRouter:
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item, place) for place, item in enumerate(body.questions)]
-        questions = [models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)]
+        questions = [
+            await models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)
+        ]
         n_invalid = len(items) - len(questions)
         await account.charge(n_invalid + sum(question.work for question in questions))
         outcomes = iter(await models.answer_many(questions))

@@ -27,9 +27,9 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
+from service.http.auto import AutoRouter
 from service.http.body import CHAT_BOUNDS, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
-from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
@@ -41,7 +41,7 @@ Finish = Literal["stop", "length"]
 ChatBody = Annotated[ChatRequest, json_body(ChatRequest, CHAT_BOUNDS)]
 
 
-def build_router(models: ModelRouter) -> APIRouter:
+def build_router(models: AutoRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
@@ -52,7 +52,7 @@ def build_router(models: ModelRouter) -> APIRouter:
             request = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
             raise describe_invalid(error) from error
-        question = models.prepare(request, account.asker)
+        question = await models.prepare(request, account.asker)
         await account.charge(question.work)
         if body.stream:
             items = models.stream(question)

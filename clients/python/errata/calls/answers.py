@@ -49,7 +49,7 @@ class AnswerCalls:
         """Ask one question.
 
         Args:
-            model: which system answers; None for the one that the service chose.
+            model: which system answers; None for the one that the service chose, "auto" for the surest of all.
             context: a text to take the answer from.
             candidates: the answers to choose from.
             version: answer from exactly this version.

@@ -19,8 +19,8 @@ PIN_TOO_OLD = (
 
 class AnswerRequest(Request):
     """version: read exactly this version. min_version: wait until the replica has at least this one; of both, the
-    first may not be older. model: by default the one that the service
-    chose. kg: "none" answers without the graph, for systems that read it.
+    first may not be older. model: by default the one that the service chose; "auto" asks all that can read the
+    question, and the surest answers. kg: "none" answers without the graph, for systems that read it.
     """
 
     question: Text

@@ -29,7 +29,8 @@ def ask(
         int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Which system answers; by default the one the service chose.")
+        str | None,
+        typer.Option(help="Which system answers, auto for the surest; by default the service's choice."),
     ] = None,
     kg: Annotated[
         Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")

@@ -1,0 +1,290 @@
+"""Puts a question that names the model `auto` to every system that can read it, and picks the surest reply.
+
+All systems are asked at once, and each sees the same request, so that a version holds for all of them alike. A system
+that cannot read a context, a document or candidates is left out of a question that has them. One that fails is left
+out of the choice; the question fails only if all of them do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from errata.wire import AnswerRequest
+
+from service.batch_queue import NO_ASKER
+from service.concurrency import cancel_and_wait
+from service.config import AUTO
+from service.errors import ErrataError, InvalidInput, NotFound, NotReady
+from service.http.model_router import ModelRouter, Question
+from service.outcome import CODE, Outcome
+from service.turns import Asker
+from service.work import INPUT_OF_FIELD
+
+PATIENCE_S = (
+    10.0  # wait for further systems after one has replied; a restarting one may take its whole time limit
+)
+INPUTS_S = 60.0  # age of what is known of a system's inputs, after which a replica is asked again
+DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
+LEAST_GUESS = 0.2  # score from which a decline shows its best guess
+OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
+REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
+UNREAD = "unread_input"  # reason of a system that was not asked
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class AutoQuestion:
+    """One question on its way to several systems.
+
+    Attributes:
+        request: What the caller sent.
+        parts: The question as each system is asked it.
+        unread: Systems that are not asked, with the field of the request that they do not read.
+    """
+
+    request: AnswerRequest
+    parts: tuple[Question, ...]
+    unread: Mapping[str, str]
+
+    @property
+    def work(self) -> int:
+        """Return the cost at all systems together; a question that none of them reads costs 1."""
+        return max(1, sum(part.work for part in self.parts))
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one system said.
+
+    Attributes:
+        model: Name of the system.
+        outcome: The outcome as its replica made it.
+        body: The wire's Answer, or a problem document.
+        repeats: Whether the answer, or the best guess of a decline, only repeats words of the question.
+    """
+
+    model: str
+    outcome: Outcome
+    body: Mapping[str, Any]
+    repeats: bool
+
+    @property
+    def answers(self) -> bool:
+        return self.body["answer"] is not None and not self.repeats
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Return the order of replies: answers before declines, repetitions last, and among equals by score."""
+        return self.answers, not self.repeats, self.body["score"]
+
+
+class SystemInputs:
+    """What each system takes beside a question, as its replicas say it."""
+
+    def __init__(self, models: ModelRouter) -> None:
+        self._models = models
+        self._inputs_by_model: dict[str, tuple[float, frozenset[str]]] = {}
+
+    async def find_all(self) -> dict[str, frozenset[str] | None]:
+        """Return the inputs by system; None for one that does not answer and never did."""
+        names = self._models.names
+        return dict(zip(names, await asyncio.gather(*map(self._find, names)), strict=True))
+
+    async def _find(self, model: str) -> frozenset[str] | None:
+        at, inputs = self._inputs_by_model.get(model, (float("-inf"), None))
+        if monotonic() - at >= INPUTS_S:
+            with suppress(ErrataError, TimeoutError):
+                async with asyncio.timeout(DESCRIBE_S):
+                    inputs = frozenset((await self._models.get(model).describe())["inputs"])
+            if inputs is not None:
+                self._inputs_by_model[model] = monotonic(), inputs
+        return inputs
+
+
+class AutoRouter:
+    """The models by the names that callers give, `auto` among them.
+
+    Args:
+        models: The served systems.
+        max_batch: Questions of one request that are put to all systems at once.
+        patience_s: Seconds to wait for further systems after one has replied.
+    """
+
+    def __init__(self, models: ModelRouter, max_batch: int, patience_s: float = PATIENCE_S) -> None:
+        self._models, self._max_batch, self._patience_s = models, max_batch, patience_s
+        self._inputs = SystemInputs(models)
+
+    async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
+        """Measure a question. Its caller is charged for its work before it is answered."""
+        if request.model != AUTO:
+            return self._models.prepare(request, asker)
+        fields_with_input = [
+            field for field in INPUT_OF_FIELD if field in request.model_dump(exclude_defaults=True)
+        ]
+        inputs = await self._inputs.find_all() if fields_with_input else {}
+        parts, unread = list[Question](), dict[str, str]()
+        for model in self._models.names:
+            missing = _find_unread(fields_with_input, inputs.get(model))
+            if texts := [field for field in missing if field != "kg"]:
+                unread[model] = texts[0]
+                continue
+            # A system that reads no graph answers without it anyway.
+            fields = {"model": model} | ({"kg": "graph"} if missing else {})
+            parts.append(self._models.prepare(request.model_copy(update=fields), asker))
+        return AutoQuestion(request, tuple(parts), unread)
+
+    async def answer(self, question: Question | AutoQuestion) -> Outcome:
+        """Answer one question.
+
+        Raises:
+            ErrataError: The one system that was asked for failed.
+        """
+        if isinstance(question, Question):
+            return await self._models.answer(question)
+        if not question.parts:
+            fields = " and ".join(f"`{field}`" for field in sorted(set(question.unread.values())))
+            detail = f"no model here reads {fields} of this question: leave it out, or serve one that does"
+            return Outcome.of(InvalidInput(detail), None)
+        return conclude(question, await self._ask_all(question.parts))
+
+    async def stream(self, question: Question | AutoQuestion) -> AsyncIterator[bytes | Outcome]:
+        """Yield deltas, last the outcome; the outcome alone where the model is not known before all have answered."""
+        if isinstance(question, AutoQuestion):
+            yield await self.answer(question)
+            return
+        async for item in self._models.stream(question):
+            yield item
+
+    async def answer_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Outcome]:
+        """Return one outcome a question, in order. A call that fails is the outcome of its items."""
+        slots = asyncio.Semaphore(self._max_batch)
+
+        async def answer(question: AutoQuestion) -> Outcome:
+            async with slots:
+                return await self.answer(question)
+
+        single = [question for question in questions if isinstance(question, Question)]
+        auto = [question for question in questions if isinstance(question, AutoQuestion)]
+        single_outcomes, auto_outcomes = map(
+            iter,
+            await asyncio.gather(self._models.answer_many(single), asyncio.gather(*map(answer, auto))),
+        )
+        return [
+            next(auto_outcomes if isinstance(question, AutoQuestion) else single_outcomes)
+            for question in questions
+        ]
+
+    async def _ask_all(self, parts: Sequence[Question]) -> list[Outcome]:
+        """Return one outcome a system, in order; one that lags behind the others is not waited for."""
+        tasks = [asyncio.create_task(self._ask(part)) for part in parts]
+        pending, timeout_s = set(tasks), None
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, timeout=timeout_s, return_when="FIRST_COMPLETED")
+                if not done:
+                    break
+                if any(task.result().status < 400 for task in done):
+                    timeout_s = self._patience_s
+            return [
+                task.result() if task.done() else self._describe_lag(part.model)
+                for part, task in zip(parts, tasks, strict=True)
+            ]
+        finally:
+            await cancel_and_wait(tasks)
+
+    async def _ask(self, part: Question) -> Outcome:
+        try:
+            return await self._models.answer(part)
+        except ErrataError as error:
+            return Outcome.of(error, None)
+
+    def _describe_lag(self, model: str) -> Outcome:
+        detail = f"the model {model!r} did not answer within {self._patience_s:g} s after another"
+        return Outcome.of(NotReady(detail), None)
+
+
+def conclude(question: AutoQuestion, outcomes: Sequence[Outcome]) -> Outcome:
+    """Return the reply of the highest score among the answers, else among the declines, else a problem.
+
+    Of several problems, one about what does not exist comes first, since to ask again is of no use, then the gravest.
+
+    Args:
+        question: The question.
+        outcomes: What each system of `question.parts` said, in order; at least one.
+    """
+    models = [part.model for part in question.parts]
+    opinions = [
+        _read(model, outcome, question.request) for model, outcome in zip(models, outcomes, strict=True)
+    ]
+    replies = [opinion for opinion in opinions if opinion.outcome.status < 400]
+    if not replies:
+        return max(outcomes, key=lambda outcome: (outcome.status == NotFound.status, outcome.status))
+    winner = max(replies, key=lambda opinion: opinion.rank)
+    body = dict(winner.body)
+    if winner.repeats:
+        body.update(score=0.0, best="")
+        if body["answer"] is not None:
+            body.update(answer=None, reason=REPEATS, reason_text=REPEATS_TEXT)
+    if body["answer"] is None and body["score"] < LEAST_GUESS:
+        body["best"] = ""
+    if question.request.explain:
+        rows = [_describe(opinion) for opinion in opinions if opinion is not winner]
+        rows += [_describe_unread(model, field) for model, field in question.unread.items()]
+        body["explanation"] = {**(body["explanation"] or {}), OTHER_MODELS: rows}
+    return Outcome(200, json.dumps(body).encode(), winner.outcome.headers, declined=not winner.answers)
+
+
+def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) -> bool:
+    """Return whether an answer only repeats words of the question, case aside.
+
+    A candidate is the caller's own word and an edit a curator's, so neither is a repetition. A document has edits
+    whatever is read in it, so there they say nothing.
+    """
+    if answer in (request.candidates or ()) or (edits and request.document is None):
+        return False
+    words, question_words = (WORD.findall(text.casefold()) for text in (answer, request.question))
+    return bool(words) and f" {' '.join(words)} " in f" {' '.join(question_words)} "
+
+
+def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None) -> list[str]:
+    """Return the fields that a system does not read; none where its inputs are unknown, and it will say so itself."""
+    return (
+        []
+        if inputs is None
+        else [field for field in fields_with_input if INPUT_OF_FIELD[field] not in inputs]
+    )
+
+
+def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
+    body = json.loads(outcome.body)
+    if outcome.status >= 400:
+        return Opinion(model, outcome, body, repeats=False)
+    guess = body["best"] if body["answer"] is None else body["answer"]
+    return Opinion(model, outcome, body, repeats_question(guess, body["edits"], request))
+
+
+def _describe(opinion: Opinion) -> dict[str, object]:
+    """Describe a reply that was not taken, in the words of its system."""
+    body = opinion.body
+    if opinion.outcome.status >= 400:
+        return _make_row(opinion.model, None, None, opinion.outcome.headers[CODE], body["detail"])
+    if body["answer"] is not None and opinion.repeats:
+        return _make_row(opinion.model, body["answer"], body["score"], REPEATS, REPEATS_TEXT)
+    return _make_row(opinion.model, body["answer"], body["score"], body["reason"], body["reason_text"])
+
+
+def _describe_unread(model: str, field: str) -> dict[str, object]:
+    return _make_row(model, None, None, UNREAD, f"The model does not read `{field}`.")
+
+
+def _make_row(
+    model: str, answer: str | None, score: float | None, reason: str | None, detail: str | None
+) -> dict[str, object]:
+    return {"model": model, "answer": answer, "score": score, "reason": reason, "detail": detail}

@@ -1,0 +1,339 @@
+"""A question to `auto` is put to all systems that can read it, and the surest of them answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from errata import AsyncErrata
+from errata.cli.app import app as command
+from errata.wire import AnswerRequest
+from fastapi import FastAPI
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from service.access.api_keys import fingerprint
+from service.editing.deployment import Editor
+from service.errors import NotReady
+from service.http.app import build_app
+from service.http.auto import AutoQuestion, AutoRouter, conclude, repeats_question
+from service.http.model_router import ModelRouter
+from service.ledger.embedded.server import EmbeddedValkey
+from service.outcome import Outcome
+from service.replicas.replica import Replica
+from tests.service.http.conftest import ADMIN, KEY, SHARED_LOOP, client_of, local_editor, local_router
+from tests.service.http.listening import listening
+from tests.service.parts import TOY, settings, start_deployment
+
+SYSTEMS = {
+    "toy": TOY,
+    "atlas": "tests.service.toy_graph:load_atlas",
+    "first-word": "tests.service.toy_documents:load",
+}
+PERU, HAMLET = "What is the capital of Peru?", "Who wrote Hamlet?"
+ECHO = "Is Lima the capital of Peru?"  # the atlas says Lima, and the toy declines with 0.1
+MILL = {"text": "Hales built the mill in 1820.", "title": "The mill"}
+
+
+class Down:
+    """A system without a replica."""
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        raise NotReady("the model 'down' is being started again: try again in a moment")
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        return [await self.answer(request) for request in requests]
+
+    async def describe(self) -> dict[str, Any]:
+        return await self.answer({})  # type: ignore[return-value]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FastAPI]:
+    """The toys, one of which is down, with a document at version 1."""
+    folder = tmp_path_factory.mktemp("auto")
+    async with AsyncExitStack() as stack:
+        server = stack.enter_context(EmbeddedValkey(folder / "valkey"))
+        config = settings(
+            server.url, folder, systems=SYSTEMS, admin_key_sha256=fingerprint(KEY), version_wait_s=0.1
+        )
+        editor = await stack.enter_async_context(start_deployment(Editor, config))
+        parts: dict[str, Any] = {
+            name: await stack.enter_async_context(start_deployment(Replica, config, name)) for name in SYSTEMS
+        }
+        app = build_app(
+            config, local_router(parts | {"down": Down()}, config.max_batch), local_editor(editor)
+        )
+        stack.push_async_callback(app.state.access.aclose)
+        async with client_of(app) as client:
+            put = await client.put("/v1/documents/mill", json=MILL, headers=ADMIN)
+            assert put.status_code < 300, put.text
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(app) as client:
+        client.headers.update(ADMIN)
+        yield client
+
+
+async def ask(http: httpx.AsyncClient, question: str, **fields: Any) -> dict[str, Any]:
+    body = {"question": question, "model": "auto", **fields}
+    answer: dict[str, Any] = (await http.post("/v1/answers", json=body)).raise_for_status().json()
+    return answer
+
+
+def read_others(answer: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """By model: answer, score and reason."""
+    rows = answer["explanation"]["other_models"]
+    return {row["model"]: (row["answer"], row["score"], row["reason"]) for row in rows}
+
+
+@SHARED_LOOP
+async def test_the_surest_answers_and_the_explanation_has_the_others(http: httpx.AsyncClient) -> None:
+    answer = await ask(http, PERU, explain=True)
+    assert (answer["answer"], answer["score"], answer["model"]) == ("Lima", 1.0, "atlas")
+    assert read_others(answer) == {
+        "toy": ("Lima", 0.9, None),
+        "first-word": (None, 0.0, "unsure"),
+        "down": (None, None, "not_ready"),
+    }
+    (down,) = [row for row in answer["explanation"]["other_models"] if row["model"] == "down"]
+    assert "started again" in down["detail"]
+    assert (await ask(http, PERU))["explanation"] is None
+
+
+@SHARED_LOOP
+async def test_who_answers_comes_before_who_declines_and_keeps_its_explanation(
+    http: httpx.AsyncClient,
+) -> None:
+    answer = await ask(http, HAMLET, explain=True)
+    assert (answer["answer"], answer["model"]) == ("William Shakespeare", "toy")
+    assert answer["explanation"]["known"] is True
+    assert read_others(answer)["atlas"] == (None, 0.0, "no_entity")
+
+
+@SHARED_LOOP
+async def test_a_document_is_put_to_those_that_read_documents(http: httpx.AsyncClient) -> None:
+    answer = await ask(http, PERU, document="mill", explain=True)
+    assert (answer["answer"], answer["model"]) == ("Hales", "first-word")
+    assert read_others(answer) == {
+        "toy": (None, None, "unread_input"),
+        "atlas": (None, None, "unread_input"),
+        "down": (None, None, "not_ready"),
+    }
+
+
+@SHARED_LOOP
+async def test_without_the_graph_those_that_read_none_answer(http: httpx.AsyncClient) -> None:
+    answer = await ask(http, PERU, kg="none", explain=True)
+    assert (answer["answer"], answer["model"]) == ("Lima", "toy")
+    assert read_others(answer)["atlas"] == (None, 0.0, "no_graph")
+
+
+@SHARED_LOOP
+async def test_all_decline(http: httpx.AsyncClient) -> None:
+    answer = await ask(http, "Who is it?")
+    assert (answer["answer"], answer["model"], answer["score"]) == (None, "toy", 0.1)
+    assert (answer["reason"], answer["best"]) == ("unsure", ""), "a guess under 20 % is not shown"
+
+
+@SHARED_LOOP
+async def test_an_answer_that_repeats_a_name_of_the_question_is_a_decline(http: httpx.AsyncClient) -> None:
+    atlas = await ask(http, ECHO, model="atlas")
+    assert (atlas["answer"], atlas["score"]) == ("Lima", 1.0)
+    answer = await ask(http, ECHO, explain=True)
+    assert (answer["answer"], answer["model"], answer["best"]) == (None, "toy", "")
+    assert read_others(answer)["atlas"] == ("Lima", 1.0, "repeats_question")
+
+
+@SHARED_LOOP
+async def test_versions_hold_for_all(http: httpx.AsyncClient) -> None:
+    assert (await ask(http, PERU, version=0))["version"] == 0
+    assert (await ask(http, PERU, document="mill", version=0))["answer"] is None
+    assert (await ask(http, PERU, min_version=1))["version"] == 1
+    for fields, status, code in (({"version": 9}, 404, "not_found"), ({"min_version": 9}, 503, None)):
+        reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", **fields})
+        assert reply.status_code == status
+        assert code in (None, reply.json()["code"])
+
+
+@SHARED_LOOP
+async def test_a_batch_keeps_its_order(http: httpx.AsyncClient) -> None:
+    models = ["auto", "toy", "nobody", "auto", "atlas"]
+    questions = [{"question": PERU, "model": model} for model in models]
+    questions[3]["document"] = "mill"
+    results = (await http.post("/v1/answers/batch", json={"questions": questions})).json()["results"]
+    answers = [result["answer"] and result["answer"]["model"] for result in results]
+    assert answers == ["atlas", "toy", None, "first-word", "atlas"]
+    assert results[2]["problem"]["code"] == "unknown_model"
+
+
+@SHARED_LOOP
+async def test_a_stream_has_the_answer_and_openai_the_model(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", "stream": True})
+    assert [line for line in reply.text.splitlines() if line.startswith("event")] == [
+        "event: answer",
+        "event: done",
+    ]
+    chat = {"model": "auto", "messages": [{"role": "user", "content": HAMLET}]}
+    completion = (await http.post("/v1/chat/completions", json=chat)).json()
+    assert (completion["model"], completion["choices"][0]["message"]["content"]) == (
+        "toy",
+        "William Shakespeare",
+    )
+    chunks = await http.post("/v1/chat/completions", json=chat | {"stream": True})
+    assert '"content":"William Shakespeare"' in chunks.text
+
+
+@SHARED_LOOP
+async def test_an_unknown_model_is_told_of_auto(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/v1/answers", json={"question": PERU, "model": "nobody"})
+    assert (reply.status_code, "'auto'" in reply.json()["detail"]) == (404, True)
+
+
+@SHARED_LOOP
+async def test_a_system_that_is_down_may_be_the_one_that_reads_a_context(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", "context": "Lima."})
+    assert reply.json()["code"] == "not_ready", "to try again may help"
+
+
+@SHARED_LOOP
+async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
+    async with listening(app) as url:
+        environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
+        words = ["ask", "--model", "auto", "--explain", HAMLET]
+        result = await asyncio.to_thread(CliRunner().invoke, command, words, env=environment)
+        assert result.exit_code == 0, result.output
+        assert all(
+            text in result.output for text in ("William Shakespeare", "atlas", "first-word", "started again")
+        )
+        async with AsyncErrata(url, key=KEY) as client:
+            assert (await client.ask(HAMLET, model="auto")).model == "toy"
+
+
+class Reader:
+    """Counts its questions, and takes a while."""
+
+    def __init__(self, inputs: Sequence[str] = (), wait_s: float = 0.0, **answer: Any) -> None:
+        self.inputs, self.wait_s, self.body = list(inputs), wait_s, reply(**answer)
+        self.requests: list[Mapping[str, Any]] = []
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        return (await self.answer_many([request]))[0]
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        self.requests += requests
+        await asyncio.sleep(self.wait_s)
+        return [self.body] * len(requests)
+
+    async def describe(self) -> dict[str, Any]:
+        return {"inputs": self.inputs}
+
+
+def reply(answer: str | None = "Lima", score: float = 0.9, **fields: Any) -> Outcome:
+    default = {"best": answer or "", "reason": None, "reason_text": None, "edits": [], "explanation": None}
+    return Outcome(200, json.dumps({"answer": answer, "score": score, **default, **fields}).encode())
+
+
+def request(question: str = PERU, **fields: Any) -> AnswerRequest:
+    return AnswerRequest(question=question, model="auto", **fields)
+
+
+def router(models: ModelRouter, patience_s: float = 10.0) -> AutoRouter:
+    return AutoRouter(models, 32, patience_s)
+
+
+async def test_the_work_of_all_that_are_asked_is_charged() -> None:
+    models = local_router(
+        {"a": Reader(), "b": Reader(["context"]), "c": Reader(["context"])},
+        costs={"a": lambda ask: 1, "b": lambda ask: 10, "c": lambda ask: 100},
+    )
+    assert (await router(models).prepare(request())).work == 111
+    assert (await router(models).prepare(request(context="Lima."))).work == 110
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [({"context": "Lima."}, "`context`"), ({"candidates": ["Lima"], "kg": "none"}, "`candidates`")],
+)
+async def test_a_question_that_no_system_reads_says_so(fields: dict[str, Any], name: str) -> None:
+    reader = Reader(["graph"])
+    auto = router(local_router({"a": reader}))
+    outcome = await auto.answer(await auto.prepare(request(**fields)))
+    assert outcome.status in (400, 422)
+    assert name in json.loads(outcome.body)["detail"]
+    assert reader.requests == []
+
+
+async def test_a_system_that_is_started_with_other_inputs_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader()
+    auto = router(local_router({"a": reader}))
+    assert (await auto.prepare(request(context="Lima."))).work == 1
+    reader.inputs = ["context"]
+    monkeypatch.setattr("service.http.auto.INPUTS_S", 0.0)
+    await auto.answer(await auto.prepare(request(context="Lima.")))
+    assert [body["context"] for body in reader.requests] == ["Lima."]
+
+
+async def test_systems_are_asked_together_and_a_late_one_is_not_waited_for() -> None:
+    slow = Reader(wait_s=30.0, score=1.0)
+    auto = router(local_router({"a": Reader(wait_s=0.05), "slow": slow}), patience_s=0.1)
+    async with asyncio.timeout(5):
+        outcome = await auto.answer(await auto.prepare(request(explain=True)))
+    answer = json.loads(outcome.body)
+    assert (answer["score"], len(slow.requests)) == (0.9, 1)
+    assert read_others(answer) == {"slow": (None, None, "not_ready")}
+
+
+@pytest.mark.parametrize(
+    ("replies", "answer", "best"),
+    [
+        ([reply("Lima", 0.6), reply("Cusco", 0.7)], "Cusco", "Cusco"),
+        ([reply("Cusco", 0.7), reply("Lima", 0.6)], "Cusco", "Cusco"),
+        ([reply("Cusco", 0.1), reply(None, 0.5, best="Lima")], "Cusco", "Cusco"),
+        ([reply(None, 0.1, best="Cusco"), reply(None, 0.2, best="Lima")], None, "Lima"),
+        ([reply(None, 0.1, best="Cusco"), reply(None, 0.19, best="Lima")], None, ""),
+        ([reply(None, 0.3, best="Peru"), reply(None, 0.2, best="Lima")], None, "Lima"),
+        ([reply("peru", 0.9), reply(None, 0.2, best="Lima")], None, "Lima"),
+        ([reply("peru", 0.9)], None, ""),
+    ],
+)
+async def test_the_choice(replies: Sequence[Outcome], answer: str | None, best: str) -> None:
+    models = local_router({str(number): Reader() for number in range(len(replies))})
+    question = await router(models).prepare(request())
+    assert isinstance(question, AutoQuestion)
+    outcome = conclude(question, replies)
+    body = json.loads(outcome.body)
+    assert (body["answer"], body["best"], outcome.declined) == (answer, best, answer is None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "edits", "fields", "expected"),
+    [
+        ("PERU", [], {}, True),
+        ("capital of Peru", [], {}, True),
+        ("Per", [], {}, False),
+        ("?", [], {}, False),
+        ("Peru", [], {"candidates": ["Peru", "Chile"]}, False),
+        ("Peru", ["edit"], {}, False),
+        ("Peru", ["edit"], {"document": "atlas"}, True),
+    ],
+)
+def test_what_repeats_the_question(
+    answer: str, edits: list[str], fields: dict[str, Any], expected: bool
+) -> None:
+    assert repeats_question(answer, edits, request(**fields)) is expected
+
+
+def test_no_system_may_be_called_auto(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="give it another name"):
+        settings("redis://127.0.0.1", tmp_path, systems={"auto": TOY})
