@@ -29,7 +29,7 @@ from models.ernie_doc.system import STATE_BYTES
 from models.training.ernie_doc.plan import DEFAULT
 from tests.bench.table import Row
 
-SHORT, ASKED, LONG = 10_000, 20_000, 100_000  # tokens
+SHORT, MIDDLE, LONG = 10_000, 20_000, 100_000  # tokens
 SEGMENT, MEMORY, ROOM, OVERLAP = 128, 128, 32, 16
 SENTENCE = (
     "The pump by the river was built in March , after the flood of 1958 had left sand in the lower tank . "
@@ -101,7 +101,7 @@ def _changes(reader: Reader, tokenizer: Tokenizer) -> Iterator[Row]:
 
 
 def _questions(reader: Reader, tokenizer: Tokenizer) -> Iterator[Row]:
-    document, chooser = write(ASKED, tokenizer), Chooser(MiniLM())
+    document, chooser = write(MIDDLE, tokenizer), Chooser(MiniLM())
     rule = AnswerRule(SpanRule(16, 5, "margin"), 1, MOST_WINDOWS)
     first_s, second_s = (
         seconds(lambda question=question: answer(reader, chooser, document, question, tokenizer, rule))  # type: ignore[misc]
