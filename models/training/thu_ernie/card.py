@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models.confidence import calibration_error
-from models.training.thu_ernie.edits import measure_edits
+from models.training.thu_ernie.edits import measure_edits, measure_together
 from models.training.thu_ernie.exam import (
     HITS,
     Examiner,
@@ -52,6 +52,7 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
             examiner.put_passages(examiner.draw_windows("test", plan.n_exam_passages // 2))
         ),
         "edits of rows": asdict(measure_edits(examiner, plan.n_edits, plan.seed)),
+        "edits together": asdict(measure_together(examiner, plan.n_joint_edits, plan.seed)),
     }
 
 
@@ -104,6 +105,9 @@ def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]
     edits = measures["edits of rows"]
     yield f"\n{edits['n']} edits of rows, each alone: {edits['follow']} % answered the new way; the new object wins"
     yield f"against the old one in {edits['wins']} % (with the old row: {edits['wins_before']} %). Of"
-    yield f"{edits['n_others']} other facts of these entities {edits['stable']} % keep their answer.\n"
+    yield f"{edits['n_others']} other facts of these entities {edits['stable']} % keep their answer."
+    joint = measures["edits together"]
+    yield f"{joint['n']} edits in force together: {joint['follow']} % answered the new way, and of"
+    yield f"{joint['n_unedited']} questions about other entities {joint['unedited_same']} % keep their answer.\n"
     worst = list(measures["by relation"].items())[:WORST]
     yield f"Worst relations (hits@1): {', '.join(f'{relation} {value}' for relation, value in worst)}."

@@ -13,6 +13,8 @@ from models.thu_ernie.entities.names import TEXT
 from models.thu_ernie.entities.table import EntityView
 from models.training.thu_ernie.exam import Examiner, Inquiry, inquire, percent
 
+MAX_DRAWS = 4  # draws for each of many edits, for an entity may be drawn twice
+
 
 @dataclass(frozen=True)
 class EditFigures:
@@ -82,6 +84,50 @@ def measure_edits(examiner: Examiner, count: int, seed: int) -> EditFigures:
         percent(before, count),
         n_others,
         percent(same, n_others),
+    )
+
+
+@dataclass(frozen=True)
+class JointFigures:
+    """Measures of many edits in force together, in per cent.
+
+    Attributes:
+        n: Number of edits, each of another entity.
+        follow: The new object is the best answer.
+        n_unedited: Questions about entities that no edit touched.
+        unedited_same: Share of these whose best answer stays.
+    """
+
+    n: int
+    follow: float
+    n_unedited: int
+    unedited_same: float
+
+
+def measure_together(examiner: Examiner, count: int, seed: int) -> JointFigures:
+    """Make so many edits at once, and ask for them and for facts of other entities."""
+    rng = random.Random(f"{seed}/edits together")
+    by_entity: dict[str, Edit] = {}
+    for _ in range(MAX_DRAWS * count):
+        if len(by_entity) < count:
+            edit = draw_edit(examiner, rng)
+            by_entity.setdefault(edit.entity.id, edit)
+    vectors = {row: vector for edit in by_entity.values() for row, vector in edit.view.vectors.items()}
+    view = EntityView(examiner.model.table, vectors, {}, dict.fromkeys(vectors, "edit"))
+    inquiries = [inquire(edit.entity, edit.relation, edit.template) for edit in by_entity.values()]
+    follow = examiner.put(inquiries, view)
+    unedited_questions = [
+        inquiry
+        for inquiry in examiner.draw("test", max(1, count // 40))
+        if inquiry.ask.mentions[0].entities[0].id not in by_entity
+    ]
+    before, after = examiner.put(unedited_questions), examiner.put(unedited_questions, view)
+    same = sum(_best(old.reading) == _best(new.reading) for old, new in zip(before, after, strict=True))
+    return JointFigures(
+        len(by_entity),
+        percent(sum(outcome.is_hit() for outcome in follow), len(follow)),
+        len(unedited_questions),
+        percent(same, len(unedited_questions)),
     )
 
 

@@ -105,7 +105,8 @@ class Plan:
         decay: Weight decay.
         n_exam: Questions of each relation in the exam.
         n_exam_passages: Passages of facts in the exam; half as many windows of documents.
-        n_edits: Edits of rows in the exam.
+        n_edits: Edits of rows in the exam, each alone.
+        n_joint_edits: Edits of rows in the exam that are in force together.
         max_declined: Share of right answers that the threshold may decline.
     """
 
@@ -129,6 +130,7 @@ class Plan:
     n_exam: int
     n_exam_passages: int
     n_edits: int
+    n_joint_edits: int
     max_declined: float
 
 
@@ -202,6 +204,7 @@ DEFAULT = Plan(
     n_exam=25,
     n_exam_passages=300,
     n_edits=300,
+    n_joint_edits=1000,
     max_declined=0.03,
 )
 

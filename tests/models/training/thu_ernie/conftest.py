@@ -41,6 +41,7 @@ PLAN = replace(
     n_exam=2,
     n_exam_passages=6,
     n_edits=3,
+    n_joint_edits=40,
 )
 
 

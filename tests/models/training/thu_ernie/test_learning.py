@@ -68,6 +68,7 @@ def test_a_training_ends_in_a_checkpoint_with_figures_and_a_card(
     assert measures["neighbours"]["n"] == 2 * len(setup.world.pack.relations)
     assert measures["neighbours"]["hits@5"] >= measures["neighbours"]["hits@1"]
     assert measures["edits of rows"]["n"] == plan.n_edits
+    assert measures["edits together"]["n"] == plan.n_joint_edits
     assert "Worst relations" in (out / "README.md").read_text()
     assert any(line.startswith("step 3/3") for line in lines)
     assert load(out).confidences["neighbours"] != NO_SCALE
