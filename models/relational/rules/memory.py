@@ -75,7 +75,7 @@ class RuleMemory:
         content = json.dumps({"rule": fields.rule, "label": fields.label}, sort_keys=True)
         tensor = torch.tensor(list(content.encode()), dtype=torch.uint8)
         return Material(
-            change.id, RULE, Block.of(block_key(change.id), 0, RULE, {"json": tensor}), {"act": rule.act}
+            change.id, RULE, Block.of(block_key(change.id), 0, RULE, {"json": tensor}), {"effect": rule.act}
         )
 
     def fold(self, materials: Sequence[Material]) -> Image:

@@ -21,6 +21,7 @@ from errata.cli.commands import (
     import_graph,
     keys,
     revert,
+    rules,
     scope,
     senses,
     status,
@@ -77,6 +78,12 @@ documents = typer.Typer(help="Documents that models answer from.", no_args_is_he
 for doc_action in (doc.put, doc.get, doc.list_, doc.ask, doc.edit, doc.rm):
     documents.command(doc_action.__name__.rstrip("_"))(command(doc_action))
 app.add_typer(documents, name="doc", rich_help_panel="Documents")
+
+rulebook = typer.Typer(help="Rules about the paths of facts that may be walked.", no_args_is_help=True)
+for rule_action in (rules.list_, rules.add, rules.explain, rules.rm):
+    rulebook.command(rule_action.__name__.rstrip("_"))(command(rule_action))
+rulebook.command("test")(command(rules.measure))
+app.add_typer(rulebook, name="rules", rich_help_panel="Rules about paths")
 
 
 def print_version(show: bool) -> None:

@@ -9,6 +9,7 @@ from models.memory import EditRefused, FieldsChange, Material, Memory, Options, 
 from models.relational.rules.memory import PROGRAM, RuleFields, RuleMemory
 from models.relational.system import RelationalSystem
 from models.system import Reply, Side
+from service.editing.notes import KINDS
 from tests.models.relational.test_system import QUESTION, STATEMENTS, ask_of, view
 from tests.models.training.relational.toy import toy_model
 
@@ -108,3 +109,9 @@ def test_an_inferred_relation_is_called_as_the_curator_says() -> None:
 
 def test_a_rule_in_a_log_is_one_line() -> None:
     assert RuleFields(rule=SHORTCUT.replace(", ", ",   ")).summarize() == SHORTCUT
+
+
+def test_what_a_rule_does_is_noted_under_a_name_that_no_other_kind_of_edit_has() -> None:
+    notes = material("r1", NO_SPOUSE).notes
+    assert notes == {"effect": "forbid"}
+    assert not set(notes) & set(KINDS)

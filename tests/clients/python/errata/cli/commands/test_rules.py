@@ -1,0 +1,206 @@
+"""`errata rules`: what it sends, and how rules, trials and proofs read. The replies are those of a scripted service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from errata import wire
+from fastapi.responses import JSONResponse
+
+from tests.clients.conftest import NO_COSTS
+
+RULE = 'forbid(E) <= hidden.relation(E,"spouse")'
+SCHEME = "sha256:" + "0" * 64
+HEAD = {"version": 3, "kind": "edit", "author": "anna", "time": datetime(2026, 11, 21, tzinfo=UTC)}
+Script = Callable[..., None]
+
+
+@pytest.fixture
+def script(tiny: Any) -> Script:
+    """Give the next requests these replies, in order."""
+
+    def queue(*replies: wire.Response) -> None:
+        tiny.trouble += [JSONResponse(reply.model_dump(mode="json")) for reply in replies]
+
+    return queue
+
+
+def body(tiny: Any, place: int = -1) -> Any:
+    return json.loads(tiny.requests[place][1])
+
+
+def card(id: str, memory: str) -> wire.ModelCard:
+    memories = [wire.MemoryCard(name=memory, base=SCHEME, accepts=["rule"])]
+    return wire.ModelCard(id=id, memories=memories, methods=[], ready=True, replicas=1, details={})
+
+
+MODELS = wire.ModelList(data=[card("nkb", "nkb/bank"), card("relational", "rules/program")])
+
+
+def edit_state(id: str, memory: str = "rules/program", **change: str) -> wire.EditState:
+    notes: dict[str, Any] = {"change": {"rule": RULE, **change}, "summary": RULE, "effect": "forbid"}
+    kind = {"method": "rule", "memory": memory, "notes": notes, "active": True}
+    return wire.EditState(id=id, question="", answer=RULE, **kind)
+
+
+def detail(id: str, **change: str) -> wire.EditDetail:
+    return wire.EditDetail(**HEAD, message="no marriages\nticket 7", edit=edit_state(id, **change))
+
+
+def commit(*edits: wire.EditState) -> wire.VersionDetail:
+    return wire.VersionDetail(**HEAD, message="", edits=list(edits), checksums={}, writes={}, report={})
+
+
+def receipt(**options: Any) -> wire.EditReceipt:
+    edit = wire.EditReport(
+        **{"id": "a1", "answer": RULE, "method": "rule", "memory": "rules/program"},
+        **{"question": "", "before": None, "after": None, "holds": True, **options},
+        notes={"summary": RULE, "effect": "forbid"},
+    )
+    effect = wire.SideEffect(question="Who employs Ada's spouse?", before="Acme", after=None)
+    room = wire.Capacity(slots_used=1, slots_reserved=2)
+    report = wire.Report(
+        edits=[edit], probes=9, side_effects=[effect], broken_tests=[], capacity=room, timings=NO_COSTS
+    )
+    return wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
+
+
+def fact_change(edit: str, memory: str = "rules/program", change: str = "added") -> wire.FactChange:
+    return wire.FactChange.model_validate(
+        {"edit": edit, "subject": memory, "relation": "rule", "object": RULE, "act": "set", "change": change}
+    )
+
+
+def test_a_rule_is_added_to_the_memory_of_rules(run: Any, tiny: Any) -> None:
+    run("rules", "add", RULE, "-m", "no marriages")
+    assert body(tiny)["edits"] == [{"memory": "rules/program", "kind": "rule", "change": {"rule": RULE}}]
+    assert (body(tiny)["message"], body(tiny).get("dry_run", False)) == ("no marriages", False)
+
+
+def test_a_dry_run_of_a_rule_is_sent_as_one_and_takes_a_label(run: Any, tiny: Any) -> None:
+    run("rules", "add", RULE, "--label", "partner of", "--dry-run")
+    assert body(tiny)["edits"][0]["change"] == {"rule": RULE, "label": "partner of"}
+    assert body(tiny)["dry_run"] is True
+
+
+def test_a_trial_says_what_the_rule_does_and_which_answers_change(
+    run: Any, tiny: Any, script: Script
+) -> None:
+    script(receipt())
+    result = run("rules", "test", RULE)
+    assert body(tiny)["dry_run"] is True
+    assert result.stdout.splitlines()[:2] == [
+        RULE,
+        "It forbids edges: no path may go along an edge for which it holds.",
+    ]
+    assert "Who employs Ada's spouse?" in result.stdout
+    assert "Nothing was changed" in result.stdout
+
+
+def test_a_trial_with_a_question_compares_its_answers(run: Any, tiny: Any, script: Script) -> None:
+    question = "What is the capital of Peru?"
+    answer = tiny.answer(wire.AnswerRequest(question=question))
+    script(MODELS, answer, receipt(question=question, before="Lima", after=None, holds=False))
+    result = run("rules", "test", RULE, "-q", question)
+    assert body(tiny, -2)["model"] == "relational"
+    sent = body(tiny)["edits"][0]
+    assert (sent["question"], sent["answer"], sent["model"]) == (question, "Lima", "relational")
+    assert "    Lima → not sure" in result.stdout.splitlines()
+
+
+def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any, script: Script) -> None:
+    facts = [fact_change("a1"), fact_change("g1", "Peru"), fact_change("a2", change="removed")]
+    diff = wire.Diff(from_version=0, to_version=3, changes=[], facts=facts, checksums_differ={})
+    script(diff, detail("a1", label="partner of"))
+    result = run("rules", "list", "--at", "3")
+    assert [request.url.path for request, _ in tiny.requests] == ["/admin/diff", "/admin/edits/a1"]
+    assert dict(tiny.requests[0][0].query_params) == {"from": "0", "to": "3"}
+    line = result.stdout.splitlines()[1]
+    assert all(part in line for part in ("a1", "3", "anna", RULE, "is called partner of", "no marriages"))
+    assert "ticket 7" not in result.stdout
+    script(diff, detail("a1"))
+    assert [
+        edit["edit"]["id"] for edit in json.loads(run("rules", "list", "--at", "3", "--json").stdout)
+    ] == ["a1"]
+
+
+def test_without_rules_every_path_may_be_walked(run: Any) -> None:
+    assert "No rule is in force at version 0" in run("rules", "list").stdout
+
+
+def test_an_explanation_shows_the_path_and_each_rule_once_with_its_nearest_edges(
+    run: Any, tiny: Any, script: Script
+) -> None:
+    edges = [{"subject": f"S{n}", "label": "spouse", "object": "O"} for n in range(5)]
+    forbidden = [{**edge, "rule": f"forbidden: {RULE}", "rule_edit": "a1"} for edge in edges]
+    fact = {"subject": "Ada", "label": "employer", "relation": "P108", "object": "Acme", "edit": "e7"}
+    path = [{"label": "employer", "weight": 0.981, "facts": [fact]}]
+    explanation = {"path": path, "forbidden": forbidden, "failed_rules": ["edit a3: too many"]}
+    answer = tiny.answer(wire.AnswerRequest(question="What is the capital of Peru?"))
+    script(MODELS, answer.model_copy(update={"explanation": explanation}))
+    result = run("rules", "explain", "Who", "employs", "Ada?")
+    assert (body(tiny)["question"], body(tiny)["model"], body(tiny)["explain"]) == (
+        "Who employs Ada?",
+        "relational",
+        True,
+    )
+    assert result.exit_code == 0
+    assert [part in result.stdout for part in ("Ada · employer (P108) · Acme", "0.98", "edit e7")] == [
+        True
+    ] * 3
+    assert result.stdout.count(RULE) == 1
+    assert "S2 · spouse · O" in result.stdout
+    assert "S3" not in result.stdout
+    assert "and 2 more" in result.stdout
+    assert "a rule could not be applied: edit a3: too many" in result.stdout
+
+
+def test_an_explanation_of_no_answer_exits_as_ask_does(run: Any, tiny: Any, script: Script) -> None:
+    unknown = tiny.answer(wire.AnswerRequest(question="Who?"))
+    script(MODELS, unknown.model_copy(update={"explanation": {"path": [], "forbidden": []}}))
+    result = run("rules", "explain", "Who?")
+    assert (result.exit_code, "No path, and no rule" in result.stdout) == (4, True)
+
+
+def test_where_no_system_keeps_to_rules_that_is_said(run: Any) -> None:
+    result = run("rules", "explain", "Who?")
+    assert result.exit_code == 2
+    assert "rules/program" in result.stderr
+
+
+def test_a_rule_is_taken_back_by_its_commit(run: Any, tiny: Any, script: Script) -> None:
+    run("edit", "What is the capital of Peru?", "Cusco")
+    one = {"version": 1}
+    script(detail("a1").model_copy(update=one), commit(edit_state("a1")).model_copy(update=one))
+    result = run("rules", "rm", "a1", "-m", "it was wrong")
+    assert result.stdout.startswith("Version 2: rule a1 is taken back.")
+    assert result.stdout.endswith("Put it back: errata revert 2\n")
+    assert (body(tiny)["version"], body(tiny)["message"]) == (1, "it was wrong")
+
+
+def test_a_dry_run_of_taking_a_rule_back_shows_the_rule_and_the_answers_that_change(
+    run: Any, tiny: Any, script: Script
+) -> None:
+    script(detail("a1"), commit(edit_state("a1")), receipt().model_copy(update={"kind": "revert"}))
+    result = run("rules", "rm", "a1", "--dry-run")
+    assert body(tiny)["dry_run"] is True
+    assert result.stdout.splitlines()[:2] == [
+        "Dry run: taking back rule a1 would do this; nothing was changed.",
+        f"  {RULE}",
+    ]
+    assert "Who employs Ada's spouse?" in result.stdout
+
+
+def test_what_is_no_rule_or_not_alone_in_its_commit_is_not_taken_back(
+    run: Any, tiny: Any, script: Script
+) -> None:
+    other = detail("e1").model_copy(update={"edit": edit_state("e1", memory="nkb/bank")})
+    script(other)
+    assert "edit e1 is no rule" in " ".join(run("rules", "rm", "e1").stderr.split())
+    script(detail("a1"), commit(edit_state("a1"), edit_state("a2")))
+    assert "errata revert 3 takes all of them" in " ".join(run("rules", "rm", "a1").stderr.split())
+    assert all(request.method == "GET" for request, _ in tiny.requests)
