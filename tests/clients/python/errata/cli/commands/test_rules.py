@@ -107,8 +107,8 @@ def test_a_trial_with_a_question_compares_its_answers(run: Any, tiny: Any, scrip
     script(MODELS, answer, receipt(question=question, before="Lima", after=None, holds=False))
     result = run("rules", "test", RULE, "-q", question)
     assert body(tiny, -2)["model"] == "relational"
-    sent = body(tiny)["edits"][0]
-    assert (sent["question"], sent["answer"], sent["model"]) == (question, "Lima", "relational")
+    item = body(tiny)["edits"][0]
+    assert (item["question"], item["answer"], item["model"]) == (question, "Lima", "relational")
     assert "    Lima → not sure" in result.stdout.splitlines()
 
 
@@ -174,8 +174,8 @@ def test_where_no_system_keeps_to_rules_that_is_said(run: Any) -> None:
 
 def test_a_rule_is_taken_back_by_its_commit(run: Any, tiny: Any, script: Script) -> None:
     run("edit", "What is the capital of Peru?", "Cusco")
-    one = {"version": 1}
-    script(detail("a1").model_copy(update=one), commit(edit_state("a1")).model_copy(update=one))
+    first = {"version": 1}
+    script(detail("a1").model_copy(update=first), commit(edit_state("a1")).model_copy(update=first))
     result = run("rules", "rm", "a1", "-m", "it was wrong")
     assert result.stdout.startswith("Version 2: rule a1 is taken back.")
     assert result.stdout.endswith("Put it back: errata revert 2\n")
