@@ -77,6 +77,11 @@ def quick_dtype(device: torch.device, dtype: torch.dtype) -> torch.dtype:
     return torch.bfloat16 if is_quick else dtype
 
 
+def learns_in_bfloat16(device: torch.device) -> bool:
+    """Return True where the hardware multiplies in bfloat16 by itself, so that steps of a training are quicker."""
+    return device.type == CUDA or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+
+
 def _computes_bfloat16(device: torch.device) -> bool:
     """In hardware, or by vectors that are wide enough; one number at a time, it takes ten times as long as float32."""
     if device.type == CUDA:

@@ -47,3 +47,32 @@ def read_phrasings(hands: Iterable[int] = HANDS, folder: Path = FOLDER) -> Mappi
             questions[relation] += row["q"]
             nouns[relation] += row["n"]
     return {id: Phrasings(tuple(questions[id]), tuple(nouns[id])) for id in questions}
+
+
+def without(
+    phrasings: Mapping[str, Phrasings], known_phrasings: Mapping[str, Phrasings]
+) -> Mapping[str, Phrasings]:
+    """Leave out what other writers wrote, too, case and final punctuation aside: it is no new wording.
+
+    A relation whose noun phrases are all shared keeps them, for a path over it could not be asked for without any.
+
+    Args:
+        phrasings: Relation id -> what some writers wrote.
+        known_phrasings: The same relations, by other writers.
+    """
+    return {
+        id: Phrasings(
+            _unlike(entry.questions, known_phrasings[id].questions),
+            _unlike(entry.nouns, known_phrasings[id].nouns) or entry.nouns,
+        )
+        for id, entry in phrasings.items()
+    }
+
+
+def _unlike(texts: Iterable[str], known_texts: Iterable[str]) -> tuple[str, ...]:
+    keys = set(map(_fold, known_texts))
+    return tuple(text for text in texts if _fold(text) not in keys)
+
+
+def _fold(text: str) -> str:
+    return text.casefold().rstrip(" .?!")

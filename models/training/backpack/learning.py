@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.answering.prompt import Speller
+from models.device import learns_in_bfloat16
 from models.training.backpack.net import BackpackNet, PlainNet
 from models.training.backpack.plan import Plan
 from models.training.backpack.texts import Texts
@@ -121,7 +122,7 @@ class Learning:
         vectors = [p for name, p in names.items() if p.dim() == 1 or name.startswith("gpt2_model.w")]
         groups = [{"params": matrices, "weight_decay": plan.decay}, {"params": vectors, "weight_decay": 0.0}]
         self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas)
-        self._is_quick = can_compute_bfloat16(self._device)
+        self._is_quick = learns_in_bfloat16(self._device)
 
     def run(self, progress: Progress, until: int | None = None) -> list[float]:
         """Train the network in place, behind the last step that `progress` holds.
@@ -176,8 +177,3 @@ class Learning:
         nn.utils.clip_grad_norm_(self.net.parameters(), CLIP)
         self._optimizer.step()
         return float(loss.detach())
-
-
-def can_compute_bfloat16(device: torch.device) -> bool:
-    """Return True where the processor multiplies in bfloat16 by itself."""
-    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))

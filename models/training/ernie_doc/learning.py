@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from models.device import learns_in_bfloat16
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
@@ -21,7 +22,6 @@ SMOOTHING = 0.95  # how much of the running loss stays with each step
 STATE_WINDOWS = 4  # windows of each document whose states are learned in a step
 LEAST_SLOPE = 0.02  # share of the rates at the end
 SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, more than one has steps
-BFLOAT16 = "avx512_bf16"  # what torch calls the instructions
 Say = Callable[[str], None]
 
 
@@ -105,18 +105,13 @@ class Learning:
         torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states out
         passages = self.examples.step(step)
         self._optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._is_quick):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=learns_in_bfloat16(self.device)):
             is_adapting = step < self.plan.adaptation_steps
             loss = self._adapt(step, passages) if is_adapting else self._point(step, passages)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.trainable.values(), 1.0)
         self._optimizer.step()
         return float(loss.detach())
-
-    @property
-    def _is_quick(self) -> bool:
-        """True where the processor multiplies in bfloat16 by itself."""
-        return self.device.type == "cuda" or bool(torch.cpu.get_capabilities().get(BFLOAT16))
 
     def _adapt(self, step: int, passages: Sequence[Passage]) -> Tensor:
         rng = random.Random(f"{self.plan.seed} windows {step}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from models.device import learns_in_bfloat16
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD
 from models.relational.answer import Answerer
@@ -27,7 +28,6 @@ from models.training.relational.plan import Plan
 from models.training.relational.prepare import Setup, prepare
 
 WORK = Path("var/relational/train")
-BFLOAT16 = "avx512_bf16"  # what torch calls the instructions
 Say = Callable[[str], None]
 
 
@@ -62,17 +62,13 @@ def train(plan: Plan, setup: Setup, reader: TextReader, work: Path, out: Path, s
     """Train, calibrate and write the checkpoint; deterministic for a plan, a pack and a processor."""
     work.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    learning = Learning(plan, TextReader(MiniLM(dtype=quick_dtype())), setup.train.draw)
+    dtype = torch.bfloat16 if learns_in_bfloat16(torch.device("cpu")) else torch.float32
+    learning = Learning(plan, TextReader(MiniLM(dtype=dtype)), setup.train.draw)
     learning.run(Progress(work, setup.fingerprint), say)
     add_seconds(work, "learn", time.monotonic() - start)
     say(f"calibrating; learning took {seconds_by_phase(work)['learn']:.0f} s in all runs")
     save(learning.network, calibrate(plan, learning.network, reader, (setup.train, setup.tune)), out)
     say(f"wrote {out}")
-
-
-def quick_dtype() -> torch.dtype:
-    """Return the type in which the frozen encoder reads while its reader learns: bfloat16 where it is quick."""
-    return torch.bfloat16 if torch.cpu.get_capabilities().get(BFLOAT16) else torch.float32
 
 
 def measure(plan: Plan, setup: Setup, work: Path, out: Path, say: Say) -> None:

@@ -29,9 +29,9 @@ def lines(measures: Mapping[str, Figures], minutes: float) -> Iterator[str]:
     yield "A reader of questions that walks along the facts of a graph, over the frozen MiniLM. `python -m"
     yield "models.training.relational` makes it, every number of the recipe in models/training/relational/plan.py"
     yield f"({minutes:.0f} minutes on two shared cores). Every group is asked in the words of a writer whom training"
-    yield "has not read, about entities that it never saw. *Best* counts the likeliest answer, whether it is given or"
-    yield "withheld; *faithful* is the share of the right answers that rest on the path that was asked for."
-    yield "Unanswerable questions lack a fact of their path.\n"
+    yield "has not read, without what the others wrote, too (six relations have no noun phrases but shared ones), about"
+    yield "entities that it never saw. *Best* counts the likeliest answer, given or withheld; *faithful* is the share"
+    yield "of right answers that rest on the path that was asked for. Unanswerable questions lack a fact.\n"
     yield "| questions | number | right, or rightly withheld | best | faithful |"
     yield "|---|---|---|---|---|"
     for name, figures in measures.items():

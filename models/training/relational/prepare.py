@@ -11,7 +11,7 @@ from models.graph.memory import GraphMemory
 from models.packs.pack import Pack
 from models.relational.question import TextReader
 from models.training.kbert.relations import Relations, RelationText, split_relations
-from models.training.phrasings import read_phrasings
+from models.training.phrasings import read_phrasings, without
 from models.training.relational.compositions import Compositions
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.pack import PackQuestions
@@ -46,8 +46,10 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
     say(f"held out: {', '.join(relations.held_out)}; for calibration: {', '.join(relations.tune)}")
     every = {**relations.train, **relations.tune, **relations.held_out}
     near = find_near(reader, every)
-    trained_words = Wordings(read_phrasings(TRAIN_HANDS), TRAIN_FRAMES, plan.mixture, True)
-    other_words = Wordings(read_phrasings(TEST_HANDS), TEST_FRAMES, plan.mixture, False)
+    trained_phrasings = read_phrasings(TRAIN_HANDS)
+    test_phrasings = without(read_phrasings(TEST_HANDS), trained_phrasings)
+    trained_words = Wordings(trained_phrasings, TRAIN_FRAMES, plan.mixture, True)
+    other_words = Wordings(test_phrasings, TEST_FRAMES, plan.mixture, False)
 
     def maker(paths: Mapping[str, RelationText], words: Wordings) -> ExampleMaker:
         compositions = Compositions(paths, plan.held_compositions, plan.seed)

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from models.device import learns_in_bfloat16
 from models.thu_ernie.answering.checkpoint import minilm_weights
 from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.heads import cross_entropy
-from models.training.ernie_doc.learning import BFLOAT16
 from models.training.progress import Progress, add_seconds
 from models.training.thu_ernie.batch import collate_passages, collate_questions
 from models.training.thu_ernie.passages import Passage, draw_window
@@ -68,7 +68,7 @@ class Learning:
             },
         ]
         self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=plan.decay)
-        self._is_quick = bool(torch.cpu.get_capabilities().get(BFLOAT16))
+        self._is_quick = learns_in_bfloat16(torch.device("cpu"))
         self._n_tokens = 0
         self._tallies: list[tuple[float, float, float]] = []
 

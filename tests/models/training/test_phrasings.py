@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models.packs.pack import WORLD, Pack
-from models.training.phrasings import HANDS, read_phrasings
+from models.training.phrasings import HANDS, Phrasings, read_phrasings, without
 
 PRACTICE = Path("models/training/kbert/practice.toml")
 
@@ -25,6 +25,14 @@ def test_writers_share_hardly_any_question() -> None:
     first, second = (read_phrasings([hand]) for hand in (1, 2))
     shared = sum(len({*first[id].questions} & {*second[id].questions}) for id in first)
     assert shared < 0.08 * 8 * len(first)
+
+
+def test_what_others_wrote_too_is_left_out_but_for_the_last_noun_phrases() -> None:
+    own = {
+        "capital": Phrasings(("Capital of {subject}?", "who rules {subject}"), ("the capital of {subject}",))
+    }
+    first = {"capital": Phrasings(("capital of {subject}",), ("The capital of {subject}",))}
+    assert without(third, first) == {"capital": Phrasings(("who rules {subject}",), third["capital"].nouns)}
 
 
 def test_a_writer_without_a_file_is_named() -> None:
