@@ -28,7 +28,7 @@ def test_writers_share_hardly_any_question() -> None:
 
 
 def test_what_others_wrote_too_is_left_out_but_for_the_last_noun_phrases() -> None:
-    own = {
+    third = {
         "capital": Phrasings(("Capital of {subject}?", "who rules {subject}"), ("the capital of {subject}",))
     }
     first = {"capital": Phrasings(("capital of {subject}",), ("The capital of {subject}",))}
