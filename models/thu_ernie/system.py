@@ -23,6 +23,7 @@ from models.thu_ernie.answering.checkpoint import load as load_model
 from models.thu_ernie.answering.explain import explain, explain_span
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.answering.spans import Pointer
+from models.thu_ernie.cost import cost
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
 from models.thu_ernie.entities.names import TEXT, row_name
@@ -39,6 +40,7 @@ class ThuErnieSystem:
     name = "thu-ernie"
     memories = (GRAPH, ENTITIES, LINKS)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
+    cost = staticmethod(cost)
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -15,12 +15,13 @@ from models.kbert.system import KbertSystem
 from models.relational.system import RelationalSystem
 from models.system import Ask
 from models.systems import SYSTEMS
+from models.thu_ernie.system import ThuErnieSystem
 from service.errors import TooLarge
 from service.graph.linking.linker import Linker
 from service.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
 
 KBERT, ERNIE_DOC = load_cost("models.kbert.system:load"), load_cost("models.ernie_doc.system:load")
-RELATIONAL = load_cost("models.relational.system:load")
+RELATIONAL, THU_ERNIE = load_cost("models.relational.system:load"), load_cost("models.thu_ernie.system:load")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ RELATIONAL = load_cost("models.relational.system:load")
 )
 def test_work_grows_with_characters_and_with_candidates(fields: dict[str, Any], expected: int) -> None:
     ask = to_ask(fields)
-    assert [cost(ask) for cost in (default_cost, KBERT, ERNIE_DOC, RELATIONAL)] == [expected] * 4
+    assert [cost(ask) for cost in (default_cost, KBERT, ERNIE_DOC, RELATIONAL, THU_ERNIE)] == [expected] * 5
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,17 @@ def test_a_document_is_more_than_a_batch_for_the_system_that_reads_it() -> None:
 
 def test_names_of_the_graph_cost_those_who_read_them() -> None:
     ask = Ask("x" * 150, mentions=(Mention(0, 2, ()),) * 3)
-    assert [cost(ask) for cost in (default_cost, RELATIONAL, KBERT)] == [2, 5, 8]
+    assert [cost(ask) for cost in (default_cost, RELATIONAL, KBERT, THU_ERNIE)] == [2, 5, 8, 8]
+
+
+def test_thu_ernie_reads_a_question_beside_its_context_once_whatever_it_names() -> None:
+    ask = Ask("x", context="y" * 1_000, mentions=(Mention(0, 1, ()),))
+    assert THU_ERNIE(ask) == default_cost(ask)
+
+
+def test_thu_ernie_reads_a_question_of_many_names_as_often_as_it_has_masks() -> None:
+    costs = [THU_ERNIE(Ask("x", mentions=(Mention(0, 1, ()),) * count)) for count in (4, 5, 100)]
+    assert costs == [5, 5, 5]
 
 
 def test_a_system_without_a_cost_of_its_own_has_the_default() -> None:
@@ -64,10 +75,12 @@ def test_a_system_without_a_cost_of_its_own_has_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    "system", [KbertSystem, RelationalSystem, ErnieDocSystem], ids=lambda system: system.name
+    "system",
+    [KbertSystem, RelationalSystem, ErnieDocSystem, ThuErnieSystem],
+    ids=lambda system: system.name,
 )
 def test_the_ingress_and_the_replicas_count_alike(system: Any) -> None:
-    assert system.cost is load_cost(SYSTEMS.get(system.name, f"models.{system.name}.system:load"))
+    assert system.cost is load_cost(SYSTEMS.get(system.name, f"{system.__module__}:load"))
 
 
 def test_costs_are_known_where_no_model_can_be_loaded() -> None:
