@@ -140,7 +140,8 @@ class Settings(BaseModel):
     )
     default_model: str | None = Field(
         None,
-        description="the model that answers, and is corrected, where a request names none (default: the first)",
+        description="the model that answers, and is corrected, where a request names none (default: auto where there "
+        "are several: all are asked, the surest answers, and the first is corrected)",
     )
     replicas: Count | None = Field(
         None,
@@ -252,10 +253,10 @@ class Settings(BaseModel):
                 )
         if AUTO in self.systems:
             raise ValueError(f"--system names a model {AUTO!r}, which means all models: give it another name")
-        if self.default_model is not None and self.default_model not in self.systems:
+        if self.default_model not in (None, AUTO, *self.systems):
             raise ValueError(
                 f"--default-model names {self.default_model!r}, and there is none: give one of "
-                f"{', '.join(self.systems)}"
+                f"{', '.join((*self.systems, AUTO))}"
             )
         if not self.scope_near <= self.scope_opens <= self.scope_replaces:
             raise ValueError(
@@ -284,9 +285,14 @@ class Settings(BaseModel):
         return self.torch_threads
 
     @property
-    def model_by_default(self) -> str:
-        """Return the model that is meant where a request names none."""
-        return self.default_model or next(iter(self.systems))
+    def model_to_ask(self) -> str:
+        """Return the model that answers where a question names none: `auto` among several."""
+        return self.default_model or (AUTO if len(self.systems) > 1 else next(iter(self.systems)))
+
+    @property
+    def model_to_correct(self) -> str:
+        """Return the model that is corrected where an edit names none."""
+        return self.default_model if self.default_model in self.systems else next(iter(self.systems))
 
     @property
     def url(self) -> str:

@@ -99,7 +99,7 @@ class Editor:
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         lookup = find_informer((bundle.system for bundle in bundles.values()), self._ledger.connection)
-        self._models = Models(bundles, lookup, thread, settings.model_by_default)
+        self._models = Models(bundles, lookup, thread, settings.model_to_correct)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self._models.probes)

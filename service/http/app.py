@@ -73,7 +73,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     )
     errors.install(app)
     openapi.install(app)
-    questions = AutoRouter(models, settings.max_batch)
+    questions = AutoRouter(models, settings.max_batch, settings.model_to_ask)
     for router, guard in (
         (answers.build_router(questions), ask),
         (openai.build_router(questions), ask),

@@ -1,8 +1,9 @@
-"""Puts a question that names the model `auto` to every system that can read it, and picks the surest reply.
+"""Puts a question to the model `auto` to every system that can read it, and picks the surest reply.
 
 All systems are asked at once, and each sees the same request, so that a version holds for all of them alike. A system
 that cannot read a context, a document or candidates is left out of a question that has them. One that fails is left
-out of the choice; the question fails only if all of them do.
+out of the choice; the question fails only if all of them do. An answer by a correction comes before the others: systems
+that it does not reach are as sure as they were before it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from errata.wire import AnswerRequest
+from errata.wire import AnswerDelta, AnswerRequest
+from pydantic import JsonValue
 
 from service.batch_queue import NO_ASKER
 from service.concurrency import cancel_and_wait
@@ -33,6 +35,7 @@ PATIENCE_S = (
 INPUTS_S = 60.0  # age of what is known of a system's inputs, after which a replica is asked again
 DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
+SURE_EDIT = 0.5  # score from which an answer by a correction comes before answers without one
 OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
 UNREAD = "unread_input"  # reason of a system that was not asked
@@ -68,21 +71,23 @@ class Opinion:
         outcome: The outcome as its replica made it.
         body: The wire's Answer, or a problem document.
         repeats: Whether the answer, or the best guess of a decline, only repeats words of the question.
+        is_corrected: Whether the answer is a curator's, and more likely right than not.
     """
 
     model: str
     outcome: Outcome
     body: Mapping[str, Any]
     repeats: bool
+    is_corrected: bool
 
     @property
     def answers(self) -> bool:
         return self.body["answer"] is not None and not self.repeats
 
     @property
-    def rank(self) -> tuple[bool, bool, float]:
-        """Return the order of replies: answers before declines, repetitions last, and among equals by score."""
-        return self.answers, not self.repeats, self.body["score"]
+    def rank(self) -> tuple[bool, bool, bool, float]:
+        """Return the order of replies: answers before declines, repetitions last, corrections first, then by score."""
+        return self.answers, not self.repeats, self.is_corrected, self.body["score"]
 
 
 class SystemInputs:
@@ -114,17 +119,26 @@ class AutoRouter:
     Args:
         models: The served systems.
         max_batch: Questions of one request that are put to all systems at once.
+        default: The model that is meant where a question names none.
         patience_s: Seconds to wait for further systems after one has replied.
     """
 
-    def __init__(self, models: ModelRouter, max_batch: int, patience_s: float = PATIENCE_S) -> None:
-        self._models, self._max_batch, self._patience_s = models, max_batch, patience_s
+    def __init__(
+        self, models: ModelRouter, max_batch: int, default: str = AUTO, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._models, self._max_batch, self._default, self._patience_s = (
+            models,
+            max_batch,
+            default,
+            patience_s,
+        )
         self._inputs = SystemInputs(models)
 
     async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
         """Measure a question. Its caller is charged for its work before it is answered."""
-        if request.model != AUTO:
-            return self._models.prepare(request, asker)
+        model = request.model or self._default
+        if model != AUTO:
+            return self._models.prepare(request.model_copy(update={"model": model}), asker)
         fields_with_input = [
             field for field in INPUT_OF_FIELD if field in request.model_dump(exclude_defaults=True)
         ]
@@ -149,18 +163,33 @@ class AutoRouter:
         if isinstance(question, Question):
             return await self._models.answer(question)
         if not question.parts:
-            fields = " and ".join(f"`{field}`" for field in sorted(set(question.unread.values())))
-            detail = f"no model here reads {fields} of this question: leave it out, or serve one that does"
-            return Outcome.of(InvalidInput(detail), None)
-        return conclude(question, await self._ask_all(question.parts))
+            return _refuse_unread(question)
+        async with aclosing(self._ask_all(question.parts)) as replies:
+            return conclude(question, {model: outcome async for model, outcome in replies})
 
     async def stream(self, question: Question | AutoQuestion) -> AsyncIterator[bytes | Outcome]:
-        """Yield deltas, last the outcome; the outcome alone where the model is not known before all have answered."""
-        if isinstance(question, AutoQuestion):
-            yield await self.answer(question)
-            return
-        async for item in self._models.stream(question):
-            yield item
+        """Yield deltas, last the outcome.
+
+        Where several systems are asked, the text is not known before all of them have replied; a delta each says how
+        many have. Nothing is sent before one has answered, so that a question that fails has its own status.
+        """
+        if isinstance(question, Question):
+            async for item in self._models.stream(question):
+                yield item
+        elif not question.parts:
+            yield _refuse_unread(question)
+        elif len(question.parts) == 1:
+            (part,) = question.parts
+            async for item in self._models.stream(part):
+                yield conclude(question, {part.model: item}) if isinstance(item, Outcome) else item
+        else:
+            outcomes: dict[str, Outcome] = {}
+            async with aclosing(self._ask_all(question.parts)) as replies:
+                async for model, outcome in replies:
+                    outcomes[model] = outcome
+                    if any(reply.status < 400 for reply in outcomes.values()):
+                        yield _describe_progress(model, len(outcomes), len(question.parts))
+            yield conclude(question, outcomes)
 
     async def answer_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Outcome]:
         """Return one outcome a question, in order. A call that fails is the outcome of its items."""
@@ -181,23 +210,23 @@ class AutoRouter:
             for question in questions
         ]
 
-    async def _ask_all(self, parts: Sequence[Question]) -> list[Outcome]:
-        """Return one outcome a system, in order; one that lags behind the others is not waited for."""
-        tasks = [asyncio.create_task(self._ask(part)) for part in parts]
-        pending, timeout_s = set(tasks), None
+    async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
+        """Yield each system's name and outcome as it replies; one that lags behind the others is not waited for."""
+        models = {asyncio.create_task(self._ask(part)): part.model for part in parts}
+        pending, timeout_s = set(models), None
         try:
             while pending:
                 done, pending = await asyncio.wait(pending, timeout=timeout_s, return_when="FIRST_COMPLETED")
                 if not done:
                     break
+                for task in done:
+                    yield models[task], task.result()
                 if any(task.result().status < 400 for task in done):
                     timeout_s = self._patience_s
-            return [
-                task.result() if task.done() else self._describe_lag(part.model)
-                for part, task in zip(parts, tasks, strict=True)
-            ]
+            for task in pending:
+                yield models[task], self._describe_lag(models[task])
         finally:
-            await cancel_and_wait(tasks)
+            await cancel_and_wait(models)
 
     async def _ask(self, part: Question) -> Outcome:
         try:
@@ -210,22 +239,19 @@ class AutoRouter:
         return Outcome.of(NotReady(detail), None)
 
 
-def conclude(question: AutoQuestion, outcomes: Sequence[Outcome]) -> Outcome:
+def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome:
     """Return the reply of the highest score among the answers, else among the declines, else a problem.
 
     Of several problems, one about what does not exist comes first, since to ask again is of no use, then the gravest.
 
     Args:
         question: The question.
-        outcomes: What each system of `question.parts` said, in order; at least one.
+        outcomes: What each system of `question.parts` said, by its name; at least one.
     """
-    models = [part.model for part in question.parts]
-    opinions = [
-        _read(model, outcome, question.request) for model, outcome in zip(models, outcomes, strict=True)
-    ]
+    opinions = [_read(part.model, outcomes[part.model], question.request) for part in question.parts]
     replies = [opinion for opinion in opinions if opinion.outcome.status < 400]
     if not replies:
-        return max(outcomes, key=lambda outcome: (outcome.status == NotFound.status, outcome.status))
+        return max(outcomes.values(), key=lambda outcome: (outcome.status == NotFound.status, outcome.status))
     winner = max(replies, key=lambda opinion: opinion.rank)
     body = dict(winner.body)
     if winner.repeats:
@@ -265,9 +291,26 @@ def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None
 def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
     body = json.loads(outcome.body)
     if outcome.status >= 400:
-        return Opinion(model, outcome, body, repeats=False)
+        return Opinion(model, outcome, body, repeats=False, is_corrected=False)
     guess = body["best"] if body["answer"] is None else body["answer"]
-    return Opinion(model, outcome, body, repeats_question(guess, body["edits"], request))
+    return Opinion(
+        model,
+        outcome,
+        body,
+        repeats=repeats_question(guess, body["edits"], request),
+        is_corrected=bool(body["edits"]) and request.document is None and body["score"] >= SURE_EDIT,
+    )
+
+
+def _refuse_unread(question: AutoQuestion) -> Outcome:
+    fields = " and ".join(f"`{field}`" for field in sorted(set(question.unread.values())))
+    detail = f"no model here reads {fields} of this question: leave it out, or serve one that does"
+    return Outcome.of(InvalidInput(detail), None)
+
+
+def _describe_progress(model: str, n_replied: int, n_asked: int) -> bytes:
+    progress: dict[str, JsonValue] = {"model": model, "n_replied": n_replied, "n_asked": n_asked}
+    return AnswerDelta(text="", progress=progress).model_dump_json().encode()
 
 
 def _describe(opinion: Opinion) -> dict[str, object]:

@@ -16,7 +16,8 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "question": "The question, in words.",
         "questions": "Questions, each as /v1/answers takes it.",
         "model": "The model that answers, or is corrected: an `id` of /v1/models.",
-        "AnswerRequest.model": "The model that answers: an `id` of /v1/models, or `auto` for the surest of all.",
+        "AnswerRequest.model": "The model that answers: an `id` of /v1/models, or `auto` for the surest of all, "
+        "which is meant where none is named, unless the service was started with another choice.",
         "context": "A text in which the answer may stand, for models that read one.",
         "candidates": "Answers to choose from, for models that sort them.",
         "document": "A document that the question is about, for models that read documents.",

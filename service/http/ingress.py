@@ -39,7 +39,6 @@ class Ingress:
             settings.max_batch,
             max_running,
             settings.max_queued,
-            settings.model_by_default,
             {name: load_cost(loader) for name, loader in settings.systems.items()},
         )
         self._editor = EditorClient(editor)

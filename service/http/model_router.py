@@ -70,7 +70,6 @@ class ModelRouter:
         max_batch: Work in one call to a replica, in short questions; what goes beyond goes to other replicas meanwhile.
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
-        default: The model that is meant where a request names none; None for the first.
         costs: What a question costs each model; `default_cost` for those that are left out.
     """
 
@@ -80,11 +79,9 @@ class ModelRouter:
         max_batch: int,
         max_running: int = 2,
         capacity: int = 256,
-        default: str | None = None,
         costs: Mapping[str, Cost] = MappingProxyType({}),
     ) -> None:
         self._clients, self._max_batch, self._costs = clients, max_batch, costs
-        self.default = default or next(iter(clients), "")
         self._queues = {
             name: BatchQueue[Mapping[str, object], Outcome](
                 partial(_send_batch, client),
@@ -114,11 +111,11 @@ class ModelRouter:
         return self._clients[name]
 
     def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:
-        """Measure a question. Its caller is charged for its work before it is answered.
+        """Measure a question to one model, the first where it names none; its caller is charged before it is answered.
 
         It adds the asker and the trace of the request, for questions of several requests cross the handle in one call.
         """
-        model, trace = request.model or self.default, inject()
+        model, trace = request.model or next(iter(self._clients), ""), inject()
         fields = request.model_dump(exclude_defaults=True, exclude={"stream"}) | {"asker": asker}
         ask, cost = to_ask(fields), self._costs.get(model, default_cost)
         is_pinned = request.version is not None or request.min_version is not None

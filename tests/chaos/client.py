@@ -18,6 +18,7 @@ RECENT = 6  # versions that a replica still has at hand
 OLDER = 5  # that are pinned again and again, as in a report that somebody reads
 FORGET = 0.01  # how often one of them is exchanged
 TIMEOUT_S = 30.0
+MODEL = "toy"  # model whose answers are compared with the journal
 
 Question = dict[str, Any]
 
@@ -58,7 +59,7 @@ class Client:
             await self.ask_many([self._question() for _ in range(self._chance.randint(*BATCH))])
 
     def _question(self) -> Question:
-        question: Question = {"question": questions.choose(self._chance)}
+        question: Question = {"question": questions.choose(self._chance), "model": MODEL}
         kind, head = self._chance.random(), self._recorder.journal.head
         if kind < 0.2:
             return question | {"version": self._pins.choose(head)}

@@ -86,9 +86,14 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def ask(http: httpx.AsyncClient, question: str, **fields: Any) -> dict[str, Any]:
-    body = {"question": question, "model": "auto", **fields}
+    body = {"question": question, **fields}
     answer: dict[str, Any] = (await http.post("/v1/answers", json=body)).raise_for_status().json()
     return answer
+
+
+def read_deltas(text: str) -> list[dict[str, Any]]:
+    blocks = [block.splitlines() for block in text.split("\n\n")]
+    return [json.loads(lines[1].removeprefix("data: ")) for lines in blocks if lines[:1] == ["event: delta"]]
 
 
 def read_others(answer: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
@@ -161,14 +166,14 @@ async def test_versions_hold_for_all(http: httpx.AsyncClient) -> None:
     assert (await ask(http, PERU, document="mill", version=0))["answer"] is None
     assert (await ask(http, PERU, min_version=1))["version"] == 1
     for fields, status, code in (({"version": 9}, 404, "not_found"), ({"min_version": 9}, 503, None)):
-        reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", **fields})
+        reply = await http.post("/v1/answers", json={"question": PERU, **fields})
         assert reply.status_code == status
         assert code in (None, reply.json()["code"])
 
 
 @SHARED_LOOP
 async def test_a_batch_keeps_its_order(http: httpx.AsyncClient) -> None:
-    models = ["auto", "toy", "nobody", "auto", "atlas"]
+    models = ["auto", "toy", "nobody", None, "atlas"]
     questions = [{"question": PERU, "model": model} for model in models]
     questions[3]["document"] = "mill"
     results = (await http.post("/v1/answers/batch", json={"questions": questions})).json()["results"]
@@ -179,11 +184,14 @@ async def test_a_batch_keeps_its_order(http: httpx.AsyncClient) -> None:
 
 @SHARED_LOOP
 async def test_a_stream_has_the_answer_and_openai_the_model(http: httpx.AsyncClient) -> None:
-    reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", "stream": True})
-    assert [line for line in reply.text.splitlines() if line.startswith("event")] == [
-        "event: answer",
-        "event: done",
-    ]
+    reply = await http.post("/v1/answers", json={"question": PERU, "stream": True})
+    events = [line for line in reply.text.splitlines() if line.startswith("event")]
+    assert events[-2:] == ["event: answer", "event: done"]
+    progress = [delta["progress"] for delta in read_deltas(reply.text)]
+    assert [row["n_replied"] for row in progress] == list(range(5 - len(progress), 5))
+    assert {row["n_asked"] for row in progress} == {4}
+    late = await http.post("/v1/answers", json={"question": PERU, "stream": True, "version": 9})
+    assert late.status_code == 404, "no event comes before an answer is sure to come"
     chat = {"model": "auto", "messages": [{"role": "user", "content": HAMLET}]}
     completion = (await http.post("/v1/chat/completions", json=chat)).json()
     assert (completion["model"], completion["choices"][0]["message"]["content"]) == (
@@ -210,14 +218,18 @@ async def test_a_system_that_is_down_may_be_the_one_that_reads_a_context(http: h
 async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
     async with listening(app) as url:
         environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
-        words = ["ask", "--model", "auto", "--explain", HAMLET]
+        words = ["ask", "--explain", HAMLET]
         result = await asyncio.to_thread(CliRunner().invoke, command, words, env=environment)
         assert result.exit_code == 0, result.output
         assert all(
-            text in result.output for text in ("William Shakespeare", "atlas", "first-word", "started again")
+            text in result.output
+            for text in ("William Shakespeare", "by toy", "atlas", "first-word", "started again")
         )
         async with AsyncErrata(url, key=KEY) as client:
-            assert (await client.ask(HAMLET, model="auto")).model == "toy"
+            assert (await client.ask(HAMLET)).model == "toy"
+            (result,) = (await client.ask_many([HAMLET])).results
+            assert result.answer is not None
+            assert result.answer.model == "toy"
 
 
 class Reader:
@@ -249,7 +261,7 @@ def request(question: str = PERU, **fields: Any) -> AnswerRequest:
 
 
 def router(models: ModelRouter, patience_s: float = 10.0) -> AutoRouter:
-    return AutoRouter(models, 32, patience_s)
+    return AutoRouter(models, 32, patience_s=patience_s)
 
 
 async def test_the_work_of_all_that_are_asked_is_charged() -> None:
@@ -305,13 +317,16 @@ async def test_systems_are_asked_together_and_a_late_one_is_not_waited_for() -> 
         ([reply(None, 0.3, best="Peru"), reply(None, 0.2, best="Lima")], None, "Lima"),
         ([reply("peru", 0.9), reply(None, 0.2, best="Lima")], None, "Lima"),
         ([reply("peru", 0.9)], None, ""),
+        ([reply("Lima", 1.0), reply("Cusco", 0.6, edits=["e"])], "Cusco", "Cusco"),
+        ([reply("Lima", 1.0), reply("Cusco", 0.4, edits=["e"])], "Lima", "Lima"),
+        ([reply("Lima", 0.8, edits=["e"]), reply("Cusco", 0.9, edits=["f"])], "Cusco", "Cusco"),
     ],
 )
 async def test_the_choice(replies: Sequence[Outcome], answer: str | None, best: str) -> None:
     models = local_router({str(number): Reader() for number in range(len(replies))})
     question = await router(models).prepare(request())
     assert isinstance(question, AutoQuestion)
-    outcome = conclude(question, replies)
+    outcome = conclude(question, {str(number): reply for number, reply in enumerate(replies)})
     body = json.loads(outcome.body)
     assert (body["answer"], body["best"], outcome.declined) == (answer, best, answer is None)
 
@@ -337,3 +352,56 @@ def test_what_repeats_the_question(
 def test_no_system_may_be_called_auto(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="give it another name"):
         settings("redis://127.0.0.1", tmp_path, systems={"auto": TOY})
+
+
+class Speaker(Reader):
+    """Streams its answer in two parts."""
+
+    async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
+        for text in ("Li", "ma"):
+            yield json.dumps({"text": text, "progress": None}).encode()
+        yield self.body
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("Lima", "Lima"), ("Peru", None)])
+async def test_the_text_of_the_only_system_that_is_asked_is_streamed(
+    answer: str, expected: str | None
+) -> None:
+    auto = router(local_router({"speaker": Speaker(["context"], answer=answer), "mute": Reader()}))
+    items = [item async for item in auto.stream(await auto.prepare(request(context="Lima.")))]
+    assert [json.loads(item)["text"] for item in items[:-1] if isinstance(item, bytes)] == ["Li", "ma"]
+    assert isinstance(items[-1], Outcome)
+    assert json.loads(items[-1].body)["answer"] == expected
+
+
+async def test_the_model_of_the_service_answers_where_none_is_named() -> None:
+    readers = {"a": Reader(score=0.9), "b": Reader(score=0.8)}
+    for default, n_asked in (("b", [0, 1]), ("auto", [1, 2])):
+        auto = AutoRouter(local_router(readers), 32, default)
+        outcome = await auto.answer(await auto.prepare(AnswerRequest(question=PERU)))
+        assert (json.loads(outcome.body)["answer"], outcome.status) == ("Lima", 200)
+        assert [len(reader.requests) for reader in readers.values()] == n_asked
+
+
+@pytest.mark.parametrize(
+    ("systems", "default", "to_ask", "to_correct"),
+    [
+        ("ab", None, "auto", "a"),
+        ("ab", "auto", "auto", "a"),
+        ("ab", "b", "b", "b"),
+        ("a", None, "a", "a"),
+        ("a", "auto", "auto", "a"),
+    ],
+)
+def test_which_model_is_asked_and_corrected_by_default(
+    tmp_path: Path, systems: str, default: str | None, to_ask: str, to_correct: str
+) -> None:
+    config = settings(
+        "redis://127.0.0.1", tmp_path, systems=dict.fromkeys(systems, TOY), default_model=default
+    )
+    assert (config.model_to_ask, config.model_to_correct) == (to_ask, to_correct)
+
+
+def test_a_default_that_is_not_served_is_refused_with_what_is(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="give one of toy, auto"):
+        settings("redis://127.0.0.1", tmp_path, systems={"toy": TOY}, default_model="nobody")

@@ -49,7 +49,8 @@ class AnswerCalls:
         """Ask one question.
 
         Args:
-            model: which system answers; None for the one that the service chose, "auto" for the surest of all.
+            model: which system answers; "auto" for the surest of all; None for the service's choice, "auto" where
+                nothing else is chosen.
             context: a text to take the answer from.
             candidates: the answers to choose from.
             version: answer from exactly this version.

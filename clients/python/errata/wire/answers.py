@@ -19,8 +19,9 @@ PIN_TOO_OLD = (
 
 class AnswerRequest(Request):
     """version: read exactly this version. min_version: wait until the replica has at least this one; of both, the
-    first may not be older. model: by default the one that the service chose; "auto" asks all that can read the
-    question, and the surest answers. kg: "none" answers without the graph, for systems that read it.
+    first may not be older. model: "auto" asks all that can read the question, and the surest answers; without a name
+    the service's choice, "auto" where nothing else is chosen. kg: "none" answers without the graph, for systems that
+    read it.
     """
 
     question: Text
@@ -70,7 +71,8 @@ class Timings(Response):
 class AnswerDelta(Response):
     """A part of an answer that is still being made, the event `delta` of a stream.
 
-    text: what the answer goes on with. progress: of systems that read before they write.
+    text: what the answer goes on with. progress: of systems that read before they write, and of "auto", which says
+    how many systems have replied.
     """
 
     text: str

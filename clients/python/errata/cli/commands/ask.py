@@ -30,7 +30,7 @@ def ask(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Which system answers, auto for the surest; by default the service's choice."),
+        typer.Option(help="Which system answers; without it the surest of all, or the service's choice."),
     ] = None,
     kg: Annotated[
         Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")
@@ -60,7 +60,7 @@ def ask(
     if session.as_json:
         typer.echo(reply.raw)
     else:
-        print_answer(session, make_printable(reply.value), question, verbose)
+        print_answer(session, make_printable(reply.value), question, verbose, names_model=model is None)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
 
@@ -77,8 +77,18 @@ def read_context(argument: str) -> str:
         raise typer.BadParameter(f"{argument[1:]} is not UTF-8: save it as UTF-8") from error
 
 
-def print_answer(session: Session, answer: Answer, question: str, verbose: bool) -> None:
-    """What was asked for goes to stdout, what is said about it to stderr."""
+def print_answer(
+    session: Session, answer: Answer, question: str, verbose: bool, names_model: bool = False
+) -> None:
+    """Print an answer to stdout, and what is said about it to stderr.
+
+    Args:
+        session: Where to print.
+        answer: The answer.
+        question: Its question.
+        verbose: Whether the facts that it rests on are named.
+        names_model: Whether the system is named, since the caller named none.
+    """
     if answer.answer is not None:
         session.out.print(Text(answer.answer), soft_wrap=True)
     else:
@@ -94,6 +104,8 @@ def print_answer(session: Session, answer: Answer, question: str, verbose: bool)
     if answer.explanation is not None:
         session.out.print(draw_explanation(answer.explanation, question, answer.answer))
     notes = [f"version {answer.version}", f"{percent(answer.score)} sure"]
+    if names_model:
+        notes.append(f"by {answer.model}")
     if answer.edits:
         notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
     if answer.facts:

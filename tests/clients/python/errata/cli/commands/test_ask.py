@@ -17,7 +17,8 @@ NO_ENTITY = "The graph knows nothing that the question names."
 def test_a_script_gets_the_answer_and_nothing_else(run: Any) -> None:
     result = run("ask", PERU)
     assert (result.exit_code, result.stdout) == (0, "Lima\n")
-    assert result.stderr == "version 0 · 97 % sure · 14 ms\n"
+    assert result.stderr == "version 0 · 97 % sure · by nkb · 14 ms\n"
+    assert run("ask", PERU, "--model", "nkb").stderr == "version 0 · 97 % sure · 14 ms\n"
 
 
 def test_a_question_need_not_be_quoted(run: Any) -> None:
@@ -106,7 +107,7 @@ def test_the_facts_that_an_answer_rests_on_are_counted_and_named_when_asked_for(
     facts = [wire.AnswerFact.model_validate({**fact, "edit": edit}) for edit in ("", "e3")]
     plain = tiny.answer(wire.AnswerRequest(question=PERU))
     monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"facts": facts}))
-    assert run("ask", PERU).stderr == "version 0 · 97 % sure · 2 facts · 14 ms\n"
+    assert run("ask", PERU).stderr == "version 0 · 97 % sure · by nkb · 2 facts · 14 ms\n"
     assert run("ask", PERU, "-v").stderr.splitlines()[1:] == [
         "rests on Peru · capital city · Lima",
         "rests on Peru · capital city · Lima (e3)",
