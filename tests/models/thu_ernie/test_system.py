@@ -18,12 +18,12 @@ from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsChange,
 from models.thu_ernie.entities.table import EntityView
 from models.thu_ernie.linking.memory import LINKS, LinksMemory
 from models.thu_ernie.system import ThuErnieSystem, load
-from tests.models.thu_ernie.answering.conftest import ADA, ANSWERS, KIM, SIZE
 from tests.models.thu_ernie.answering.conftest import ask_about as ask_about
 from tests.models.thu_ernie.answering.conftest import model as model
 from tests.models.thu_ernie.answering.conftest import network as network
 from tests.models.thu_ernie.answering.conftest import table as table
 from tests.models.thu_ernie.answering.conftest import table_folder as table_folder
+from tests.models.thu_ernie.answering.tiny import ADA, ANSWERS, KIM, SIZE
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from models.thu_ernie.answering.mentions import TOO_MANY
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from tests.models.thu_ernie.answering.conftest import ADA, KIM, SIZE
+from tests.models.thu_ernie.answering.tiny import ADA, KIM, SIZE
 
 Build = Callable[..., Ask]
 

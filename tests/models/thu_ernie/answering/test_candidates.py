@@ -7,7 +7,7 @@ from models.thu_ernie.answering.candidates import NO_ROW, list_neighbours, list_
 from models.thu_ernie.answering.distribution import FEATURE_LIMIT, Alignment, align
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from tests.models.thu_ernie.answering.conftest import ANSWERS, KIM
+from tests.models.thu_ernie.answering.tiny import ANSWERS, KIM
 
 NAMES = {answer.casefold(): name for answer, name in ANSWERS.items()}
 

@@ -10,7 +10,7 @@ from models.checkpoint import CheckpointError
 from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_weights, save
 from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.reader import Model
-from tests.models.thu_ernie.answering.conftest import ANSWERS
+from tests.models.thu_ernie.answering.tiny import ANSWERS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from models.graph.statement import RELATION
 from models.thu_ernie.answering.rows import BatchRows, FoundRow, RowFinder
 from models.thu_ernie.entities.names import NO_ENTITY, row_name
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from tests.models.thu_ernie.answering.conftest import KIM, SIZE
+from tests.models.thu_ernie.answering.tiny import KIM, SIZE
 
 
 def vector(finder: RowFinder, name: str) -> torch.Tensor:

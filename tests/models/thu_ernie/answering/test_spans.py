@@ -12,8 +12,8 @@ from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.answering.spans import NOT_SAID, Pointer, best_spans
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from tests.models.thu_ernie.answering.conftest import KIM
 from tests.models.thu_ernie.answering.test_layout import VOCABULARY
+from tests.models.thu_ernie.answering.tiny import KIM
 
 PASSAGE = "Kim was born in Oslo in May. " * 4 + "Kim lives in Unterlachsee."
 PIECES = VOCABULARY.align(PASSAGE, []).pieces

@@ -1,0 +1,196 @@
+"""A fact, a row and a link are edited, asked for at both versions, explained and taken back, over HTTP.
+
+The weights are random: which answer is best means nothing, but what it rests on has to follow each edit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from errata.cli.app import app as command
+from fastapi import FastAPI
+from typer.testing import CliRunner, Result
+
+from service.access.api_keys import fingerprint
+from service.editing.deployment import Editor
+from service.http.app import build_app
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.models.thu_ernie.answering.tiny import QUESTION, SIZE, write_checkpoint
+from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.listening import listening
+from tests.service.parts import settings, start_deployment
+from tests.service.tiny_thu_ernie import FOLDER
+
+GRAPH, ENTITIES, LINKS = "graph/triples", "thu-ernie/entities", "thu-ernie/links"
+
+
+@pytest.fixture
+async def app(
+    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[FastAPI]:
+    monkeypatch.setenv(FOLDER, str(write_checkpoint(tmp_path / "checkpoint")))
+    systems = {"thu-ernie": "tests.service.tiny_thu_ernie:load"}
+    config = settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
+    async with (
+        start_deployment(Editor, config) as editor,
+        start_deployment(Replica, config, "thu-ernie") as replica,
+    ):
+        app = build_app(config, local_router({"thu-ernie": replica}), local_editor(editor))
+        yield app
+        await app.state.access.aclose()
+
+
+@pytest.fixture
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(app) as client:
+        client.headers.update(ADMIN)
+        yield client
+
+
+async def edit(http: httpx.AsyncClient, *items: dict[str, Any]) -> dict[str, Any]:
+    reply = await http.post("/admin/edits", json={"edits": items, "wait": "all"})
+    assert reply.status_code == 201, reply.text
+    receipt: dict[str, Any] = reply.json()
+    return receipt
+
+
+def triple(subject: str, relation: str, value: str, **fields: Any) -> dict[str, Any]:
+    return {"subject": subject, "relation": relation, "object": value, **fields}
+
+
+def row(entity: str, **way: Any) -> dict[str, Any]:
+    return {"memory": ENTITIES, "kind": "rows", "change": {"entity": entity, **way}}
+
+
+def link(form: str, entity: str | None) -> dict[str, Any]:
+    return {"memory": LINKS, "kind": "rows", "change": {"form": form, "entity": entity}}
+
+
+async def ask(http: httpx.AsyncClient, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
+    body = {"question": question, "explain": True, "top_k": 4, **fields}
+    answer: dict[str, Any] = (await http.post("/v1/answers", json=body)).raise_for_status().json()
+    return answer
+
+
+async def checksums(http: httpx.AsyncClient) -> dict[str, str]:
+    sums: dict[str, str] = (await http.get("/v1/memory")).json()["checksums"]
+    return sums
+
+
+def logits(answer: dict[str, Any]) -> dict[str, float]:
+    """Return the logit of each candidate of an explained answer."""
+    return {entry["answer"]: entry["logit"] for entry in answer["explanation"]["alignment"]}
+
+
+def same(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what is the same at two versions that say the same."""
+    return {name: answer[name] for name in ("answer", "score", "edits", "facts", "explanation")}
+
+
+async def test_a_fact_is_answered_by_a_row_of_its_subject_that_says_it(http: httpx.AsyncClient) -> None:
+    """The candidates of the request stay, so it is the row of Ada that moves their logits."""
+    question, towns = "What is the place of birth of Ada?", {"candidates": ["Oslo", "Rome"]}
+    before, sums = await ask(http, question), await checksums(http)
+    contest = await ask(http, question, **towns)
+    receipt = await edit(http, triple("Ada", "place of birth", "Oslo"))
+    [report] = receipt["report"]["edits"]
+    assert (report["before"], report["after"], report["holds"]) == ("Rome", "Oslo", True)
+    after = await ask(http, question, min_version=1)
+    assert (after["answer"], after["edits"]) == ("Oslo", [report["id"]])
+    [mention] = after["explanation"]["mentions"]
+    assert (mention["entity"], mention["row"]) == ("ada", "facts")
+    row_logits = logits(await ask(http, question, **towns))
+    assert all(row_logits[town] != logits(contest)[town] for town in ("Oslo", "Rome"))
+    assert same(await ask(http, question, version=0)) == same(before)
+    assert (await http.post("/admin/reverts", json={"version": 1, "wait": "all"})).status_code == 201
+    assert same(await ask(http, question, min_version=2)) == same(before)
+    assert await checksums(http) == sums
+
+
+async def test_a_fact_that_would_not_be_answered_is_refused_and_kept_with_only(
+    http: httpx.AsyncClient,
+) -> None:
+    fact = triple("Kim", "place of birth", "Rome")
+    refusal = await http.post("/admin/edits", json={"edits": [fact]})
+    assert (refusal.status_code, refusal.json()["reason"]) == (422, "does_not_hold")
+    await edit(http, fact | {"only": "graph"})
+    assert set(logits(await ask(http, min_version=1))) == {"Rome", "Ada", "1.80 m"}
+
+
+async def test_a_new_entity_has_the_row_to_which_its_facts_lead(http: httpx.AsyncClient) -> None:
+    await edit(http, triple("Zoe", "place of birth", "Rome", create=True))
+    answer = await ask(http, "What is the place of birth of Zoe?", min_version=1)
+    [mention] = answer["explanation"]["mentions"]
+    assert (answer["answer"], mention["label"], mention["row"]) == ("Rome", "Zoe", "neighbours")
+
+
+async def test_a_row_a_triple_and_a_link_are_one_commit(http: httpx.AsyncClient) -> None:
+    before, sums = await ask(http), await checksums(http)
+    await edit(
+        http,
+        triple("Kim", "place of birth", "Rome", only="graph"),
+        row("kim", vector=[0.5] * SIZE),
+        link("the tall woman", "kim"),
+    )
+    after = await ask(http, min_version=1)
+    [mention] = after["explanation"]["mentions"]
+    assert (mention["row"], set(logits(after))) == ("edit", {"Rome", "Ada", "1.80 m"})
+    form = await ask(http, "Where was the tall woman born?", min_version=1)
+    assert [m["entity"] for m in form["explanation"]["mentions"]] == ["kim"]
+    assert form["explanation"]["link_edits"][0]["edit"] in form["edits"]
+    changed = await checksums(http)
+    assert {name for name in sums if sums[name] != changed[name]} == {GRAPH, ENTITIES, LINKS}
+    await http.post("/admin/reverts", json={"version": 1, "wait": "all"})
+    assert same(await ask(http, min_version=2)) == same(before)
+    assert await checksums(http) == sums
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        (row("kim", vector=[1.0] * (SIZE + 1)), "invalid_vector"),
+        (row("kim", copy_of="nobody"), "unknown_entity"),
+        (row("kim", fact={"relation": "birth", "object": "nowhere"}), "unknown_entity"),
+    ],
+)
+async def test_a_bad_row_is_refused_in_words_and_changes_nothing(
+    http: httpx.AsyncClient, item: dict[str, Any], code: str
+) -> None:
+    sums = await checksums(http)
+    reply = await http.post("/admin/edits", json={"edits": [triple("Kim", "spouse", "Oslo"), item]})
+    assert (reply.status_code, reply.json()["reason"]) == (422, code), reply.text
+    assert await checksums(http) == sums
+    bad = await http.post("/admin/edits", json={"edits": [row("kim", vector=["NaN"] * SIZE)]})
+    assert bad.status_code == 422
+    assert await checksums(http) == sums
+
+
+async def test_a_context_is_answered_with_a_span_and_says_what_is_linked_in_it(
+    http: httpx.AsyncClient,
+) -> None:
+    context = "Kim was born in Oslo. Her mother was born in Rome."
+    answer = await ask(http, context=context)
+    assert answer["answer"] in context
+    assert [mention["entity"] for mention in answer["explanation"]["links_of_context"]] == ["kim"]
+
+
+async def test_the_command_asks_with_an_explanation_and_states_a_fact(app: FastAPI) -> None:
+    async with listening(app) as url:
+
+        async def run(*words: str) -> Result:
+            environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "160"}
+            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
+
+        fact = await run("fact", "Ada", "place of birth", "Oslo", "-m", "moved")
+        assert fact.exit_code == 0, fact.stderr
+        reply = await run("ask", "Where was Ada born?", "--model", "thu-ernie", "--explain")
+        assert reply.exit_code == 0, reply.stderr
+        for words in ("alignment", "Oslo", "left out", "facts"):
+            assert words in reply.stdout, reply.stdout
