@@ -70,7 +70,7 @@ def rows() -> Iterator[Row]:
             Reader(checkpoint, packing, StateStore(Path(folder), STORE_BYTES), EVERY), tokenizer
         )
     model = ErnieDoc(DEFAULT.model).eval().requires_grad_(False)
-    packing = Packing.of(tokenizer, SEGMENT, DEFAULT.question_room, DEFAULT.overlap)
+    packing = Packing.of(tokenizer, DEFAULT.model.segment, DEFAULT.question_room, DEFAULT.overlap)
     yield from _questions(
         Reader(Checkpoint(model, "bench"), packing, RecentStates(STATE_BYTES), STATES_EVERY), tokenizer
     )

@@ -18,7 +18,7 @@ from models.encoder.minilm import MiniLM
 from models.ernie_doc.reading.document import Document
 from models.ernie_doc.reading.packing import Window
 
-MOST_WINDOWS = 12  # windows that a question is put to; where more were, a second question would cost much
+MOST_WINDOWS = 16  # windows that a question is put to; where more were, a second question would cost much
 CHUNK, STRIDE = 24, 16  # tokens of a chunk, and from one to the next: about a sentence
 AT_ONCE = 16  # chunks that are read in one step
 VECTOR_BYTES = 64 * 2**20  # bound of the vectors of all documents

@@ -6,6 +6,7 @@ The steps resume where they stopped; the rest takes minutes.
 import argparse
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -25,7 +26,7 @@ from models.training.ernie_doc import plan as plans
 from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import write_card
 from models.training.ernie_doc.composed import build_world
-from models.training.ernie_doc.exam import LONGEST, by_kind, exam_texts, examine
+from models.training.ernie_doc.exam import READINGS, by_kind, exam_texts, examine, readings_of
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, Say, build_model
 from models.training.ernie_doc.plan import Plan
@@ -85,11 +86,12 @@ def train(
         say(f"wrote {out}, measuring")
         reader, exam = Reader(load(out, device), packing, store), {}
         for name, part in exam_texts(pack, "test", plan.seed).items():
-            memories = (True,) if name == LONGEST else (True, False)
-            exam[name] = [
-                examine(reader, chooser, part, tokenizer, rule, uses_memory) for uses_memory in memories
-            ]
-            say(f"{name}: {by_kind(exam[name][0], scale)['all']}")
+            exam[name] = {
+                reading: examine(reader, chooser, part, tokenizer, replace(rule, **READINGS[reading]))
+                for reading in readings_of(name)
+            }
+            for reading, outcomes in exam[name].items():
+                say(f"{name}, {reading}: {by_kind(outcomes, scale)['all']}")
     write_card(out, exam, scale, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")
 

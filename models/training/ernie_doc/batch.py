@@ -7,6 +7,7 @@ answer, and each is read with the question from the memory before it.
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import torch
 from jaxtyping import Float, Int
@@ -18,6 +19,7 @@ from models.ernie_doc.reading.packing import OFFSET, Packing, Segments, Window, 
 from models.training.ernie_doc.examples import Example, Passage
 from models.training.ernie_doc.plan import Mixture
 
+SCATTERED = ("alias", "steps")  # kinds of questions that need what an earlier segment said
 NONE = 0  # place of [CLS], which stands for no answer
 
 
@@ -62,7 +64,8 @@ def draw_rows(
 ) -> list[Row]:
     """Draw the rows of a step: so many with their answer as the mixture says, the others without.
 
-    Questions of more than one place come first, for there are fewest of them.
+    A row without its answer is the one most like its question of a few that are drawn, for a question is put to the
+    windows that are like it.
     """
     present, absent = [], []
     for number, passage in enumerate(passages):
@@ -76,11 +79,29 @@ def draw_rows(
                     present.append(row)
                 elif row.start == NONE:
                     absent.append(row)
-    rng.shuffle(present)
-    present.sort(key=lambda row: row.example.kind in ("plain", "linked"))
-    n_present = min(len(present), round(mixture.n_rows * mixture.present))
-    rest = rng.sample(absent, min(len(absent), mixture.n_rows - n_present))
-    return present[:n_present] + rest
+    with_answer = draw_present(present, mixture, rng)
+    without = []
+    for _ in range(mixture.n_rows - len(with_answer)):
+        rivals = rng.sample(absent, min(len(absent), mixture.n_rivals))
+        without += sorted(rivals, key=lambda row: count_shared(row, passages, packing))[-1:]
+    return with_answer + without
+
+
+def draw_present(present: Sequence[Row], mixture: Mixture, rng: random.Random) -> list[Row]:
+    """Draw rows with their answer, of which no more than a share needs the memory."""
+    shuffled = rng.sample(present, len(present))
+    is_scattered = [row.example.kind in SCATTERED for row in shuffled]
+    n_rows = round(mixture.n_rows * mixture.present)
+    remote = list(compress(shuffled, is_scattered))[: round(n_rows * mixture.memory_share)]
+    local = [row for row, needs_memory in zip(shuffled, is_scattered, strict=True) if not needs_memory]
+    return remote + local[: n_rows - len(remote)]
+
+
+def count_shared(row: Row, passages: Sequence[Passage], packing: Packing) -> int:
+    """Count the different tokens that a window and its question share."""
+    document = passages[row.passage].document
+    window = packing.windows(len(document))[row.window]
+    return len({*document.ids[slice(*window)].tolist()} & {*row.example.ids.tolist()})
 
 
 def place_answer(passage: int, number: int, window: Window, example: Example) -> Row:

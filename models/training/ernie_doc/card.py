@@ -7,8 +7,7 @@ from pathlib import Path
 from models.confidence import Confidence
 from models.training.ernie_doc.exam import Figures, Outcome, by_kind
 
-Exam = Mapping[str, Sequence[Sequence[Outcome]]]  # name -> outcomes with memory, and for some without
-MEMORY_KINDS = ("with", "without")
+Exam = Mapping[str, Mapping[str, Sequence[Outcome]]]  # name of documents -> name of a reading -> outcomes
 
 
 def write_card(folder: Path, exam: Exam, scale: Confidence, seconds: float) -> None:
@@ -23,8 +22,8 @@ def collect(exam: Exam, scale: Confidence) -> dict[str, Figures]:
     """Return the figures by documents, memory and kind, joined by `/`."""
     return {
         f"{name}/{memory}/{kind}": figures
-        for name, sides in exam.items()
-        for memory, outcomes in zip(MEMORY_KINDS, sides, strict=False)
+        for name, readings in exam.items()
+        for memory, outcomes in readings.items()
         for kind, figures in by_kind(outcomes, scale).items()
     }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from models.packs.pack import Entity, Pack, Relation
 from models.training.ernie_doc.texts import Question, Split, Text, read_texts, split_of
-from models.training.phrasings import Phrasings, read_phrasings
+from models.training.phrasings import Phrasings, read_phrasings, without
 
 HANDS = {"train": (1,), "choose": (2,), "test": (3,)}  # whose phrasings a split is asked in
 INTRODUCTIONS = (
@@ -26,9 +26,25 @@ SYLLABLES = ("ba", "del", "fo", "gri", "ka", "lun", "mar", "nes", "or", "pel", "
 SUBJECTS = 3  # subjects that share a relation in one document
 PLAIN_FACTS = 5  # facts under their own names
 STATED_SHARE = 0.75  # share of questions in steps whose second fact the document states
-FILLERS = (1, 3)  # paragraphs between clue and fact
-FAR_FILLERS = (16, 19)  # paragraphs between clue and fact in a document of some 2,000 tokens
 MOST_FILLER = 700  # characters of one of them
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Paragraphs that have nothing to do with the facts, the least and the most of them.
+
+    Attributes:
+        around: Before the first clue, and again behind the last fact.
+        between: Between clues and facts, which are some five segments apart at the most.
+    """
+
+    around: tuple[int, int]
+    between: tuple[int, int] = (0, 1)
+
+
+SHORT = Shape((0, 1))  # shape of a document that is trained on
+MIDDLE = Shape((1, 3))  # shape of a document of an exam
+LONG = Shape((12, 15))  # shape of a document of some 2,000 tokens
 
 
 @dataclass(frozen=True)
@@ -86,20 +102,18 @@ def build_world(pack: Pack, split: Split) -> World:
     for entry in single:
         by_relation[entry.relation.id].append(entry)
         by_subject[entry.subject.id].append(entry)
+    phrasings = read_phrasings(HANDS[split])
+    if split != "train":
+        phrasings = without(phrasings, read_phrasings(HANDS["train"]))
     paragraphs = [part for text in read_texts(split) for part in text.text.split("\n\n")]
     fillers = [part for part in paragraphs if 80 < len(part) < MOST_FILLER]
-    return World(by_relation, by_subject, read_phrasings(HANDS[split]), fillers)
+    return World(by_relation, by_subject, phrasings, fillers)
 
 
 class Draft:
-    """A text that grows, and the places of what was stated in it.
+    """A text that grows, and the places of what was stated in it."""
 
-    Args:
-        fillers: Least and most paragraphs that stand between clue and fact.
-    """
-
-    def __init__(self, fillers: tuple[int, int] = FILLERS) -> None:
-        self.fillers = fillers
+    def __init__(self) -> None:
         self.parts: list[str] = []
         self.questions: list[Question] = []
         self.length = 0
@@ -118,15 +132,15 @@ class Draft:
         start = self.add(template.replace("{subject}", name).replace("{object}", fact.value) + " ")
         return start + len(before)
 
-    def fill(self, world: World, rng: random.Random) -> None:
-        """Append paragraphs that have nothing to do with the facts."""
-        count = min(rng.randint(*self.fillers), len(world.fillers))
+    def fill(self, world: World, bounds: tuple[int, int], rng: random.Random) -> None:
+        """Append paragraphs that have nothing to do with the facts, at least and at most so many."""
+        count = min(rng.randint(*bounds), len(world.fillers))
         self.add("\n\n" + "\n\n".join(rng.sample(world.fillers, count)) + "\n\n")
 
 
 def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
     """Write one document of some 2,500 tokens a part; each part is about subjects of its own."""
-    texts = [compose(world.part(number, n_parts), rng, FAR_FILLERS) for number in range(n_parts)]
+    texts = [compose(world.part(number, n_parts), LONG, rng) for number in range(n_parts)]
     parts: list[str] = []
     questions: list[Question] = []
     length = 0
@@ -137,19 +151,20 @@ def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
     return Text("Notes", "".join(parts), tuple(questions))
 
 
-def compose(world: World, rng: random.Random, fillers: tuple[int, int] = FILLERS) -> Text:
+def compose(world: World, shape: Shape, rng: random.Random) -> Text:
     """Write one document with some ten questions."""
-    draft = Draft(fillers)
+    draft = Draft()
     plain = [rng.choice(rng.choice(list(world.by_subject.values()))) for _ in range(PLAIN_FACTS)]
     steps = draw_steps(world, rng)
     facts, missing = draw_aliased(world, rng)
     aliases = {fact.subject.id: invent(rng) for fact in [*facts, missing]}
+    draft.fill(world, shape.around, rng)
     for fact in rng.sample([*facts, missing], SUBJECTS + 1):
         introduction = rng.choice(INTRODUCTIONS).replace("{alias}", aliases[fact.subject.id])
         draft.add(introduction.replace("{subject}", fact.subject.label) + " ")
     if steps:
         draft.state(steps[0], steps[0].subject.label, rng)
-    draft.fill(world, rng)
+    draft.fill(world, shape.between, rng)
     add_plain(draft, world, plain, rng)
     for fact in rng.sample(facts, SUBJECTS):
         start = draft.state(fact, aliases[fact.subject.id], rng)
@@ -157,9 +172,9 @@ def compose(world: World, rng: random.Random, fillers: tuple[int, int] = FILLERS
         draft.questions.append(Question(question, fact.value, start, "alias"))
     question = world.ask(missing.relation, missing.subject.label, rng)
     draft.questions.append(Question(question, None, None, "unanswerable"))
-    draft.fill(world, rng)
     if steps:
         add_steps(draft, world, *steps, rng)
+    draft.fill(world, shape.around, rng)
     return Text("Notes", "".join(draft.parts), tuple(draft.questions))
 
 

@@ -10,7 +10,7 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer
 
@@ -21,13 +21,20 @@ from models.ernie_doc.reading.choosing import Chooser
 from models.ernie_doc.reading.document import tokenize
 from models.ernie_doc.reading.reader import Reader
 from models.packs.pack import Pack
-from models.training.ernie_doc.composed import build_world, compose, compose_long
+from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long
 from models.training.ernie_doc.examples import MOST_TOKENS
 from models.training.ernie_doc.texts import Question, Split, Text, join, read_texts
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
-LONGEST = "20,000 tokens"  # name of the longest documents, which are read with memory only
+LONGEST = "20,000 tokens"  # name of the longest documents, which are read in one way only
+READINGS: Mapping[str, Mapping[str, Any]] = {
+    "with": {},
+    "without": {"uses_memory": False},
+    "twice": {"is_retrospective": True},
+}
+"""Name of a way of reading -> its fields of an `AnswerRule`."""
+NAMES_OF_COMPOSED = ("composed", "2,000 tokens")  # documents that are read twice, too
 LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
 N_LONG = {"choose": 1, "test": 2}  # documents of that length
@@ -95,7 +102,7 @@ def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]
     return {
         "written": single,
         "three joined": triples,
-        "composed": [compose(world, rng) for _ in range(N_COMPOSED)],
+        "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
         LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],
     }
@@ -107,10 +114,8 @@ def examine(
     texts: Sequence[Text],
     tokenizer: Tokenizer,
     rule: AnswerRule,
-    uses_memory: bool = True,
 ) -> list[Outcome]:
     """Ask all questions of all texts."""
-    rule = replace(rule, uses_memory=uses_memory)
     outcomes = []
     for text in texts:
         document = tokenize(text.text, tokenizer, MOST_TOKENS)
@@ -119,6 +124,13 @@ def examine(
             for question in text.questions
         ]
     return outcomes
+
+
+def readings_of(name: str) -> list[str]:
+    """Return the ways in which documents of a name are read."""
+    if name == LONGEST:
+        return ["with"]
+    return ["with", "without", "twice"] if name in NAMES_OF_COMPOSED else ["with", "without"]
 
 
 class Figures(NamedTuple):

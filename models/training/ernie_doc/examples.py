@@ -10,9 +10,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.ernie_doc.reading.document import Document, tokenize
-from models.training.ernie_doc.composed import World, compose
+from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.ernie_doc.plan import Mixture
-from models.training.ernie_doc.texts import Question, Text, join, read_texts
+from models.training.ernie_doc.texts import Question, Text, excerpt, read_texts
 
 MOST_TOKENS = 30_000  # of a document; a guard against a text that was not meant
 
@@ -85,7 +85,7 @@ class Examples:
     def step(self, number: int) -> Sequence[Passage]:
         """Draw the documents of a step."""
         rng = random.Random(f"{self.seed} {number}")
-        texts = [compose(self.world, rng) for _ in range(self.mixture.n_composed)]
-        texts += rng.sample(self._texts, self.mixture.n_single)
-        texts += [join(rng.sample(self._texts, 2)) for _ in range(self.mixture.n_joined)]
+        texts = [compose(self.world, SHORT, rng) for _ in range(self.mixture.n_composed)]
+        documents = rng.sample(self._texts, self.mixture.n_excerpts)
+        texts += [excerpt(text, self.mixture.excerpt_chars, rng) for text in documents]
         return [tokenize_text(text, self._tokenizer, self._room) for text in texts]

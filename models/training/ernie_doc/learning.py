@@ -19,7 +19,7 @@ from models.training.ernie_doc.teacher import Teacher
 from models.training.progress import Progress, add_seconds
 
 SMOOTHING = 0.95  # how much of the running loss stays with each step
-STATE_WINDOWS = 4  # windows of each document whose states are learned in a step
+STATE_WINDOWS = 3  # windows of each document whose states are learned in a step
 LEAST_SLOPE = 0.02  # share of the rates at the end
 SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, more than one has steps
 Say = Callable[[str], None]

@@ -18,17 +18,21 @@ class Mixture:
 
     Attributes:
         n_composed: Documents made of the pack's facts.
-        n_single: Documents written by hand.
-        n_joined: Pairs of these, one after the other.
+        n_excerpts: Parts of documents written by hand.
+        excerpt_chars: Least characters of such a part, which consists of whole paragraphs.
         n_rows: Windows with a question that are learned from.
         present: Share of the rows whose window holds the answer, if there are so many.
+        memory_share: Largest share of these whose question needs the memory.
+        n_rivals: Windows without the answer of which the one that is most like the question becomes a row.
     """
 
     n_composed: int
-    n_single: int
-    n_joined: int
+    n_excerpts: int
+    excerpt_chars: int
     n_rows: int
     present: float
+    memory_share: float
+    n_rivals: int
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Plan:
     mixture: Mixture
 
 
-SEGMENT, MEMORY = 128, 128
+SEGMENT, MEMORY = 96, 128
 DEFAULT = Plan(
     seed=1234,
     model=ErnieDocConfig(
@@ -88,18 +92,20 @@ DEFAULT = Plan(
         inner_dropout=0.0,
         skips_padding=True,
     ),
-    question_room=32,
+    question_room=24,
     overlap=12,
     longest=16,
     frozen=("embeddings.word_emb.", "encoder.layers.0.ffn.", "pooler."),
-    adaptation_steps=220,
-    steps=600,
+    adaptation_steps=200,
+    steps=1700,
     keep_every=50,
     warmup=100,
     lr=1.5e-4,
     fresh_lr=6e-4,
     decay=0.01,
-    mixture=Mixture(n_composed=3, n_single=2, n_joined=0, n_rows=24, present=0.5),
+    mixture=Mixture(
+        n_composed=2, n_excerpts=1, excerpt_chars=1600, n_rows=24, present=0.55, memory_share=0.35, n_rivals=4
+    ),
 )
 
 

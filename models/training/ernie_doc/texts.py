@@ -5,6 +5,8 @@ Whole documents are for training, for choosing or for the test, by the SHA-256 o
 
 import hashlib
 import json
+import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +15,7 @@ from typing import Literal
 
 DOCUMENTS = Path(__file__).parent / "documents"
 Split = Literal["train", "choose", "test"]
+PARAGRAPH_END = re.compile(r"\n\n+")
 SHARES = {"test": 15, "choose": 15}  # per cent of the documents; the rest is for training
 Kind = Literal["plain", "linked", "unanswerable", "alias", "steps"]
 
@@ -25,7 +28,7 @@ class Question:
         text: As people ask.
         answer: Part of the text, or None where the text does not say.
         start: First character of the answer.
-        kind: What it takes: `plain` one place, `linked` two, `alias` a name that was given to the subject far before,
+        kind: What it takes: `plain` one place, `linked` two, `alias` a name that was given to the subject before,
             `steps` a fact about the value of another fact.
     """
 
@@ -97,6 +100,33 @@ def is_whole(question: Question, text: str) -> bool:
     end = question.start + len(question.answer)
     around = text[max(0, question.start - 1) : question.start] + text[end : end + 1]
     return not any(character.isalnum() for character in around)
+
+
+def excerpt(text: Text, least_chars: int, rng: random.Random) -> Text:
+    """Return some paragraphs of a document that follow one another.
+
+    A question whose answer stands elsewhere is left out, for it may be answered here in other words.
+
+    Args:
+        text: The document.
+        least_chars: Paragraphs are taken until they have so many characters, or the document ends.
+        rng: Draws where the excerpt begins.
+    """
+    firsts = [0, *(match.end() for match in PARAGRAPH_END.finditer(text.text))]
+    starts = [first for first in firsts if len(text.text) - first >= least_chars] or [0]
+    start = rng.choice(starts)
+    end = min([first for first in firsts if first - start >= least_chars], default=len(text.text))
+    inside = [
+        question
+        for question in text.questions
+        if question.answer is None
+        or (
+            question.start is not None
+            and start <= question.start
+            and question.start + len(question.answer) <= end
+        )
+    ]
+    return Text(text.title, text.text[start:end], tuple(question.shift(-start) for question in inside))
 
 
 def join(texts: Sequence[Text]) -> Text:

@@ -1,6 +1,7 @@
 """Rows point at their answers, and each is read with the memory that its document left before it."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.training.ernie_doc.batch import NONE, collate, draw_rows, read_memories
+from models.training.ernie_doc.batch import NONE, SCATTERED, collate, count_shared, draw_rows, read_memories
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples, Passage
 from tests.models.training.ernie_doc.tiny import MODEL, PLAN
@@ -45,6 +46,23 @@ def test_targets_are_the_tokens_of_the_answer(passages: list[Passage], packing: 
     assert answers == round(PLAN.mixture.n_rows * PLAN.mixture.present)
 
 
+def test_few_answers_need_the_memory(passages: list[Passage], packing: Packing) -> None:
+    """Were most answers of this sort, the model would learn to guess instead of comparing question and text."""
+    mixture = replace(PLAN.mixture, n_rows=20, memory_share=0.2)
+    rows = [row for row in draw_rows(passages, packing, mixture, random.Random(0)) if row.start != NONE]
+    assert sum(row.example.kind in SCATTERED for row in rows) == round(0.2 * round(20 * mixture.present))
+
+
+def test_rows_without_their_answer_are_like_their_question(passages: list[Passage], packing: Packing) -> None:
+    def mean_shared(n_rivals: int) -> float:
+        mixture = replace(PLAN.mixture, n_rows=40, present=0.0, n_rivals=n_rivals)
+        rows = draw_rows(passages, packing, mixture, random.Random(0))
+        assert all(row.start == NONE for row in rows)
+        return sum(count_shared(row, passages, packing) for row in rows) / len(rows)
+
+    assert mean_shared(4) > mean_shared(1) + 0.5
+
+
 def test_the_question_stands_behind_its_window(passages: list[Passage], packing: Packing) -> None:
     rows = draw_rows(passages, packing, PLAN.mixture, random.Random(0))
     ends = [len(packing.windows(len(passage.document))) - 1 for passage in passages]
@@ -66,7 +84,7 @@ def test_memories_are_those_of_a_reader(passages: list[Passage], packing: Packin
 
 
 def test_a_window_with_a_part_of_the_answer_is_never_a_row(passages: list[Passage], packing: Packing) -> None:
-    mixture = PLAN.mixture.__class__(1, 0, 0, n_rows=10_000, present=0.5)
+    mixture = replace(PLAN.mixture, n_rows=10_000)
     rows = draw_rows(passages, packing, mixture, random.Random(0))
     for row in rows:
         span, window = row.example.span, packing.windows(len(passages[row.passage].document))[row.window]

@@ -19,7 +19,16 @@ from models.ernie_doc.reading.spans import Span, SpanRule
 from models.packs.pack import Pack
 from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import collect, write_card
-from models.training.ernie_doc.exam import LONGEST, Outcome, by_kind, exam_texts, examine, normalize
+from models.training.ernie_doc.exam import (
+    LONGEST,
+    READINGS,
+    Outcome,
+    by_kind,
+    exam_texts,
+    examine,
+    normalize,
+    readings_of,
+)
 from models.training.ernie_doc.texts import Question, Text, check
 from tests.models.ernie_doc.documents import chooser
 from tests.models.training.ernie_doc.tiny import MODEL
@@ -80,25 +89,24 @@ def test_the_scale_tells_right_from_wrong_and_withholds_the_wrong() -> None:
     assert by_kind(outcomes, confidence)["all"].calibration_error < 10
 
 
-def test_an_exam_asks_every_question_with_and_without_memory(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer, tmp_path: Path) -> None:
     packing = Packing.of(tokenizer, MODEL.segment, 12, 4)
     reader = Reader(Checkpoint(ErnieDoc(MODEL).eval(), "tiny"), packing)
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
     )
     rule = AnswerRule(SpanRule(4, 50, "margin"), 4, 12)
-    sides = [
-        examine(reader, chooser(), [text], tokenizer, rule, uses_memory) for uses_memory in (True, False)
-    ]
-    assert [len(side) for side in sides] == [1, 1]
-    assert sides[0][0].result.spans != sides[1][0].result.spans
-    exam = {"written": (sides[0], sides[1])}
+    sides = {
+        name: examine(reader, chooser(), [text], tokenizer, replace(rule, **READINGS[name]))
+        for name in readings_of("composed")
+    }
+    assert sides.keys() == {"with", "without", "twice"}
+    assert len({side[0].result.spans for side in sides.values()}) == 3
+    exam = {"written": sides}
     write_card(tmp_path, exam, NO_SCALE, 3600.0)
     figures = json.loads((tmp_path / "measured.json").read_text())
     assert figures.keys() == collect(exam, NO_SCALE).keys()
-    assert figures.keys() == {
-        f"written/{side}/{kind}" for side in ("with", "without") for kind in ("all", "plain")
-    }
+    assert figures.keys() == {f"written/{side}/{kind}" for side in sides for kind in ("all", "plain")}
     assert "| written | without | plain | 1 |" in (tmp_path / "README.md").read_text()
 
 

@@ -1,6 +1,7 @@
 """Documents are held out whole, and their answers stand where the questions say."""
 
 import json
+import random
 
 import pytest
 
@@ -9,6 +10,7 @@ from models.training.ernie_doc.texts import (
     Question,
     Text,
     check,
+    excerpt,
     is_whole,
     join,
     read_texts,
@@ -48,6 +50,26 @@ def test_joined_documents_keep_their_answers_and_name_themselves() -> None:
         check(question, whole.text, whole.title)
     first = [question.text for question in whole.questions[: len(texts[0].questions)]]
     assert all(text.startswith(texts[0].title.split(":")[0].split(",")[0] + ": ") for text in first)
+
+
+def test_an_excerpt_is_a_part_of_its_document_with_the_questions_that_it_answers() -> None:
+    text = read_texts("train")[0]
+    excerpts = [excerpt(text, 1200, random.Random(number)) for number in range(20)]
+    assert len({part.text for part in excerpts}) > 2
+    for part in excerpts:
+        assert part.text in text.text
+        assert 1200 <= len(part.text) < len(text.text)
+        for question in part.questions:
+            check(question, part.text, part.title)
+        unanswerable = [question for question in text.questions if question.answer is None]
+        assert [question for question in part.questions if question.answer is None] == unanswerable
+    texts = {question.text for part in excerpts for question in part.questions}
+    assert texts == {question.text for question in text.questions}
+
+
+def test_a_short_document_is_its_own_excerpt() -> None:
+    text = Text("a", "the ice", (Question("what?", "ice", 4, "plain"),))
+    assert excerpt(text, 1200, random.Random(0)) == text
 
 
 def test_an_answer_inside_another_word_is_not_whole() -> None:
