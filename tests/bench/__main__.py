@@ -8,9 +8,11 @@ import torch
 
 from tests.bench import (
     access,
+    auto,
     contention,
     devices,
     editing,
+    entity_stream,
     entity_table,
     graph,
     inprocess,
@@ -36,7 +38,9 @@ SECTIONS = {
     "devices": devices.rows,
     "graph": graph.rows,
     "entities": entity_table.rows,
+    "stream": entity_stream.rows,
     "rules": rules.rows,
+    "auto": auto.rows,
     "start": start.rows,
     "memory": memory_rows,
 }

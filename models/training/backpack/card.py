@@ -24,6 +24,14 @@ ROWS = {  # figure -> what the card calls it
     "edits_hold": "corrected facts that hold in the wordings given",
     "edits_reach": "the same in a new writer's words, by the stored rows alone",
     "edit_ms": "milliseconds for an edit",
+    "single_reliability": "500 facts edited one at a time: reliability, in the question given",
+    "single_generalisation": "generalisation, in a held phrasing of the pack",
+    "single_generalisation_writer": "in the words of a writer who was not trained on",
+    "single_locality": "locality: questions about the same relation of other subjects, answered as before",
+    "sequential_reliability": "500 facts edited one after the other, all in force: reliability",
+    "sequential_generalisation": "generalisation, in a held phrasing of the pack",
+    "sequential_generalisation_writer": "in the words of that writer",
+    "sequential_locality": "locality: questions about the same relation of other subjects, answered as before",
     "minutes": "minutes of training",
 }
 

@@ -1,20 +1,36 @@
-"""How edits of facts hold in the finished checkpoint: in the wordings given, and by their stored rows elsewhere.
+"""How edits of facts hold in the finished checkpoint: in the wordings given, in others, and what they leave alone.
 
-The system adds what a routed question lacks (models/backpack/editing/rows.py); here the stored rows stand alone, so
-that the figure says how far they reach.
+`try_edits` measures the stored rows by themselves, so that the figure says how far they reach: the system adds what a
+routed question lacks (models/backpack/editing/rows.py). `python -m models.training.backpack.edits` measures the
+system: edits one at a time, and all of them together.
 """
 
+import argparse
+import random
 import time
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 
+from models.backpack.answering.reader import DEFAULT as CHECKPOINT
 from models.backpack.answering.reader import Reader
 from models.backpack.editing.fact import read_rows
 from models.backpack.editing.rows import FactRows, TextEdits, read_forced
-from models.backpack.memory import SensesMemory
+from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, Material, Options
-from models.training.backpack.texts import Correction
+from models.packs.pack import WORLD, Pack
+from models.system import Ask, Reply
+from models.training.backpack.card import read_figures, write_card
+from models.training.backpack.plan import DEFAULT
+from models.training.backpack.texts import Correction, Split, Texts
+
+N_EDITS = 500
+NEAR_SPLITS: tuple[Split, ...] = ("trained", "held")  # phrasings of the two neighbours of an edit
+BATCH = 32  # questions in a forward pass
 
 
 def try_edits(reader: Reader, corrections: Sequence[Correction]) -> dict[str, float]:
@@ -48,3 +64,138 @@ def says(reader: Reader, question: str, answer: Sequence[int], rows: FactRows) -
     prompt, _ = reader.ask(question, len(answer))
     reading = read_forced(reader.model, prompt, answer, TextEdits(rows=rows))
     return bool((reading.leads(answer) > 0).all())
+
+
+@dataclass(frozen=True)
+class FactEdit:
+    """A fact with another answer of its relation, and what is asked around it.
+
+    Attributes:
+        change: The edit; one wording is given.
+        paraphrase: A question for the fact in a held phrasing of the pack.
+        new_paraphrase: A question for the fact in the words of the third writer.
+        neighbours: Questions about the same relation of other subjects, which no edit is about.
+    """
+
+    change: AnswerChange
+    paraphrase: str
+    new_paraphrase: str
+    neighbours: tuple[str, ...]
+
+
+def draw_fact_edits(texts: Texts, count: int, seed: int) -> list[FactEdit]:
+    """Draw edits of facts, at most `count`; a neighbour is asked for in a trained and in a held phrasing."""
+    rng = random.Random(f"{seed} fact edits")
+    items = texts.items
+    places = rng.sample(range(len(items)), min(count, len(items)))
+    edited_subjects = {items[place].subject.id for place in places}
+    by_relation: dict[str, list[int]] = defaultdict(list)
+    for place, item in enumerate(items):
+        by_relation[item.relation.id].append(place)
+
+    def ask(place: int, split: Split) -> str:
+        return rng.choice(texts.ways(place, split)).replace("{subject}", items[place].subject.label)
+
+    edits = []
+    for number, place in enumerate(places):
+        item, same = items[place], by_relation[items[place].relation.id]
+        answers = sorted({items[other].answer for other in same} - {item.answer})
+        free = [other for other in same if items[other].subject.id not in edited_subjects]
+        near = rng.sample(free, min(len(NEAR_SPLITS), len(free)))
+        change = AnswerChange(
+            f"{number:04d}", item.relation.question(item.subject.label, 0), rng.choice(answers)
+        )
+        neighbours = tuple(ask(other, split) for other, split in zip(near, NEAR_SPLITS, strict=False))
+        edits.append(FactEdit(change, ask(place, "held"), ask(place, "test"), neighbours))
+    return edits
+
+
+def measure_fact_edits(
+    system: BackpackSystem, memory: SensesMemory, edits: Sequence[FactEdit]
+) -> dict[str, float]:
+    """Make each edit by itself, then all of them together, and ask around them; shares in per cent.
+
+    A withheld answer and a refused edit are no hits; a neighbour has to be answered to the letter as before.
+    """
+    results = [memory.build([edit.change], Options())[0] for edit in edits]
+    materials = [result for result in results if isinstance(result, Material)]
+    blank = memory.view(memory.base)
+    materials_in_order = [
+        replace(material, block=replace(material.block, order=place))
+        for place, material in enumerate(materials, 1)
+    ]
+    together = memory.view(memory.fold(materials_in_order))
+    alone = {material.edit: memory.view(memory.fold([material])) for material in materials_in_order}
+    figures: dict[str, float] = {}
+    for name in ("single", "sequential"):
+        views = [together if name == "sequential" else alone.get(edit.change.id, blank) for edit in edits]
+        figures |= {
+            f"{name}_{figure}": share for figure, share in _ask_around(system, edits, views, blank).items()
+        }
+    return figures
+
+
+def _ask_around(
+    system: BackpackSystem, edits: Sequence[FactEdit], views: Sequence[SensesView], blank: SensesView
+) -> dict[str, float]:
+    """Return shares in per cent; `views[i]` is what the questions around `edits[i]` read."""
+
+    def hits(questions: Sequence[str]) -> float:
+        replies = _put(system, list(zip(questions, views, strict=True)))
+        return _share(
+            [reply.answer == edit.change.answer for reply, edit in zip(replies, edits, strict=True)]
+        )
+
+    near = [(question, view) for edit, view in zip(edits, views, strict=True) for question in edit.neighbours]
+    before = _put(system, [(question, blank) for question, _ in near])
+    after = _put(system, near)
+    return {
+        "reliability": hits([edit.change.question for edit in edits]),
+        "generalisation": hits([edit.paraphrase for edit in edits]),
+        "generalisation_writer": hits([edit.new_paraphrase for edit in edits]),
+        "locality": _share([old.best == new.best for old, new in zip(before, after, strict=True)]),
+    }
+
+
+def _put(system: BackpackSystem, pairs: Sequence[tuple[str, SensesView]]) -> list[Reply]:
+    replies: list[Reply] = []
+    for start in range(0, len(pairs), BATCH):
+        part = pairs[start : start + BATCH]
+        replies += system.answer(
+            [Ask(question) for question, _ in part], [{SENSES: view} for _, view in part]
+        )
+    return replies
+
+
+def _share(marks: Sequence[bool]) -> float:
+    return round(100 * sum(marks) / max(1, len(marks)), 1)
+
+
+def main() -> None:
+    """Measure edits of facts in a checkpoint, and add the figures to its card."""
+    parser = argparse.ArgumentParser(
+        description="Edit facts one at a time and together, and ask around them."
+    )
+    parser.add_argument("--pack", type=Path, default=WORLD)
+    parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT)
+    parser.add_argument("--edits", type=int, default=N_EDITS)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    start = time.monotonic()
+    texts = Texts(Pack.load(arguments.pack), DEFAULT.texts, DEFAULT.seed)
+    reader = Reader.load(arguments.checkpoint)
+    edits = draw_fact_edits(texts, arguments.edits, DEFAULT.seed)
+    figures = measure_fact_edits(BackpackSystem(reader), SensesMemory(reader), edits)
+    for name, figure in figures.items():
+        print(f"{name}: {figure}")
+    print(f"{len(edits)} edits, {time.monotonic() - start:.0f} s")
+    if len(edits) == N_EDITS:
+        figures_so_far = read_figures(arguments.checkpoint)
+        write_card(
+            arguments.checkpoint, {**figures_so_far, "backpack": figures_so_far.get("backpack", {}) | figures}
+        )
+
+
+if __name__ == "__main__":
+    main()
