@@ -6,8 +6,10 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from models.graph.in_edges import InEdge, find_in_edges
 from models.graph.statement import ALIAS, LABEL, Cardinality, Statement
 from models.packs.pack import WORLD, Pack, Relation
 
@@ -35,6 +37,15 @@ class Base:
             {id: tuple(s) for id, s in statements.items()},
             pack.relations,
         )
+
+    @cached_property
+    def in_edges(self) -> Mapping[str, tuple[InEdge, ...]]:
+        """Return the edges that lead to each entity, in the order of the pack."""
+        edges: dict[str, list[InEdge]] = defaultdict(list)
+        for subject, statements in self.statements.items():
+            for object_id, edge in find_in_edges(subject, statements):
+                edges[object_id].append(edge)
+        return {id: tuple(of_object) for id, of_object in edges.items()}
 
     def label(self, relation: str) -> str:
         """How people call a relation; of one that the pack does not know, what its name says."""

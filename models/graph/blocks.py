@@ -11,6 +11,7 @@ from models.graph.statement import Statement
 from models.memory import Block
 
 STATEMENTS, IMPORT = "statements", "import"
+CHUNKS = 32  # digests of the buckets of an import; as many again for its facts by their objects
 _TENSOR = "json"
 
 EntityStatements = Mapping[str, tuple[Statement, ...]]  # entity id -> what is said of it
@@ -31,6 +32,16 @@ class Manifest:
     triples: int
     entities: int
     relations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_in_edges(self) -> bool:
+        """Return whether its facts are listed by their objects, too, in as many buckets behind the others."""
+        return len(self.chunks) > CHUNKS
+
+    @property
+    def all_buckets(self) -> int:
+        """Return the number of all buckets."""
+        return 2 * self.buckets if self.has_in_edges else self.buckets
 
 
 def statements_block(key: str, order: int, statements: EntityStatements) -> Block:

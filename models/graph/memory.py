@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from models.graph.blocks import (
     read_statements,
     statements_block,
 )
+from models.graph.in_edges import InEdge, find_in_edges
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, EditsInOrder, GraphView
 from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
@@ -100,7 +101,7 @@ def _without(view: GraphView, blocks: Sequence[Block]) -> GraphView:
         if not edits[subject]:
             del edits[subject]
     imports = tuple(active for active in view.imports if active.edit not in removals)
-    return GraphView(view.base, edits, imports, _new_labels(view, edits, subjects))
+    return _next_view(view, edits, imports, subjects)
 
 
 def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
@@ -115,7 +116,42 @@ def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
     for subject, pairs in fresh.items():
         edits[subject] = tuple(sorted((*edits.get(subject, ()), *pairs), key=lambda pair: pair[0]))
     imports.sort(key=lambda active: active.order)
-    return GraphView(view.base, edits, tuple(imports), _new_labels(view, edits, fresh))
+    return _next_view(view, edits, tuple(imports), fresh)
+
+
+def _next_view(
+    view: GraphView,
+    edits: Mapping[str, EditsInOrder],
+    imports: tuple[ActiveImport, ...],
+    subjects: Collection[str],
+) -> GraphView:
+    """Return the view that follows another. subjects: that changed."""
+    new_labels, in_edges = _new_labels(view, edits, subjects), _new_in_edges(view, edits, subjects)
+    return GraphView(view.base, edits, imports, new_labels, in_edges)
+
+
+def _new_in_edges(
+    view: GraphView, edits: Mapping[str, EditsInOrder], subjects: Iterable[str]
+) -> Mapping[str, tuple[InEdge, ...]]:
+    """Edges that edits gave, by their objects. subjects: that changed."""
+    edges = dict(view.in_edges_of_edits)
+    for subject in subjects:
+        for object_id, edge in _edges_of(subject, view.edits):
+            if rest := tuple(other for other in edges.get(object_id, ()) if other != edge):
+                edges[object_id] = rest
+            else:
+                edges.pop(object_id, None)
+        for object_id, edge in _edges_of(subject, edits):
+            edges[object_id] = tuple(
+                sorted({edge, *edges.get(object_id, ())})
+            )  # however the view was come by
+    return edges
+
+
+def _edges_of(subject: str, edits: Mapping[str, EditsInOrder]) -> dict[tuple[str, InEdge], None]:
+    """The edges that edits gave a subject, each once."""
+    sources = (source.statements for _, source in edits.get(subject, ()))
+    return dict.fromkeys(pair for statements in sources for pair in find_in_edges(subject, statements))
 
 
 def _new_labels(

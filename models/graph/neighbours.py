@@ -6,9 +6,10 @@ graph in memory and one behind Redis, where a hop of many questions is one read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from models.graph.in_edges import InEdge
 from models.graph.knowledge import Entity
 
 
@@ -20,15 +21,20 @@ class Reach:
         hops: Largest number of facts on a path. The entity at its end is not read.
         fan_out: Number of facts of one entity that are followed, the first ones.
         max_entities: Largest number of entities of one question.
+        fan_in: Number of facts about one entity that are followed back to their subjects; 0 for none.
     """
 
     hops: int
     fan_out: int
     max_entities: int
+    fan_in: int = 0
 
 
 class Neighbourhood:
     """Entities in fewer than `reach.hops` steps from a start, breadth first.
+
+    With a `fan_in` a step may lead from an object to a subject, too. The subject is read even at the end of the longest
+    path, for it alone says that the fact holds.
 
     Attributes:
         entities: Entities found so far, by id, the start in front.
@@ -43,18 +49,28 @@ class Neighbourhood:
         self.frontier: list[str] = []
         self._face(start)
 
-    def advance(self, entities: Mapping[str, Entity | None]) -> None:
+    def advance(
+        self, entities: Mapping[str, Entity | None], in_edges: Mapping[str, Sequence[InEdge]] | None = None
+    ) -> None:
         """Take the entities of the frontier, and face those that their facts lead to.
 
         Args:
             entities: Id -> entity, of every id of the frontier; None where there is none.
+            in_edges: Id -> facts about the entity, of every id of the frontier; needed where there is a `fan_in`.
         """
         fresh = [entity for id in self.frontier if (entity := entities[id]) is not None]
         self.entities |= {entity.id: entity for entity in fresh}
-        self._face(fact.object_id for entity in fresh for fact in entity.facts[: self._reach.fan_out])
+        objects = [fact.object_id for entity in fresh for fact in entity.facts[: self._reach.fan_out]]
+        edges_by_object = in_edges or {}
+        subjects = [
+            edge.subject
+            for entity in fresh
+            for edge in edges_by_object.get(entity.id, ())[: self._reach.fan_in]
+        ]
+        self._face([*objects, *subjects] if self._n_hops_left else subjects)
 
     def _face(self, ids: Iterable[str]) -> None:
         distinct = dict.fromkeys(id for id in ids if id and id not in self.entities)
-        n_free = self._reach.max_entities - len(self.entities) if self._n_hops_left else 0
+        n_free = self._reach.max_entities - len(self.entities) if self._n_hops_left >= 0 else 0
         self.frontier = list(distinct)[:n_free]
         self._n_hops_left -= 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
 from models.graph.base import Base
 from models.graph.blocks import Manifest
+from models.graph.in_edges import InEdge, interleave
 from models.graph.knowledge import Entity
 from models.graph.statement import (
     HOLDS,
@@ -39,13 +40,14 @@ class GraphView:
     """Immutable.
 
     edits: entity id -> what edits say of it, in the ledger's order. imports: in that order, too.
-    new_labels: of entities that edits gave one.
+    new_labels: of entities that edits gave one. in_edges_of_edits: object's id -> edges that edits gave it.
     """
 
     base: Base
     edits: Mapping[str, EditsInOrder] = field(default_factory=dict)
     imports: tuple[ActiveImport, ...] = ()
     new_labels: Mapping[str, str] = field(default_factory=dict)
+    in_edges_of_edits: Mapping[str, tuple[InEdge, ...]] = field(default_factory=dict)
 
     def entity(self, id: str, rows: Mapping[str, tuple[Statement, ...]] | None = None) -> Entity | None:
         """The entity at this version; None when there is none. What is said of a relation makes none.
@@ -67,6 +69,17 @@ class GraphView:
         in_order = [SourceStatements("", base)] if base else []
         in_order += [source for _, source in sources]
         return fold_entity(id, in_order, self.label, self.new_labels)
+
+    def in_edges(self, id: str, rows: Iterable[tuple[Statement, ...]] = ()) -> tuple[InEdge, ...]:
+        """Return where facts about an entity may be found, those of edits in front; see `models.graph.in_edges`.
+
+        Args:
+            id: The entity that is their object.
+            rows: What each active import lists for this entity: statements with the subject in the object's place.
+        """
+        of_edits, of_base = self.in_edges_of_edits.get(id, ()), self.base.in_edges.get(id, ())
+        of_imports = (InEdge(row.relation, row.object_id) for statements in rows for row in statements)
+        return interleave((*of_edits, *of_base, *of_imports))
 
     def label(self, relation: str) -> str:
         """How people call a relation: as the newest edit says, else the newest import, else the base."""

@@ -118,7 +118,7 @@ class Answerer:
         texts = self.model.reader.read([masked for _, masked, _ in questions])
         reading = network.read(texts)
         fields = [self._field(masked, sources) for _, masked, sources in questions]
-        labels = dict.fromkeys(edge.fact.label for field in fields for edge in field.graph.edges)
+        labels = dict.fromkeys(edge.label for field in fields for edge in field.graph.edges)
         vectors = self.model.reader.label_vectors(labels)
         searches = Searcher(network, reading, fields, Labels.of(vectors, network)).search()
         starts, forms = reading.starts.exp().tolist(), reading.forms.exp().max(-1)
@@ -215,10 +215,11 @@ def proof(graph: Subgraph, walk: Walk) -> list[list[Edge]]:
 
 
 def fact_json(graph: Subgraph, edge: Edge) -> dict[str, str]:
-    """Return a fact as replies name it."""
+    """Return a fact as replies name it, from subject to object however it was walked."""
+    subject = graph.nodes[edge.subject]
     return {
-        "entity": graph.nodes[edge.source].id,
-        "subject": graph.nodes[edge.source].label,
+        "entity": subject.id,
+        "subject": subject.label,
         "relation": edge.fact.relation,
         "label": edge.fact.label,
         "object": edge.fact.object,

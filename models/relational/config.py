@@ -18,6 +18,8 @@ class Config:
         fan_out: Largest number of facts of one entity that are walked; the first ones in the order of the graph.
         max_nodes: Largest number of nodes of a sub-graph.
         beams: Walks of one question that are followed at each hop.
+        fan_in: Largest number of facts about one entity that are walked back to their subjects; 0 for a reader that
+            was trained to walk from subjects to objects alone.
     """
 
     width: int
@@ -28,6 +30,7 @@ class Config:
     fan_out: int
     max_nodes: int
     beams: int
+    fan_in: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that make no reader."""
@@ -35,6 +38,8 @@ class Config:
             raise ValueError(f"hops: from 1 to {MAX_HOPS} facts on a path, not {self.hops!r}")
         if self.width % self.heads:
             raise ValueError(f"width: a multiple of the {self.heads} heads, not {self.width!r}")
+        if self.fan_in < 0:
+            raise ValueError(f"fan_in: 0 or more, not {self.fan_in!r}")
         for name in ("width", "heads", "rank", "fan_out", "max_nodes", "beams"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: 1 or more, not {getattr(self, name)!r}")

@@ -5,7 +5,7 @@ for the softmax. The facts that rules may name:
 
     node(I)           I is a node
     start(I)          the question names node I
-    edge(E,I,J)       edge E leads from node I to node J
+    edge(E,I,J)       edge E is a fact with the subject I and the object J, whichever way a walk would take it
     relation(E,R)     the fact of edge E has the relation "R"
     name(I,N)         node I is called "N"
     stay(E)           E is no fact: the walk ends where it is
@@ -86,7 +86,7 @@ class Constraints:
         if self.allow_everything:
             return frozenset(range(len(graph.edges)))
         pairs = self.compile(graph).pairs.tolist()
-        return frozenset(e for i, e in pairs if e < len(graph.edges) and graph.edges[e].source == i)
+        return frozenset(e for i, e in pairs if e < len(graph.edges) and graph.edges[e].subject == i)
 
     def extend(self, graph: Subgraph) -> Subgraph:
         """Return the graph as it is: these rules infer nothing."""
@@ -97,7 +97,7 @@ class Constraints:
         if not edges:
             return {}
         mask = self.compile(graph)
-        return {edge: Refusal("", str(mask.explain(graph.edges[edge].source, edge))) for edge in edges}
+        return {edge: Refusal("", str(mask.explain(graph.edges[edge].subject, edge))) for edge in edges}
 
     def failures(self, graph: Subgraph) -> list[str]:
         """Return nothing: a rule that cannot be applied raises."""
@@ -105,7 +105,7 @@ class Constraints:
 
     def explain(self, graph: Subgraph, edge: int) -> Explanation:
         """Name the rule that allows an edge, or the first constraint of each rule that forbids it."""
-        return self.compile(graph).explain(graph.edges[edge].source, edge)
+        return self.compile(graph).explain(graph.edges[edge].subject, edge)
 
 
 def facts_of(graph: Subgraph) -> Facts:
@@ -115,7 +115,7 @@ def facts_of(graph: Subgraph) -> Facts:
         rows += [("node", (place,), ()), ("name", (place, node.label), ())]
     rows += [("start", (place,), ()) for place in graph.starts.values()]
     for place, edge in enumerate(graph.edges):
-        rows.append(("edge", (place, edge.source, edge.target), ()))
+        rows.append(("edge", (place, edge.subject, edge.object), ()))
         rows.append(("relation", (place, edge.fact.relation), ()))
     facts = Facts.of_rows([*rows, ("stay", (len(graph.edges),), ())])
     empty = {name: Relation(torch.zeros(0, arity, dtype=torch.long)) for name, arity in ARITIES.items()}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from models.graph.in_edges import InEdge
 from models.graph.knowledge import Entity, Fact
 from models.relational.config import Config
 from models.relational.neighbours import EntityNeighbours
@@ -28,17 +29,34 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One fact.
+    """One fact, in the direction in which it is walked.
 
     Attributes:
-        source: Place of the subject among the nodes.
-        target: Place of the object among the nodes.
-        fact: The fact, with its relation's name and label.
+        source: Place of the subject among the nodes; of the object where the edge is inverse.
+        target: Place of the object among the nodes; of the subject where the edge is inverse.
+        fact: What is said of the subject.
+        is_inverse: Whether the edge leads from object to subject.
     """
 
     source: int
     target: int
     fact: Fact
+    is_inverse: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return what an encoder reads of the relation in the direction in which it is walked."""
+        return inverse_label(self.fact.label) if self.is_inverse else self.fact.label
+
+    @property
+    def subject(self) -> int:
+        """Return the place of the subject."""
+        return self.target if self.is_inverse else self.source
+
+    @property
+    def object(self) -> int:
+        """Return the place of the object."""
+        return self.source if self.is_inverse else self.target
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +64,10 @@ class Cut:
     """Facts that the bounds of the sub-graph left out.
 
     Attributes:
-        node: Label of the subject.
-        n_facts: How many of its facts were left out.
-        reason: `fan_out` (the entity has too many facts) or `max_nodes` (the sub-graph is full).
+        node: Label of the entity.
+        n_facts: How many of its facts, or of the facts about it, were left out.
+        reason: `fan_out` (the entity has too many facts), `fan_in` (there are too many about it) or `max_nodes` (the
+            sub-graph is full).
     """
 
     node: str
@@ -77,11 +96,16 @@ class Subgraph:
         """Return node -> label -> places of the edges that leave it: a reader cannot tell two of one label apart."""
         edges: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for place, edge in enumerate(self.edges):
-            edges[edge.source][edge.fact.label].append(place)
+            edges[edge.source][edge.label].append(place)
         return {
             node: {label: tuple(places) for label, places in by_label.items()}
             for node, by_label in edges.items()
         }
+
+
+def inverse_label(label: str) -> str:
+    """Return what an encoder reads of a relation that is walked from object to subject."""
+    return f"thing whose {label} it is"
 
 
 def build_subgraph(graph: EntityNeighbours, starts: Sequence[Entity], config: Config) -> Subgraph:
@@ -94,7 +118,7 @@ def build_subgraph(graph: EntityNeighbours, starts: Sequence[Entity], config: Co
     """
     distinct = {entity.id: entity for entity in starts}
     ids = list(distinct)[: config.max_nodes]
-    neighbours = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes)
+    neighbours = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes, config.fan_in)
     entities = {**distinct, **neighbours}
     builder = _Builder(config)
     for id in ids:
@@ -103,7 +127,11 @@ def build_subgraph(graph: EntityNeighbours, starts: Sequence[Entity], config: Co
     queue = list(ids)
     for id in queue:
         if id in entities and distance[id] < config.hops:
-            for target in builder.add(entities[id]):
+            edges_back = graph.in_edges(id) if config.fan_in else ()
+            for target in (
+                *builder.add(entities[id]),
+                *builder.add_inverse(entities[id], edges_back, entities),
+            ):
                 if target not in distance:
                     distance[target] = distance[id] + 1
                     queue.append(target)
@@ -146,5 +174,33 @@ class _Builder:
             self.edges.append(Edge(self.places[entity.id], target, fact))
             targets += [fact.object_id] if fact.object_id else []
         counts = {"fan_out": len(facts) - len(facts_in_reach), "max_nodes": n_without_room}
-        self.cuts += [Cut(entity.label, count, reason) for reason, count in counts.items() if count]
+        self._note_cuts(entity, counts)
         return targets
+
+    def add_inverse(
+        self, entity: Entity, in_edges: Sequence[InEdge], entities: Mapping[str, Entity]
+    ) -> list[str]:
+        """Add the facts about an entity that hold, as edges to their subjects; return the subjects' ids."""
+        subjects: list[str] = []
+        n_without_room = 0
+        for relation, subject in in_edges[: self._config.fan_in]:
+            if subject not in entities:
+                n_without_room += (
+                    len(entities) >= self._config.max_nodes
+                )  # else it is no entity at this version
+                continue
+            for fact in entities[subject].facts:
+                if (fact.relation, fact.object_id) != (relation, entity.id) or not fact.label.strip():
+                    continue
+                target = self.place(subject, entities[subject].label)
+                if target is None:
+                    n_without_room += 1
+                    continue
+                self.edges.append(Edge(self.places[entity.id], target, fact, is_inverse=True))
+                subjects.append(subject)
+        n_cut = max(0, len(in_edges) - self._config.fan_in) if self._config.fan_in else 0
+        self._note_cuts(entity, {"fan_in": n_cut, "max_nodes": n_without_room})
+        return subjects
+
+    def _note_cuts(self, entity: Entity, counts: Mapping[str, int]) -> None:
+        self.cuts += [Cut(entity.label, count, reason) for reason, count in counts.items() if count]

@@ -38,7 +38,7 @@ class RelationalSystem:
         self.model = model
         self._answerer = Answerer(model)
         config = model.config
-        self.reach = Reach(config.hops, config.fan_out, config.max_nodes)
+        self.reach = Reach(config.hops, config.fan_out, config.max_nodes, config.fan_in)
 
     @property
     def probes(self) -> Probes:

@@ -2,6 +2,9 @@
 
 A BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id, act], ...].
 Many entities share a key, since a key of Redis costs about a hundred bytes.
+
+Buckets from `Manifest.buckets` on list the same facts by their objects, so that a walk finds the subjects of an object:
+object's id -> [[relation, "", subject's id], ...]. An import whose objects are no entities has none of them.
 """
 
 from __future__ import annotations
@@ -32,6 +35,11 @@ class Bucket(NamedTuple):
 def bucket_of(entity: str, buckets: int) -> int:
     """The same in every process and on every machine. Buckets are ranges of the hash, so that parts of it nest."""
     return zlib.crc32(entity.encode()) * buckets >> 32
+
+
+def in_edges_bucket_of(entity: str, buckets: int) -> int:
+    """Return the bucket of the facts about an entity, by an import with so many buckets of facts of subjects."""
+    return buckets + bucket_of(entity, buckets)
 
 
 def encode(

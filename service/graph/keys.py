@@ -1,6 +1,7 @@
 """The graph's layout in Redis; no other module names these keys.
 
-    {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (bucket_codec.py)
+    {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (bucket_codec.py),
+                                                    and behind these buckets as many with the facts by their objects
     {errata}:graph:<import>:<bucket>:<n>   string   what had no room in it: the rest of an entity of very many facts
     {errata}:names:<import>:<n>            string   some of the names that an import gives, with their entities
 

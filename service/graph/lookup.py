@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
+from models.graph.in_edges import InEdge
 from models.graph.knowledge import Entity, Mention
 from models.graph.memory import GRAPH
 from models.graph.neighbours import Neighbourhood, Reach
@@ -27,7 +28,7 @@ from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
 from service.graph.linking.matching import Span
-from service.graph.rows import Rows
+from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
 
 MAX_CACHED = 20_000  # entities of one view
@@ -46,6 +47,7 @@ Entities: TypeAlias = dict[str, Entity | None]
 EntityRows: TypeAlias = dict[
     str, tuple[Statement, ...]
 ]  # edit of an import -> its statements about one entity
+InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # id of an object -> facts that lead to it
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
@@ -192,15 +194,15 @@ class Lookup:
         """Add the entities around those of the questions; each hop of all questions is one reading."""
         starts = [{entity.id: entity for entity in _starts(ask)} for ask in asks]
         areas = [Neighbourhood(entities, reach) for entities in starts]
-        for area, entities in zip(areas, starts, strict=True):
-            area.advance(entities)
+        in_edges = await self._load_in_edges(_frontiers(areas, views), unavailable) if reach.fan_in else {}
+        for area, entities, view in zip(areas, starts, views, strict=True):
+            area.advance(entities, in_edges.get(view))
         while any(area.frontier for area in areas):
-            ids: dict[GraphView, set[str]] = {}
-            for area, view in zip(areas, views, strict=True):
-                ids.setdefault(view, set()).update(area.frontier)
+            ids = _frontiers(areas, views)
+            in_edges = await self._load_in_edges(ids, unavailable) if reach.fan_in else {}
             entities_by_view = await self._load(ids, unavailable)
             for area, view in zip(areas, views, strict=True):
-                area.advance(entities_by_view[view])
+                area.advance(entities_by_view[view], in_edges.get(view))
         return [
             replace(ask, neighbours=tuple(e for id, e in area.entities.items() if id not in entities))
             for ask, area, entities in zip(asks, areas, starts, strict=True)
@@ -258,6 +260,17 @@ class Lookup:
             entities[view] |= view_entities
         return entities
 
+    async def _load_in_edges(
+        self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
+    ) -> dict[GraphView, InEdges]:
+        """Return the facts that lead to entities; the rows of the entities are read with them, so they are cached."""
+        wanted_ids = {view: {*of_view, *(IN_EDGES + id for id in of_view)} for view, of_view in ids.items()}
+        rows = await self._read_rows(wanted_ids, unavailable)
+        return {
+            view: {id: view.in_edges(id, rows[view][IN_EDGES + id].values()) for id in of_view}
+            for view, of_view in ids.items()
+        }
+
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, dict[str, EntityRows]]:
@@ -283,6 +296,14 @@ def _fold_entities(rows: Mapping[GraphView, Mapping[str, EntityRows]]) -> dict[G
         view: {id: view.entity(id, of_entity) for id, of_entity in by_entity.items()}
         for view, by_entity in rows.items()
     }
+
+
+def _frontiers(areas: Sequence[Neighbourhood], views: Sequence[GraphView]) -> dict[GraphView, set[str]]:
+    """Return the ids of the entities that neighbourhoods need next, by the view that they belong to."""
+    ids: dict[GraphView, set[str]] = {}
+    for area, view in zip(areas, views, strict=True):
+        ids.setdefault(view, set()).update(area.frontier)
+    return ids
 
 
 def _starts(ask: Ask) -> list[Entity]:

@@ -25,6 +25,7 @@ from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
+IN_EDGES = "@in/"  # before an entity's id: what an import lists as facts about it
 MAX_CACHED = 500_000  # statements, about a hundred megabytes
 KEYS_PER_READ = 512  # in one command: some megabytes
 
@@ -47,7 +48,7 @@ class Rows:
         """Return what each import says of each entity, as far as its bucket holds it.
 
         Args:
-            requests: imports and ids of entities.
+            requests: imports and ids of entities; with IN_EDGES before an id, the facts that lead to the entity.
             unavailable: why nothing is to be read from Redis; raised where the cache lacks something.
 
         Raises:
@@ -117,13 +118,14 @@ class Rows:
             yield await asyncio.to_thread(decode)
 
     async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Statements]:
+        rows: dict[RowKey, Statements] = {
+            row: () for row, m in missing.items() if row[1].startswith(IN_EDGES) and not m.has_in_edges
+        }
         bucket_keys = {
-            row: keys.bucket(manifest.id, bucket_codec.bucket_of(row[1], manifest.buckets))
-            for row, manifest in missing.items()
+            row: _bucket_key(manifest, row[1]) for row, manifest in missing.items() if row not in rows
         }
         contents = await read(self._connection, sorted(set(bucket_keys.values())))
         buckets: dict[str, Bucket] = {}
-        rows: dict[RowKey, Statements] = {}
         damage: LedgerCorrupt | None = None
         for row, key in bucket_keys.items():
             try:
@@ -132,11 +134,20 @@ class Rows:
             except LedgerCorrupt as error:
                 damage = error
                 continue
-            rows[row] = bucket_codec.to_statements(buckets[key].statements.get(row[1], ()))
+            raw = buckets[key].statements.get(row[1].removeprefix(IN_EDGES), ())
+            rows[row] = bucket_codec.to_statements(raw)
             self._cache[row] = rows[row]
         if damage is not None:  # after what is sound is cached, so that it spoils no other question
             raise damage
         return rows
+
+
+def _bucket_key(manifest: Manifest, id: str) -> str:
+    if id.startswith(IN_EDGES):
+        number = bucket_codec.in_edges_bucket_of(id.removeprefix(IN_EDGES), manifest.buckets)
+    else:
+        number = bucket_codec.bucket_of(id, manifest.buckets)
+    return keys.bucket(manifest.id, number)
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:

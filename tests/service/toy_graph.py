@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -164,6 +165,30 @@ def _travel(ask: Ask) -> Reply:
 def load_traveller(device: torch.device, dtype: torch.dtype) -> Bundle:
     memory = GraphMemory(base())
     return Bundle(Traveller(memory), (memory,))
+
+
+class Returner(Atlas):
+    """An atlas that answers a question without a relation with the subjects of facts about its entities."""
+
+    name = "returner"
+    reach = Reach(hops=1, fan_out=8, max_entities=32, fan_in=4)
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        return [_return(ask) for ask in asks]
+
+
+def _return(ask: Ask) -> Reply:
+    if list(_asked_for(ask)):
+        return _reply(ask)
+    ids = {entity.id for mention in ask.mentions for entity in mention.entities}
+    facts = [(entity, fact) for entity in ask.neighbours for fact in entity.facts if fact.object_id in ids]
+    answer = ", ".join(sorted(entity.label for entity, _ in facts))
+    return replace(_reply_from(facts), answer=answer, best=answer) if facts else _reply_from([])
+
+
+def load_returner(device: torch.device, dtype: torch.dtype) -> Bundle:
+    memory = GraphMemory(base())
+    return Bundle(Returner(memory), (memory,))
 
 
 class Hybrid:

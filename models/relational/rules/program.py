@@ -45,7 +45,7 @@ class RuleProgram:
 
     def extend(self, graph: Subgraph) -> Subgraph:
         """Add the edges that rules infer and that the graph does not have."""
-        present = {(edge.source, edge.fact.relation, edge.target) for edge in graph.edges}
+        present = {(edge.subject, edge.fact.relation, edge.object) for edge in graph.edges}
         edges: list[Edge] = []
         cuts = list(graph.cuts)
         for entry, heads in self._ground(graph, "infer"):

@@ -1,10 +1,14 @@
-"""From spooled rows to the buckets of an import: each statement once, with names and counts on the way."""
+"""From spooled rows to the buckets of an import: each statement once, with names and counts on the way.
+
+While the facts pass by their subjects they are spooled again by their objects, and become the buckets behind these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from models.graph.in_edges import InEdge, interleave
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from service.graph import bucket_codec, keys
 from service.graph.bucket_codec import MAX_STATEMENTS
@@ -67,6 +71,15 @@ class BucketBuilder:
 
     def build(self) -> Iterator[BucketBatch]:
         """The buckets in their order, some at a time."""
+        in_edges = Spool()
+        try:
+            yield from self._build_facts(in_edges)
+            if in_edges.rows:
+                yield from self._build_in_edges(in_edges)
+        finally:
+            in_edges.close()
+
+    def _build_facts(self, in_edges: Spool) -> Iterator[BucketBatch]:
         pending: dict[int, EntityRows] = {}
         for part in range(PARTS):
             for entity, *statement in self.spool.read_part(part):
@@ -74,6 +87,8 @@ class BucketBuilder:
                     statement[1] = self.labels.get(statement[2]) or words_of(statement[2]) or statement[2]
                 elif not statement[2] and statement[0] not in NAME_ORDER:
                     statement[2] = self.ids_by_name.get(statement[1], "")
+                if statement[2] and statement[0] not in NAME_ORDER:
+                    in_edges.add((statement[2], statement[0], "", entity, ""))
                 bucket = pending.setdefault(bucket_codec.bucket_of(entity, self.buckets), {})
                 statements, key = bucket.setdefault(entity, {}), tuple(statement)
                 if statement[ACT] == "set":  # the last time counts, of a statement that is added the first
@@ -83,6 +98,26 @@ class BucketBuilder:
             for number in range(*chunk(part, self.buckets)):
                 # Empty ones, too: a bucket that is not there is damage.
                 self._build_bucket(number, pending.pop(number, {}), batch)
+            yield batch
+
+    def _build_in_edges(self, spool: Spool) -> Iterator[BucketBatch]:
+        """The facts by their objects, the first ones of each relation of an object."""
+        pending: dict[int, dict[str, dict[str, dict[InEdge, None]]]] = {}
+        for part in range(PARTS):
+            for entity, relation, _, subject, _ in spool.read_part(part):
+                number = bucket_codec.in_edges_bucket_of(entity, self.buckets)
+                by_relation = pending.setdefault(number, {}).setdefault(entity, {})
+                edges = by_relation.setdefault(relation, {})
+                if len(edges) < MAX_STATEMENTS:
+                    edges[InEdge(relation, subject)] = None
+            batch = BucketBatch()
+            for number in range(*chunk(PARTS + part, self.buckets)):
+                rows = {
+                    entity: _first_edges(by_relation)
+                    for entity, by_relation in pending.pop(number, {}).items()
+                }
+                key = keys.bucket(self.source, number)
+                batch.contents.append((key, bucket_codec.encode(key, rows, {})))
             yield batch
 
     def _build_bucket(self, bucket: int, rows: EntityRows, batch: BucketBatch) -> None:
@@ -110,6 +145,11 @@ class BucketBuilder:
         batch.entities += len(rows)
         key = keys.bucket(self.source, bucket)
         batch.contents.append((key, bucket_codec.encode(key, first, parts)))
+
+
+def _first_edges(by_relation: Mapping[str, Iterable[InEdge]]) -> list[Sequence[str]]:
+    edges = interleave(edge for of_relation in by_relation.values() for edge in of_relation)
+    return [(edge.relation, "", edge.subject) for edge in edges[:MAX_STATEMENTS]]
 
 
 def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
-PARTS = 32  # a power of two
+from models.graph.blocks import CHUNKS
+
+PARTS = CHUNKS  # a power of two
 MAX_MEMORY_BYTES = 1_000_000  # of a part before it goes to disk
 LINES_PER_WRITE = 2_000
 

@@ -90,7 +90,7 @@ class ImportStore:
         Raises:
             LedgerUnavailable: then `drop` what is there.
         """
-        source, note = builder.source, ImportNote(builder.buckets)
+        source, note = builder.source, ImportNote(2 * builder.buckets)
         chunk_digests: list[str] = []
         name_digests: list[str] = []
         pending_names: list[tuple[str, str]] = []
@@ -145,7 +145,7 @@ class ImportStore:
 
     async def rows(self, manifest: Manifest) -> AsyncIterator[tuple[str, bytes]]:
         """Key and content of all that an import has in Redis. LedgerCorrupt when some of it is missing."""
-        for bucket in range(manifest.buckets):
+        for bucket in range(manifest.all_buckets):
             for row in _check_present(await self._read_bucket(manifest.id, bucket)):
                 yield row
         for number in range(len(manifest.names)):

@@ -52,7 +52,8 @@ def content(view: GraphView) -> tuple[Any, ...]:
     rows = {active.edit: (Statement("motto", active.edit, "Q2868"),) for active in view.imports}
     entities = {id: view.entity(id, rows) for id in IDS}
     relations = [(view.label(r), view.cardinality(r)) for r in ("capital", "motto")]
-    return dict(view.edits), view.imports, dict(view.new_labels), entities, relations
+    in_edges = dict(view.in_edges_of_edits)
+    return dict(view.edits), view.imports, dict(view.new_labels), in_edges, entities, relations
 
 
 @settings(max_examples=150)
@@ -71,6 +72,22 @@ def test_a_view_is_the_same_however_it_was_come_by(statements: list[Any], steps:
         assert content(living.view(new_image)) == content(fresh.view(new_image))
         assert new_image.checksum == image(fresh, active).checksum
     assert content(living.view(living.base)) == content(GraphMemory(base()).view(living.base))
+
+
+def test_the_subjects_of_an_object_come_from_edits_base_and_imports(memory: GraphMemory) -> None:
+    assert [edge.subject for edge in memory.view(memory.base).in_edges("Q2868")] == ["Q419"]
+    edit = make_block(1, {"Q298": (Statement("capital", "Lima", "Q2868", "set"),)})
+    view = memory.view(image(memory, [edit]))
+    rows = [(Statement("birthplace", "", "Q17"),), (Statement("capital", "", "Q298"),)]
+    edges = view.in_edges("Q2868", rows)
+    assert edges == (("capital", "Q298"), ("birthplace", "Q17"), ("capital", "Q419"))
+    assert memory.view(memory.base).in_edges("Q2868") == (("capital", "Q419"),)
+
+
+def test_what_is_removed_or_no_entity_has_no_edge_back(memory: GraphMemory) -> None:
+    statements = (Statement("capital", "Cusco", "Q5582862", "remove"), Statement("motto", "Cusco"))
+    view = memory.view(image(memory, [make_block(1, {"Q298": statements})]))
+    assert view.in_edges("Q5582862") == view.in_edges("") == ()
 
 
 @given(statements=ENTITY_STATEMENTS)

@@ -1,5 +1,6 @@
 """A neighbourhood grows a hop at a time and stops at its bounds."""
 
+from models.graph.in_edges import InEdge, in_edges_of_entities, interleave
 from models.graph.knowledge import Entity, Fact
 from models.graph.neighbours import Neighbourhood, Reach
 
@@ -18,7 +19,8 @@ def read(reach: Reach, *start: str) -> tuple[list[str], list[list[str]]]:
     area, hops = Neighbourhood(start, reach), list[list[str]]()
     while area.frontier:
         hops.append(area.frontier)
-        area.advance({id: GRAPH.get(id) for id in area.frontier})
+        in_edges = in_edges_of_entities(GRAPH.values()) if reach.fan_in else None
+        area.advance({id: GRAPH.get(id) for id in area.frontier}, in_edges)
     return list(area.entities), hops
 
 
@@ -39,3 +41,27 @@ def test_facts_and_entities_beyond_the_bounds_are_not_followed() -> None:
 
 def test_nothing_lies_around_nothing() -> None:
     assert read(Reach(3, 8, 8)) == ([], [])
+
+
+def test_with_a_fan_in_a_step_leads_from_an_object_to_its_subjects() -> None:
+    assert read(Reach(1, 8, 8, fan_in=8), "d") == (["d", "b"], [["d"], ["b"]])
+    assert read(Reach(2, 8, 8, fan_in=8), "d") == (["d", "b", "a"], [["d"], ["b"], ["a"]])
+    assert read(Reach(2, 8, 8), "d")[0] == ["d"]
+
+
+def test_subjects_beyond_the_bounds_are_not_followed() -> None:
+    graph = [entity("x", "hub"), entity("y", "hub")]
+    edges = in_edges_of_entities(graph)
+    area = Neighbourhood(["hub"], Reach(1, 8, 8, fan_in=1))
+    area.advance({"hub": entity("hub")}, edges)
+    assert area.frontier == ["x"]
+    full = Neighbourhood(["hub"], Reach(1, 8, 1, fan_in=8))
+    full.advance({"hub": entity("hub")}, edges)
+    assert full.frontier == []
+
+
+def test_a_bound_leaves_something_of_every_relation() -> None:
+    born = [InEdge("birthplace", str(number)) for number in range(5)]
+    capital = InEdge("capital", "peru")
+    assert interleave([*born, capital, born[0]])[:2] == (born[0], capital)
+    assert set(interleave([*born, capital, born[0]])) == {*born, capital}

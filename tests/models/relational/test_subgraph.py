@@ -8,7 +8,7 @@ from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Image, Material, Options
 from models.relational.neighbours import EntityNeighbours
-from models.relational.subgraph import Cut, Subgraph, build_subgraph
+from models.relational.subgraph import Cut, Subgraph, build_subgraph, inverse_label
 from tests.models.relational.conftest import TINY, WORLD, entity
 
 
@@ -67,6 +67,65 @@ def test_the_edges_that_leave_a_node_are_grouped_by_relation(graph: EntityNeighb
         "capital": 1,
         "neighbours": 2,
     }
+
+
+BACK = replace(TINY, fan_in=4)
+
+
+def walks(graph: Subgraph) -> set[tuple[str, str, str]]:
+    return {(graph.nodes[e.source].label, e.label, graph.nodes[e.target].label) for e in graph.edges}
+
+
+def test_with_a_fan_in_a_fact_may_be_walked_back_to_its_subject() -> None:
+    graph = EntityNeighbours.of_entities(WORLD)
+    around = build_subgraph(graph, [WORLD["oslo"]], replace(BACK, hops=1))
+    assert walks(around) == {
+        ("OSLO", "country", "NORWAY"),
+        ("OSLO", inverse_label("place of birth"), "KIM"),
+        ("OSLO", inverse_label("capital"), "NORWAY"),
+    }
+    [edge] = [edge for edge in around.edges if edge.is_inverse and edge.fact.relation == "capital"]
+    assert (around.nodes[edge.subject].label, around.nodes[edge.object].label) == ("NORWAY", "OSLO")
+    assert not any(edge.is_inverse for edge in build_subgraph(graph, [WORLD["oslo"]], TINY).edges)
+
+
+def test_a_path_goes_on_from_a_subject() -> None:
+    around = build_subgraph(EntityNeighbours.of_entities(WORLD), [WORLD["rome"]], replace(BACK, hops=2))
+    assert {("ROME", inverse_label("place of birth"), "ADA"), ("ADA", "occupation", "painter")} <= walks(
+        around
+    )
+    assert ("ADA", inverse_label("spouse"), "KIM") in walks(around)
+
+
+def test_subjects_that_the_bounds_leave_out_are_reported() -> None:
+    graph = EntityNeighbours.of_entities(WORLD)
+    narrow = build_subgraph(graph, [WORLD["oslo"]], replace(BACK, hops=1, fan_in=1))
+    assert sum(edge.is_inverse for edge in narrow.edges) == 1
+    assert Cut("OSLO", 1, "fan_in") in narrow.cuts
+    full = build_subgraph(graph, [WORLD["oslo"]], replace(BACK, hops=1, max_nodes=1))
+    assert sum(cut.n_facts for cut in full.cuts if cut.reason == "max_nodes") == 3
+
+
+def test_a_fact_that_an_edit_replaced_is_not_walked_back() -> None:
+    statements = {
+        "a": (Statement(LABEL, "A"), Statement("home", "X", "x")),
+        "x": (Statement(LABEL, "X"),),
+        "y": (Statement(LABEL, "Y"),),
+    }
+    memory = GraphMemory(Base("sha256:" + "0" * 64, statements, {}))
+    [material] = memory.build(
+        [TripleChange("e1", {"a": (Statement("home", "Y", "y", act="set"),)})], Options()
+    )
+    assert isinstance(material, Material)
+
+    def homes(view: GraphView) -> dict[str, set[tuple[str, str, str]]]:
+        graph = EntityNeighbours.of_view(view)
+        starts = [entity for id in ("x", "y") if (entity := view.entity(id)) is not None]
+        return {start.id: walks(build_subgraph(graph, [start], replace(BACK, hops=1))) for start in starts}
+
+    back = inverse_label("home")
+    assert homes(memory.view(memory.base)) == {"x": {("X", back, "A")}, "y": set()}
+    assert homes(memory.view(memory.fold([material]))) == {"x": set(), "y": {("Y", back, "A")}}
 
 
 def test_a_view_of_the_graph_gives_neighbours_at_its_version() -> None:
