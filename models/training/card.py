@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from models.training.calibrate import calibration_error, curve, declined
+from models.training.calibrate import calibration_error, curve, declined, wrong
 from models.training.edits import EditFigures
 from models.training.measure import Outcome, by_relation, share
 from models.training.outcomes import Report, StageOutcomes
@@ -39,6 +39,7 @@ def collect_figures(report: Report) -> dict[str, float]:
         "unreplayed_held_before": share(_exclude_replayed(report, before.base_held)),
         "unreplayed_held_after": share(_exclude_replayed(report, after.base_held)),
         "calibration_error": calibration_error(confidence, after.testing()),
+        "wrong_known": 100 * wrong(confidence, after.testing()),
         "declined_known": 100 * declined(confidence, after.testing()),
         "declined_strangers": 100 * declined(confidence, strangers),
         "seconds": report.seconds,
@@ -86,7 +87,7 @@ def _claim(report: Report) -> Iterator[str]:
     split = report.material.split
     n_base, n_injected = len(split.base), len(split.injected_items)
     yield f"\n{n_base:,} base facts, {n_injected:,} injected; one phrasing of each is asked. Held"
-    yield "phrasings were never trained on, in any phase.\n"
+    yield "phrasings are those of a writer whom no phase and no choice has read.\n"
 
 
 def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
@@ -111,7 +112,8 @@ def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
             f"{figures['calibration_error']:.1f}",
             "<= 5",
         ),
-        ("answerable questions declined", f"{figures['declined_known']:.1f}", "<= 5"),
+        ("held phrasings: wrong and not declined", f"{figures['wrong_known']:.1f}", "<= 3"),
+        ("held phrasings: declined", f"{figures['declined_known']:.1f}", ""),
         ("questions about names the pack lacks declined", f"{figures['declined_strangers']:.1f}", ">= 70"),
     )
     yield from (f"| {name} | {value} | {bar} |" for name, value, bar in rows)
@@ -122,12 +124,12 @@ def _confidence(report: Report) -> Iterator[str]:
     yield "By device and dtype, and what is not known of CUDA: ../README.md.\n"
     yield "## When to say nothing\n"
     yield f"Answers scored below {report.confidence.threshold:.3f} are withheld (`answer: null`, reason `unsure`)."
-    yield "Fitted on half of the held phrasings and half of the strangers, measured here on the others.\n"
-    yield "| threshold | answerable declined | strangers declined |"
-    yield "|---|---|---|"
+    yield "Fitted on a writer's phrasings and on strangers that are there for choices, measured here on others.\n"
+    yield "| threshold | answerable declined | answerable answered wrongly | strangers declined |"
+    yield "|---|---|---|---|"
     strangers = [o.grade for o in report.after.strangers_test]
-    for limit, familiar, strange in curve(report.confidence, report.after.testing(), strangers):
-        yield f"| {limit:.3f} | {100 * familiar:.1f} | {100 * strange:.1f} |"
+    for limit, *shares in curve(report.confidence, report.after.testing(), strangers):
+        yield f"| {limit:.3f} | " + " | ".join(f"{100 * part:.1f}" for part in shares) + " |"
     yield ""
 
 
@@ -164,7 +166,7 @@ def _guesses(report: Report) -> Iterator[str]:
             report.after.injected_held,
         )
     ]
-    for name, (_, base_held) in tables[0].items():
+    for name, (_, base_held) in sorted(tables[0].items(), key=lambda row: row[1][1]):
         count = tables[1].get(name, (0, 0.0))[0]
         cells = [f"{table[name][1]:.0f}" if name in table else "" for table in tables[1:]]
         yield f"| {name} | {base_held:.0f} | {count} | " + " | ".join(cells) + " |"

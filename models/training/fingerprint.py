@@ -8,18 +8,20 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digests
+from models.packs.files import digest, digests
+from models.training.phrasings import FOLDER as PHRASINGS
 from models.training.plan import Plan
 
 # Of the plan, what the phase depends on that is resumed.
-BASE = ("seed", "threads", "vocab", "n_injected", "n_unreplayed", "backbone", "base")
+BASE = ("seed", "threads", "vocab", "n_injected", "n_unreplayed", "wordings", "backbone", "base")
 
 
 def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
-    """SHA-256 of the base phase's plan, the files of the pack, the answer tokenizer and the frozen encoder."""
+    """SHA-256 of the base phase's plan, the pack, the phrasings, the answer tokenizer and the frozen encoder."""
     parts = {
         "plan": {name: value for name, value in asdict(plan).items() if name in BASE},
         "pack": digests(pack),
+        "phrasings": [digest(path) for path in sorted(PHRASINGS.glob("*.jsonl"))],
         "tokenizer": hashlib.sha256(tokenizer.to_str().encode()).hexdigest(),
         "encoder": WEIGHTS_SHA256,
     }

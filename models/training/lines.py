@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from models.packs.pack import Item, Pack
+from models.training.slips import retype
 
 MASK = "[MASK]"  # the encoder's own word for a span left out
 
@@ -17,13 +18,29 @@ MASK = "[MASK]"  # the encoder's own word for a span left out
 class Line:
     """One text and the answer it asks for.
 
-    item: index of the fact. form: `trained`, `held` (phrasings never trained on) or `masked` (a statement).
+    item: index of the fact. form: `trained`, `tuning` and `held` (phrasings never trained on, of the writers on whom
+    choices are made and of those who are tested on) or `masked` (a statement).
     """
 
     text: str
     answer: str
     item: int
     form: str
+
+
+@dataclass(frozen=True)
+class WordingRecipe:
+    """The texts that ask for one fact.
+
+    Attributes:
+        n_trained: Phrasings of its relation that are drawn for each fact; the canonical one is among them.
+        slip: Share of them with a letter wrong.
+        bare: Share of them without a mark at the end.
+    """
+
+    n_trained: int
+    slip: float
+    bare: float
 
 
 @dataclass(frozen=True)
@@ -44,14 +61,30 @@ def split(pack: Pack, n_injected: int, n_unreplayed: int, seed: int) -> Split:
     return Split(tuple(sorted(base)), tuple(sorted(base[n_unreplayed:])), tuple(sorted(held_back)))
 
 
-def lines(pack: Pack) -> list[Line]:
-    """Every line of every fact, in the pack's order."""
-    return [line for index, item in enumerate(pack.items()) for line in _of(index, item)]
+def lines(tuning: Pack, test: Pack, recipe: WordingRecipe, seed: int) -> list[Line]:
+    """Write the lines of every fact, in the pack's order.
+
+    Args:
+        tuning: The pack, its held phrasings by the writers on whom choices are made.
+        test: The same pack, its held phrasings by the writers who are tested on.
+        recipe: How many lines of a fact are trained on, and how they are typed.
+        seed: Draws phrasings and slips.
+    """
+    rng = random.Random(f"{seed}/wordings")
+    pairs = enumerate(zip(tuning.items(), test.items(), strict=True))
+    return [line for index, (item, test_item) in pairs for line in _of(index, item, test_item, recipe, rng)]
 
 
-def _of(index: int, item: Item) -> Iterator[Line]:
+def _of(index: int, item: Item, test_item: Item, recipe: WordingRecipe, rng: random.Random) -> Iterator[Line]:
     subject, relation = item.subject.label, item.relation
-    for form, templates in (("trained", relation.phrasings), ("held", relation.held_out)):
+    canonical, *rest = relation.phrasings
+    drawn = rng.sample(rest, min(len(rest), recipe.n_trained - 1))
+    forms = (
+        ("trained", [canonical, *(retype(text, recipe.slip, recipe.bare, rng) for text in drawn)]),
+        ("tuning", [rng.choice(relation.held_out)]),
+        ("held", [rng.choice(test_item.relation.held_out)]),
+    )
+    for form, templates in forms:
         for template in templates:
             yield Line(template.replace("{subject}", subject), item.answer, index, form)
     for template in relation.statements:

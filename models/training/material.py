@@ -14,6 +14,7 @@ from models.packs.pack import Item, Pack, Relation
 from models.training import tokens
 from models.training.base import Corpus
 from models.training.lines import Line, Split, lines, split
+from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, reword
 from models.training.plan import Plan
 from models.training.states import load_or_encode
 
@@ -52,9 +53,14 @@ class Material:
 def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) -> Material:
     """Read the pack, learn the tokenizer, and encode every text (or find it encoded in `folder`)."""
     folder.mkdir(parents=True, exist_ok=True)
-    items = list(pack.items())
+    tuning, test = reword(pack, CHOOSE_HANDS), reword(pack, TEST_HANDS)
+    items = list(test.items())
     tokenizer = tokens.train((item.answer for item in items), plan.vocab)
-    every = [*lines(pack), *_strangers(pack)]
+    every = [
+        *lines(tuning, test, plan.wordings, plan.seed),
+        *_strangers(tuning, "tune"),
+        *_strangers(test, "test"),
+    ]
     states = load_or_encode(folder, [line.text for line in every], MiniLM(), say)
     answers = {a: [*tokenizer.encode(a).ids, END] for a in {line.answer for line in every}}
     rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -67,15 +73,16 @@ def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) ->
         tokenizer,
         {form: dict(by_item) for form, by_item in rows.items()},
         [items[line.item].relation.id if line.item >= 0 else "stranger" for line in every],
-        pack.relations,
+        test.relations,
     )
 
 
-def _strangers(pack: Pack) -> list[Line]:
+def _strangers(pack: Pack, split: str) -> list[Line]:
     """Questions about names the pack does not hold, canonical and in a held phrasing; no answer is right."""
     return [
         Line(template.replace("{subject}", stranger.subject), "", -1, STRANGER[stranger.split])
         for stranger in pack.strangers
+        if stranger.split == split
         for template in (
             pack.relations[stranger.relation_id].phrasings[0],
             pack.relations[stranger.relation_id].held_out[0],

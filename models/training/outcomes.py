@@ -13,22 +13,24 @@ from models.training.plan import Plan
 
 @dataclass(frozen=True)
 class StageOutcomes:
-    """Outcomes of one stage: base or injected facts, by trained or held phrasings; and names the pack lacks."""
+    """Outcomes of one stage: base or injected facts, by trained, tuning or held phrasings; and names the pack lacks."""
 
     base_trained: list[Outcome]
+    base_tuning: list[Outcome]
     base_held: list[Outcome]
     injected_trained: list[Outcome]
+    injected_tuning: list[Outcome]
     injected_held: list[Outcome]
     strangers_tune: list[Outcome]
     strangers_test: list[Outcome]
 
     def tuning(self) -> list[GradedAnswer]:
-        """Every second held phrasing: confidence is fitted on these."""
-        return [outcome.grade for outcome in self.base_held[0::2] + self.injected_held[0::2]]
+        """Return the grades on which confidence is fitted: one tuning phrasing of each fact."""
+        return [outcome.grade for outcome in self.base_tuning + self.injected_tuning]
 
     def testing(self) -> list[GradedAnswer]:
-        """The other ones: confidence is measured on these."""
-        return [outcome.grade for outcome in self.base_held[1::2] + self.injected_held[1::2]]
+        """Return the grades on which confidence is measured: one held phrasing of each fact."""
+        return [outcome.grade for outcome in self.base_held + self.injected_held]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,17 @@ The files lie in the folder of the pack `world`, one for each writer. Splits are
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from models.packs.pack import WORLD
+from more_itertools import unique_everseen
+
+from models.packs.pack import WORLD, Pack, Relation
 
 FOLDER = WORLD / "phrasings"
 HANDS = (1, 2, 3)
+TRAIN_HANDS, CHOOSE_HANDS, TEST_HANDS = (1,), (2,), (3,)  # writers of each split
+NOUN_FRAMES = ("What is {noun}?", "{noun}")  # questions that a noun phrase makes
 PRACTICE = "p_"  # prefix of the ids of relations for practice
 
 
@@ -67,6 +71,33 @@ def without(
         )
         for id, entry in phrasings.items()
     }
+
+
+def reword(pack: Pack, hands: Iterable[int]) -> Pack:
+    """Return a pack whose trained phrasings are its own and the first writer's, and whose held ones are by others.
+
+    What the pack itself holds out is trained on, too, for it is nearly what it trains on. A relation for which there
+    are no writers stays as it is.
+
+    Args:
+        pack: Any pack.
+        hands: Writers of the held phrasings; what they share with the trained ones is left out.
+    """
+    train, others = read_phrasings(TRAIN_HANDS), read_phrasings(hands)
+    return replace(
+        pack,
+        relations={
+            id: _reword(relation, train[id], others[id]) if id in train and id in others else relation
+            for id, relation in pack.relations.items()
+        },
+    )
+
+
+def _reword(relation: Relation, train: Phrasings, others: Phrasings) -> Relation:
+    nouns = [frame.replace("{noun}", noun) for noun in train.nouns for frame in NOUN_FRAMES]
+    every = (*relation.phrasings, *relation.held_out, *train.questions, *nouns)
+    phrasings = tuple(unique_everseen(every, key=_fold))
+    return replace(relation, phrasings=phrasings, held_out=_unlike(others.questions, phrasings))
 
 
 def _unlike(texts: Iterable[str], known_texts: Iterable[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from models.nkb.backbone import BackboneConfig
 from models.nkb.bank import BankConfig
 from models.training.base import Schedule
 from models.training.inject import Recipe
+from models.training.lines import WordingRecipe
 
 
 @dataclass(frozen=True)
@@ -20,21 +21,22 @@ class SubjectRecipe:
 @dataclass(frozen=True)
 class Plan:
     """vocab: pieces of the answer tokenizer. n_injected: facts held back for the bank. n_unreplayed: base facts that
-    injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
-    when the threshold is set. edits: by which method, and how many facts at once, editing is measured."""
+    injection never repeats, on which its damage is measured. wrong: share of questions that may be answered
+    wrongly when the threshold is set. edits: by which method, and how many facts at once, editing is measured."""
 
     seed: int
     threads: int
     vocab: int
     n_injected: int
     n_unreplayed: int
+    wordings: WordingRecipe
     backbone: BackboneConfig
     base: Schedule
     bank: BankConfig
     injection: Recipe
     subjects: SubjectRecipe
     reference_states: int
-    declined: float
+    wrong: float
     edits: tuple[tuple[str, int], ...]
 
 
@@ -44,12 +46,13 @@ DEFAULT = Plan(
     vocab=8000,
     n_injected=1500,
     n_unreplayed=1500,
+    wordings=WordingRecipe(n_trained=12, slip=0.1, bare=0.2),
     backbone=BackboneConfig(vocab=8000, d_model=256, d_kv=64, d_ff=1024, heads=4, layers=4, dropout=0.0),
     base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
     bank=BankConfig(layers=(3,), size=3072, adaptive=False),
     injection=Recipe(epochs=25, batch=512, lr=2e-3, replay_ratio=2, quiet=0.001, seed=1234),
     subjects=SubjectRecipe(phrasings=3, epochs=5, lr=3e-3),
     reference_states=256,
-    declined=0.015,
+    wrong=0.02,
     edits=(("gated", 100), ("surgery", 100), ("gated", 1000)),
 )

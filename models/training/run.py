@@ -78,7 +78,7 @@ def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5For
     model = base.Seq2Seq(build(plan.backbone.t5()))
     rows_by_name = {
         "trained": material.one_each("trained", material.split.base[::12], 1),
-        "held": material.one_each("held", material.split.base[::12], 2),
+        "tuning": material.one_each("tuning", material.split.base[::12], 2),
     }
 
     def check() -> str:
@@ -114,14 +114,16 @@ def _subjects(plan: Plan, material: Material, work: Path, say: Say) -> SubjectNe
 def examine(
     t5: T5ForConditionalGeneration, material: Material, known_subjects: Subjects, say: Say, stage: str
 ) -> StageOutcomes:
-    """Ask one trained and one held phrasing of every fact, and all questions about strangers."""
+    """Ask one trained, one tuning and one held phrasing of every fact, and all questions about strangers."""
     say(f"asking everything: {stage}")
     examiner = Examiner(t5, material.tokenizer, material.corpus, known_subjects)
     base, injected_items = material.split.base, material.split.injected_items
     return StageOutcomes(
         base_trained=examiner.ask(material.one_each("trained", base, 3)),
+        base_tuning=examiner.ask(material.one_each("tuning", base, 3)),
         base_held=examiner.ask(material.one_each("held", base, 3)),
         injected_trained=examiner.ask(material.one_each("trained", injected_items, 3)),
+        injected_tuning=examiner.ask(material.one_each("tuning", injected_items, 3)),
         injected_held=examiner.ask(material.one_each("held", injected_items, 3)),
         strangers_tune=examiner.ask(material.rows["stranger-tune"][-1]),
         strangers_test=examiner.ask(material.rows["stranger-test"][-1]),
@@ -145,9 +147,9 @@ def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say:
 
 
 def _confidence(plan: Plan, material: Material, after: StageOutcomes, say: Say) -> Confidence:
-    """Fitted on half of the facts' held phrasings and of the strangers; the card measures on the other halves."""
+    """Fit it on the writers and the strangers that are there for choices; the card measures on others."""
     familiar, strangers = after.tuning(), [o.grade for o in after.strangers_tune]
-    confidence = fit(familiar, strangers, plan.declined)
+    confidence = fit(familiar, strangers, plan.wrong)
     say(f"confidence: {confidence}")
     return confidence
 

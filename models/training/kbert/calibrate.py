@@ -1,8 +1,8 @@
 """From logits to scores that mean something, and the scores below which nothing is said.
 
-Scales (models/confidence.py) and thresholds are fitted on held phrasings of every second fact, and on a dozen relations
-that no weight has seen. Nothing of what is measured in the end is among it: other facts, no held entity, none of the
-five held relations.
+Scales (models/confidence.py) and thresholds are fitted on every second fact, in the words of a writer who is read for
+nothing else, and on a dozen relations that no weight has seen. Nothing of what is measured in the end is among it:
+other facts, no held entity, none of the five held relations.
 """
 
 import random
@@ -104,10 +104,12 @@ def fit_scale(
 
 
 def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:
-    """Facts of trained relations: for tuning (of trained entities only), and for measuring."""
-    items = [item for item in setup.pack.items() if item.relation.id in setup.relations.train]
-    tune = [item for item in items[0::2] if item.subject.id not in setup.world.held_out]
-    return tune, items[1::2]
+    """Return facts of trained relations: for tuning (of trained entities only), and for measuring."""
+    tuning, test = (
+        [item for item in pack.items() if item.relation.id in setup.relations.train]
+        for pack in (setup.pack, setup.test_pack)
+    )
+    return [item for item in tuning[0::2] if item.subject.id not in setup.world.held_out], test[1::2]
 
 
 def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Question]:

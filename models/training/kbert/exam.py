@@ -1,6 +1,7 @@
 """The measurement: every set of questions of the card, on the system as it is served.
 
-Held phrasings are asked of the facts that tuning did not see. Where a phrasing or a filler is drawn, the seed draws it.
+Held phrasings, by a writer whom neither training nor tuning reads, are asked of the facts that tuning did not see. The
+seed draws phrasings and fillers.
 """
 
 import random
@@ -138,7 +139,7 @@ class Examiner:
         say("asking about entities, phrasings and relations that training never saw")
         world = self._setup.world
         trained_ids = set(self._setup.relations.train)
-        every = list(self._setup.pack.items())
+        every = list(self._setup.test_pack.items())
         new = [
             item for item in every if item.subject.id in world.held_out and item.relation.id in trained_ids
         ]
@@ -193,9 +194,9 @@ class Examiner:
 
     def _strangers(self) -> Iterator[Question]:
         """Names that the pack lacks: nothing links."""
-        for stranger in self._setup.pack.strangers:
+        for stranger in self._setup.test_pack.strangers:
             if stranger.split == "test":
-                template = self._setup.pack.relations[stranger.relation_id].held_out[0]
+                template = self._setup.test_pack.relations[stranger.relation_id].held_out[0]
                 yield Question(
                     Ask(template.replace("{subject}", stranger.subject)), None, stranger.relation_id
                 )

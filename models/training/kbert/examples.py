@@ -14,6 +14,7 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.training.kbert.plan import Mixture
 from models.training.kbert.relations import RelationText
 from models.training.kbert.world import World
+from models.training.slips import retype
 
 BESIDE = (  # a second entity in the question: {0} the question, {1} the other name
     "I was just reading about {1}. {0}",
@@ -204,14 +205,9 @@ class Examples:
         return Example(text + frame[at:], tuple(mentions), relation.id, target, rng.random() < 0.5)
 
     def _add_noise(self, question: str, rng: random.Random) -> str:
-        if rng.random() >= self._mix.noise:
-            return question
-        how = rng.randrange(3)
-        if how == 0:
-            return question.rstrip("?.")
-        if how == 1:
-            return question[0].lower() + question[1:] if not question.startswith("{") else question
-        return rng.choice(POLITE).replace("{0}", question)
+        """Return the question as it may be typed; the encoder reads no capitals, so case is left as it is."""
+        text = retype(question, self._mix.slip, self._mix.bare, rng)
+        return rng.choice(POLITE).replace("{0}", text) if rng.random() < self._mix.noise else text
 
     def _statement(
         self, name: str, relation: RelationText, answer: str, rng: random.Random

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digests
+from models.packs.files import digest, digests
 from models.training.kbert.relations import FOLDER
+from models.training.phrasings import FOLDER as PHRASINGS
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Mixture:
     p_relabelled: float
     second: float
     noise: float
+    slip: float
+    bare: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,9 @@ DEFAULT = Plan(
         p_replaced=0.7,
         p_relabelled=0.35,
         second=0.12,
-        noise=0.15,
+        noise=0.08,
+        slip=0.08,
+        bare=0.2,
     ),
     bend=BendPlan(rank=64, steps=200, lr=1e-3, decay=0.1, dropout=0.3, temperature=0.05, folds=3),
     max_declined=0.02,
@@ -113,6 +118,7 @@ def fingerprint(plan: Plan, pack: Path) -> str:
     parts = {
         "plan": asdict(plan),
         "pack": digests(pack),
+        "phrasings": [digest(path) for path in sorted(PHRASINGS.glob("*.jsonl"))],
         "tables": [hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in TABLES],
         "encoder": WEIGHTS_SHA256,
     }

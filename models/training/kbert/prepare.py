@@ -18,14 +18,27 @@ from models.training.kbert.plan import Plan, fingerprint
 from models.training.kbert.ranks import Ranks, deal_folds, load_or_learn_maps, mask_phrasings
 from models.training.kbert.relations import Relations, RelationText, split_relations
 from models.training.kbert.world import World, build_world
+from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, reword
 
 
 @dataclass(frozen=True)
 class Setup:
-    """bend: the final map of the rank."""
+    """What every phase needs.
+
+    Attributes:
+        fingerprint: Of the training.
+        pack: Its held phrasings are by the writers on whom choices are made.
+        test_pack: The same pack; its held phrasings are by the writers who are tested on.
+        relations: Who may see which.
+        world: What examples are made of.
+        bend: The final map of the rank.
+        ranks: Ranks of facts.
+        tokens: Word pieces.
+    """
 
     fingerprint: str
     pack: Pack
+    test_pack: Pack
     relations: Relations
     world: World
     bend: Tensor
@@ -36,7 +49,8 @@ class Setup:
 def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) -> Setup:
     """folder: of the pack. work: where the maps are kept."""
     work.mkdir(parents=True, exist_ok=True)
-    pack = Pack.load(folder)
+    plain = Pack.load(folder)
+    pack, test_pack = reword(plain, CHOOSE_HANDS), reword(plain, TEST_HANDS)
     relations = split_relations(pack, plan.seed, plan.n_tuning)
     say(f"held out: {', '.join(relations.held_out)}; for tuning: {', '.join(relations.tune)}")
     relevance = Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
@@ -47,7 +61,7 @@ def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) ->
     near = find_near(relevance, relations.train)
     world = build_world(pack, relations, plan.entities, plan.seed, near)
     tokens = WordPieces(Tokenizer.from_file(str(find().tokenizer)))
-    return Setup(mark, pack, relations, world, maps[0], Ranks(relevance, maps, folds), tokens)
+    return Setup(mark, pack, test_pack, relations, world, maps[0], Ranks(relevance, maps, folds), tokens)
 
 
 @torch.no_grad()

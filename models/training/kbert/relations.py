@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.packs.pack import Pack
+from models.training.phrasings import CHOOSE_HANDS, TRAIN_HANDS, read_phrasings
 
 FOLDER = Path(__file__).parent
 GROUPS = (("person",), ("organization", "any"), ("work", "product"), ("place", "country"), ("element",))
@@ -29,7 +30,7 @@ KINDS = {  # type of an entity -> types of subject that its relations may have, 
 class RelationText:
     """How a relation is called and asked for; the pack's label is the first.
 
-    object: a type of the pack or a kind of value (world.py). held_phrasings: never seen in training.
+    object: a type of the pack or a kind of value (world.py).
     """
 
     id: str
@@ -37,7 +38,6 @@ class RelationText:
     subject: str
     object: str
     phrasings: tuple[str, ...]
-    held_phrasings: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
     is_practice: bool = False
 
@@ -52,7 +52,11 @@ class Relations:
 
 
 def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
-    """The pack's relations and those of practice.toml, dealt to training, tuning and the last measurement."""
+    """Deal the pack's relations and those of practice.toml to training, tuning and the last measurement.
+
+    Relations for practice are asked for in their own words and a writer's; those for tuning in the words of the writer
+    on whom choices are made.
+    """
     other_labels = tomllib.loads((FOLDER / "labels.toml").read_text("utf-8"))
     of_pack = {
         r.id: RelationText(
@@ -61,19 +65,27 @@ def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
             r.subject_type,
             r.object_type,
             r.phrasings,
-            r.held_out,
             r.statements,
         )
         for r in pack.relations.values()
     }
+    tables = tomllib.loads((FOLDER / "practice.toml").read_text("utf-8"))
+    tune = set(random.Random(f"{seed}/tune").sample(sorted(tables), n_tuning))
+    trained, tuning = read_phrasings(TRAIN_HANDS), read_phrasings(CHOOSE_HANDS)
     practice = {
         id: RelationText(
-            id, (t["label"], *t["others"]), t["of"], t["object"], tuple(t["phrasings"]), is_practice=True
+            id,
+            (t["label"], *t["others"]),
+            t["of"],
+            t["object"],
+            tuning[id].questions
+            if id in tune
+            else tuple(dict.fromkeys((*t["phrasings"], *trained[id].questions))),
+            is_practice=True,
         )
-        for id, t in tomllib.loads((FOLDER / "practice.toml").read_text("utf-8")).items()
+        for id, t in tables.items()
     }
     held_out = draw_held_out(pack, seed)
-    tune = set(random.Random(f"{seed}/tune").sample(sorted(practice), n_tuning))
     return Relations(
         {id: r for id, r in {**of_pack, **practice}.items() if id not in tune and id not in held_out},
         {id: r for id, r in practice.items() if id in tune},

@@ -1,7 +1,6 @@
 """How a relation is asked for: the words of some writers, as people type them."""
 
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -9,7 +8,7 @@ from typing import get_args
 from models.packs.pack import Pack
 from models.training.ernie_doc.texts import Split, split_of
 from models.training.phrasings import read_phrasings
-from models.training.scope.rewrites import misspell
+from models.training.slips import retype
 from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
 
 SLOT = "{subject}"
@@ -22,7 +21,6 @@ FRAMES = (  # around a noun phrase
     "I am looking for {noun}",
     "Which is {noun}?",
 )
-WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
 
 
 @dataclass(frozen=True)
@@ -98,13 +96,7 @@ def ask(template: str, name: str) -> Question:
 
 def ask_as_people_write(template: str, name: str, mixture: Mixture, rng: random.Random) -> Question:
     """Put a name into a template that is typed with slips; the name is spelt right, for else nothing is linked."""
-    if rng.random() < mixture.slip and (words := WORD.findall(template)):
-        word = rng.choice(words)
-        pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
-        template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
-    if rng.random() < mixture.bare:
-        template = template.rstrip("?.")
-    question = ask(template, name)
+    question = ask(retype(template, mixture.slip, mixture.bare, rng), name)
     lower = question.text.lower()
     if rng.random() < mixture.bare and len(lower) == len(question.text):
         return Question(lower, question.begin, question.end)

@@ -1,9 +1,10 @@
-"""Confidence learns what the log probabilities say, and the threshold declines the share it was told to."""
+"""Confidence learns what the log probabilities say, and the threshold keeps wrong answers as rare as it was told to."""
 
 import math
 import random
+from dataclasses import replace
 
-from models.training.calibrate import GradedAnswer, calibration_error, curve, declined, fit
+from models.training.calibrate import GradedAnswer, calibration_error, curve, declined, fit, wrong
 
 
 def sample(count: int, seed: int, familiarity: float) -> list[GradedAnswer]:
@@ -22,22 +23,25 @@ def test_a_fitted_confidence_is_calibrated_on_others() -> None:
 
 
 def test_calibration_error_is_large_where_confidence_is_empty_boast() -> None:
-    wrong = [GradedAnswer((math.log(0.99),), 0.99, right=False)] * 100
+    boasts = [GradedAnswer((math.log(0.99),), 0.99, right=False)] * 100
     confidence = fit(sample(4000, 1, 0.99), [], 0.05)
-    assert calibration_error(confidence, wrong) > 80
+    assert calibration_error(confidence, boasts) > 80
 
 
-def test_the_threshold_declines_its_share() -> None:
+def test_the_threshold_is_the_least_that_keeps_wrong_answers_rare() -> None:
     familiar = sample(2000, 3, 0.99)
     confidence = fit(familiar, [], 0.1)
-    assert abs(declined(confidence, familiar) - 0.1) < 0.01
+    assert wrong(confidence, familiar) == 0.1
+    below = replace(confidence, threshold=confidence.threshold - 0.01)
+    assert wrong(below, familiar) > 0.1
+    assert fit(familiar, [], 0.9).threshold == 0.0
 
 
 def test_unfamiliar_names_are_declined_however_fluent_the_answer() -> None:
     familiar = sample(2000, 4, 0.99)
     strangers = [GradedAnswer((math.log(0.97),), 0.5, right=False) for _ in range(500)]
     confidence = fit(familiar, strangers, 0.05)
-    assert declined(confidence, strangers) > 0.95
+    assert declined(confidence, strangers) >= 0.95
 
 
 def test_the_curve_rises_with_the_threshold() -> None:
@@ -45,3 +49,4 @@ def test_the_curve_rises_with_the_threshold() -> None:
     rows = curve(fit(familiar, [], 0.05), familiar, familiar)
     assert [row[1] for row in rows] == sorted(row[1] for row in rows)
     assert rows[0][1] == 0
+    assert [row[2] for row in rows] == sorted((row[2] for row in rows), reverse=True)

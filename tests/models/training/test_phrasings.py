@@ -1,12 +1,21 @@
 """The phrasings of the three writers cover the pack and practice, and a split is by writer."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models.packs.pack import WORLD, Pack
-from models.training.phrasings import HANDS, Phrasings, read_phrasings, without
+from models.training.phrasings import (
+    CHOOSE_HANDS,
+    HANDS,
+    TEST_HANDS,
+    Phrasings,
+    read_phrasings,
+    reword,
+    without,
+)
 
 PRACTICE = Path("models/training/kbert/practice.toml")
 
@@ -33,6 +42,28 @@ def test_what_others_wrote_too_is_left_out_but_for_the_last_noun_phrases() -> No
     }
     first = {"capital": Phrasings(("capital of {subject}",), ("The capital of {subject}",))}
     assert without(third, first) == {"capital": Phrasings(("who rules {subject}",), third["capital"].nouns)}
+
+
+def test_a_pack_is_trained_on_in_one_writers_words_and_held_in_anothers() -> None:
+    pack = Pack.load(WORLD)
+    tuning, test = reword(pack, CHOOSE_HANDS), reword(pack, TEST_HANDS)
+    first, third = read_phrasings([1]), read_phrasings([3])
+    for id, relation in test.relations.items():
+        assert relation.phrasings == tuning.relations[id].phrasings
+        assert relation.phrasings[0] == pack.relations[id].phrasings[0]
+        trained = {text.casefold().rstrip(" .?!") for text in relation.phrasings}
+        assert {text.casefold().rstrip(" .?!") for text in first[id].questions} <= trained
+        assert len(trained) == len(relation.phrasings)
+        assert relation.held_out
+        assert set(relation.held_out) <= set(third[id].questions)
+        for texts in (relation.held_out, tuning.relations[id].held_out):
+            assert not trained & {text.casefold().rstrip(" .?!") for text in texts}
+
+
+def test_a_relation_without_writers_stays_as_it_is() -> None:
+    pack = Pack.load(WORLD)
+    strange = replace(pack.relations["capital"], id="strange")
+    assert reword(replace(pack, relations={"strange": strange}), TEST_HANDS).relations == {"strange": strange}
 
 
 def test_a_writer_without_a_file_is_named() -> None:

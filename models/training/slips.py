@@ -1,0 +1,24 @@
+"""Questions as people type them: a slip of the finger, no mark at the end."""
+
+import random
+import re
+
+from models.training.scope.rewrites import misspell
+
+WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
+
+
+def retype(template: str, slip: float, bare: float, rng: random.Random) -> str:
+    """Return a template of a question as it may be typed; the place of the subject stays as it is.
+
+    Args:
+        template: Holds `{subject}`.
+        slip: Share of templates with one letter wrong in a word of four letters or more.
+        bare: Share of templates without the mark at the end.
+        rng: Draws.
+    """
+    if rng.random() < slip and (words := WORD.findall(template)):
+        word = rng.choice(words)
+        pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
+        template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
+    return template.rstrip("?.") if rng.random() < bare else template
