@@ -51,6 +51,8 @@ def main() -> None:
 
     torch.set_num_threads(arguments.threads)
     plan = replace(plans.DEFAULT, steps=arguments.steps, n_exam=arguments.exam, threads=arguments.threads)
+    if arguments.measure:
+        plan = replace(plan, config=load(arguments.out).config)
     reader = TextReader(MiniLM())
     setup = prepare(plan, arguments.pack, reader, say)
     if not arguments.measure:
@@ -75,7 +77,7 @@ def measure(plan: Plan, setup: Setup, work: Path, out: Path, say: Say) -> None:
     """Measure the checkpoint in `out` and write its card beside it."""
     answerer = Answerer(load(out))
     measures = {}
-    for name, examples in groups(plan, setup.test, setup.new, setup.pack).items():
+    for name, examples in groups(plan, setup.test, setup.new, setup.pack, setup.inverse).items():
         measures[name] = figures(put(answerer, examples))
         say(f"{name}: " + ", ".join(f"{key} {value}" for key, value in asdict(measures[name]).items()))
     write_card(out, measures, seconds_by_phase(work).get("learn", 0.0) / 60)

@@ -11,6 +11,7 @@ from models.training.kbert.relations import ANY, KINDS, RelationText
 
 ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
 
+INVERSE = "~"  # before the id of a relation: from its objects to its subjects (inverses.py)
 MAX_DRAWS = 10_000  # random sequences until one fits
 
 Path = tuple[RelationText, ...]
@@ -24,11 +25,13 @@ class Compositions:
         relations: Relations by id.
         one_in: One in so many sequences is held out.
         seed: Seed by which they are chosen.
+        inverse: Probability that a hop is of an inverse relation where one fits.
     """
 
     relations: Mapping[str, RelationText]
     one_in: int
     seed: int
+    inverse: float = 0.0
 
     @cached_property
     def followers(self) -> Mapping[str, Sequence[str]]:
@@ -50,15 +53,23 @@ class Compositions:
             ValueError: The relations make no such path.
         """
         for _ in range(MAX_DRAWS):
-            ids = [rng.choice(list(self.relations))]
+            ids = [self._choose(list(self.relations), rng)]
             while len(ids) < n_hops and self.followers[ids[-1]]:
-                ids.append(rng.choice(self.followers[ids[-1]]))
+                ids.append(self._choose(self.followers[ids[-1]], rng))
             if len(ids) == n_hops and (n_hops == 1 or self.is_held(ids) == is_held):
                 return tuple(self.relations[id] for id in ids)
         kind = "held out" if is_held else "trained"
         raise ValueError(
             f"{len(self.relations)} relations make no {kind} path of {n_hops} hops: give more relations"
         )
+
+    def _choose(self, ids: Sequence[str], rng: random.Random) -> str:
+        """Choose the direction first, so that its share does not depend on how many relations have an inverse."""
+        inverse = [id for id in ids if is_inverse(id)]
+        forward = [id for id in ids if not is_inverse(id)]
+        if not inverse or not forward:
+            return rng.choice(ids)
+        return rng.choice(inverse if rng.random() < self.inverse else forward)
 
     def is_held(self, ids: Sequence[str]) -> bool:
         """Return whether a sequence is held out: itself, or two neighbours in it."""
@@ -72,10 +83,22 @@ class Compositions:
 
 def follows(first: RelationText, second: RelationText) -> bool:
     """Return whether objects of the first relation are entities that may be subjects of the second."""
+    if base_id(first.id) == base_id(second.id) and is_inverse(first.id) != is_inverse(second.id):
+        return False  # it would lead back to where the path came from
     type = first.object
     return type in ENTITY_TYPES and second.subject in (type, *KINDS.get(type, ()), ANY)
 
 
+def is_inverse(id: str) -> bool:
+    """Return whether a relation leads from objects to subjects."""
+    return id.startswith(INVERSE)
+
+
+def base_id(id: str) -> str:
+    """Return the id of the relation that the facts have."""
+    return id.removeprefix(INVERSE)
+
+
 def has_entities(relation: RelationText) -> bool:
     """Return whether the objects of a relation are entities, with facts about them."""
-    return relation.object in ENTITY_TYPES or relation.object == ANY
+    return is_inverse(relation.id) or relation.object in ENTITY_TYPES or relation.object == ANY

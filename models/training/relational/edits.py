@@ -15,7 +15,6 @@ from pathlib import Path
 
 import torch
 
-from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GraphMemory, TripleChange
 from models.graph.statement import Statement
@@ -26,7 +25,6 @@ from models.relational.answer import Answerer
 from models.relational.checkpoint import DEFAULT as CHECKPOINT
 from models.relational.checkpoint import load
 from models.relational.neighbours import EntityNeighbours
-from models.relational.question import TextReader
 from models.training.relational.exam import Outcome, put
 from models.training.relational.examples import Example
 from models.training.relational.pack import PackQuestions
@@ -157,7 +155,7 @@ def at_version(example: Example, view: GraphView, questions: PackQuestions) -> E
     )
     ids = [entity.id for mention in mentions for entity in mention.entities]
     source = EntityNeighbours.of_view(view)
-    entities = source.neighbours(ids, HOPS + 1, questions.fan_out, questions.max_entities)
+    entities = source.neighbours(ids, HOPS + 1, questions.fan_out, questions.max_entities, questions.fan_in)
     ask = replace(example.ask, mentions=mentions)
     return replace(example, ask=ask, entities=entities, expected=expected(view, example))
 
@@ -280,8 +278,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     start = time.monotonic()
-    setup = prepare(DEFAULT, arguments.pack, TextReader(MiniLM()), print)
-    answerer = Answerer(load(arguments.checkpoint))
+    model = load(arguments.checkpoint)
+    setup = prepare(replace(DEFAULT, config=model.config), arguments.pack, model.reader, print)
+    answerer = Answerer(model)
     for name, value in asdict(measure_edits(answerer, setup.pack, arguments.questions)).items():
         print(f"{name}: {value}")
     print(f"{time.monotonic() - start:.0f} s")

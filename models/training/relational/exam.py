@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from models.relational.answer import Answerer, Reading, Sources
 from models.relational.neighbours import EntityNeighbours
 from models.system import Reason, Reply
+from models.training.relational.compositions import Path, is_inverse
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import Plan
@@ -66,7 +67,7 @@ def put(answerer: Answerer, examples: Sequence[Example]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for start in range(0, len(examples), BATCH):
         part = examples[start : start + BATCH]
-        sources = [Sources(EntityNeighbours(example.entities.get)) for example in part]
+        sources = [Sources(EntityNeighbours.of_entities(example.entities)) for example in part]
         readings = answerer.read([example.ask for example in part], sources)
         outcomes += [
             Outcome(example, reading, answerer.reply(reading))
@@ -88,7 +89,11 @@ def figures(outcomes: Sequence[Outcome]) -> Figures:
 
 
 def groups(
-    plan: Plan, maker: ExampleMaker, new_relations: ExampleMaker, pack: PackQuestions
+    plan: Plan,
+    maker: ExampleMaker,
+    new_relations: ExampleMaker,
+    pack: PackQuestions,
+    inverse: ExampleMaker | None = None,
 ) -> Mapping[str, list[Example]]:
     """Draw the questions of the exam.
 
@@ -97,6 +102,7 @@ def groups(
         maker: Asks in the words of the third writer for relations of training.
         new_relations: Asks for paths over relations of which training saw none.
         pack: Asks about the facts of the pack.
+        inverse: Asks for subjects, too, where the reader walks back.
     """
     examples: dict[str, list[Example]] = {}
     for hops in range(1, plan.config.hops + 1):
@@ -110,6 +116,10 @@ def groups(
         ]
     examples["1 hops, new relation"] = _draw(plan, new_relations, 1, False, False)
     examples["2 hops, new relations"] = _draw(plan, new_relations, 2, False, False)
+    if inverse:
+        for hops in range(1, plan.config.hops + 1):
+            examples[f"{hops} hops, with a subject"] = _draw(plan, inverse, hops, False, False)
+            examples[f"{hops} hops, with a subject, unanswerable"] = _draw(plan, inverse, hops, False, True)
     for form, count, yes_no in (("count", 1.0, 0.0), ("yes_no", 0.0, 1.0)):
         of_form = replace(maker, mixture=replace(maker.mixture, count=count, yes_no=yes_no))
         examples[form] = _draw(plan, of_form, 1, False, False) + _draw(plan, of_form, 2, False, False)
@@ -118,8 +128,16 @@ def groups(
 
 def _draw(plan: Plan, maker: ExampleMaker, hops: int, is_held: bool, is_broken: bool) -> list[Example]:
     rng = random.Random(f"{plan.seed}/exam/{hops}/{is_held}/{is_broken}")
-    paths = (maker.compositions.draw(hops, is_held, rng) for _ in range(plan.n_exam))
+    paths = (_draw_path(maker, hops, is_held, rng) for _ in range(plan.n_exam))
     return [maker.make(path, rng, is_broken) for path in paths]
+
+
+def _draw_path(maker: ExampleMaker, hops: int, is_held: bool, rng: random.Random) -> Path:
+    """Draw a path; of a maker that asks for subjects, one that leads to a subject somewhere."""
+    while True:
+        path = maker.compositions.draw(hops, is_held, rng)
+        if not maker.compositions.inverse or any(is_inverse(relation.id) for relation in path):
+            return path
 
 
 def _percent(count: int, total: int) -> float:

@@ -5,15 +5,17 @@ here. What an example teaches is how words and labels of relations go together, 
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from models.graph.knowledge import Entity, Fact, Mention
 from models.relational.network import FORMS
+from models.relational.subgraph import inverse_label
 from models.system import Ask
 from models.training.kbert.relations import RelationText, fits
 from models.training.kbert.world import invent
-from models.training.relational.compositions import Compositions, Path, has_entities
+from models.training.relational.compositions import Compositions, Path, base_id, has_entities, is_inverse
 from models.training.relational.plan import Mixture
 from models.training.relational.wordings import SLOT, Wordings
 
@@ -70,6 +72,7 @@ class ExampleMaker:
         mixture: What is asked.
         beside: Relations that stand beside the path; some id -> those easily taken for it, the nearest first.
         max_hops: Hops after which a walk ends by itself.
+        walks_back: Whether a walk may lead from an object to its subjects.
     """
 
     compositions: Compositions
@@ -78,6 +81,7 @@ class ExampleMaker:
     beside: Mapping[str, RelationText]
     near: Mapping[str, Sequence[str]]
     max_hops: int
+    walks_back: bool = False
 
     def draw(self, rng: random.Random) -> Example:
         """Draw an example as training sees it."""
@@ -112,7 +116,7 @@ class ExampleMaker:
         elif form == YES_NO:
             object, expected = self._name_object(path[-1], ends, drawing, rng)
         ask, start = put_names(text, drawing.entities[root], object, drawing.entities)
-        hops = tuple(tuple(visits) for visits in drawing.hops if visits)
+        hops = drawing.visits()
         is_broken = drawing.breaks_at is not None
         labels = tuple(drawing.label(relation) for relation in path)
         ids = tuple(relation.id for relation in path)
@@ -158,7 +162,7 @@ class _Drawing:
         path: The right path.
         rng: Source of all choices.
         breaks_at: Hop whose fact is missing; None where none is.
-        hops: What the walk finds at each hop.
+        hops: Entities at which the walk stands at each hop, "" for a text, with the label to walk.
         ends: Ids and labels of the right answers.
     """
 
@@ -167,18 +171,38 @@ class _Drawing:
     rng: random.Random
     breaks_at: int | None
     entities: dict[str, Entity] = field(default_factory=dict)
-    hops: list[list[Visit]] = field(default_factory=lambda: [[], [], [], []])
+    hops: list[list[tuple[str, str]]] = field(default_factory=lambda: [[], [], [], []])
     ends: list[tuple[str, str]] = field(default_factory=list)
     _labels: dict[str, str] = field(default_factory=dict)
     _n_objects: int = 0
 
     def label(self, relation: RelationText) -> str:
-        """Return what the relation is called in this example."""
-        if relation.id not in self._labels:
-            other_labels = relation.labels[1:]
+        """Return what the relation is called in this example, in the direction in which it is walked."""
+        label = self.base_label(relation)
+        return inverse_label(label) if is_inverse(relation.id) else label
+
+    def base_label(self, relation: RelationText) -> str:
+        """Return what the facts of the relation are called in this example."""
+        id = base_id(relation.id)
+        if id not in self._labels:
+            labels = (self.maker.beside[id] if is_inverse(relation.id) else relation).labels
+            other_labels = labels[1:]
             is_other = other_labels and self.rng.random() < self.maker.mixture.other_label
-            self._labels[relation.id] = self.rng.choice(other_labels) if is_other else relation.labels[0]
-        return self._labels[relation.id]
+            self._labels[id] = self.rng.choice(other_labels) if is_other else labels[0]
+        return self._labels[id]
+
+    def visits(self) -> tuple[tuple[Visit, ...], ...]:
+        """Return what the walk finds at each hop, once the graph is whole."""
+        labels_in: dict[str, list[str]] = defaultdict(list)
+        for entity in self.entities.values() if self.maker.walks_back else ():
+            for fact in entity.facts:
+                labels_in[fact.object_id].append(inverse_label(fact.label))
+
+        def labels(id: str) -> tuple[str, ...]:
+            facts = self.entities[id].facts if id else ()
+            return tuple(dict.fromkeys((*(fact.label for fact in facts), *(labels_in[id] if id else ()))))
+
+        return tuple(tuple(Visit(labels(id), target) for id, target in hop) for hop in self.hops if hop)
 
     def new_object(self, relation: RelationText) -> tuple[str, str]:
         """Return id and label of an object that the relation could have; the id is "" for a text or a number."""
@@ -187,28 +211,38 @@ class _Drawing:
             return f"n{self._n_objects}", f"N{self._n_objects}"
         return "", f"{invent(relation.object, self.rng) or relation.object} {self._n_objects}"
 
-    def grow(self, hop: int, type: str, id: str = "n0") -> str:
-        """Add an entity on the right path, and all that follows."""
+    def grow(self, hop: int, type: str, id: str = "n0", facts_before: Sequence[Fact] = ()) -> str:
+        """Add an entity on the right path, and all that follows.
+
+        Args:
+            hop: Number of the hop that leaves it.
+            type: Its type.
+            id: Its id.
+            facts_before: Facts by which the walk came to it, where it came from their object.
+        """
         is_last = hop == len(self.path)
-        facts = self._facts_beside(hop, type)
+        facts = [*facts_before, *self._facts_beside(hop, type, id)]
         target = "@stay" if is_last else "@null" if hop == self.breaks_at else self.label(self.path[hop])
         if not is_last and hop != self.breaks_at:
-            facts += self._right_facts(hop)
+            facts += self._right_facts(hop, id)
         self.rng.shuffle(facts)
         self.entities[id] = Entity(id, id.upper(), facts=tuple(facts))
         if hop < self.maker.max_hops:
-            labels = tuple(dict.fromkeys(fact.label for fact in facts))
-            self.hops[hop].append(Visit(labels, target))
+            self.hops[hop].append((id, target))
         return id
 
-    def _right_facts(self, hop: int) -> list[Fact]:
+    def _right_facts(self, hop: int, source: str) -> list[Fact]:
+        """Add what the right relation leads to; return the facts of `source` itself."""
         relation = self.path[hop]
         facts = []
         for _ in range(self._n_values()):
             id, label = self.new_object(relation)
-            facts.append(Fact(relation.id, self.label(relation), label, id))
             if hop + 1 == len(self.path):
                 self.ends.append((id, label))
+            if is_inverse(relation.id):
+                self.grow(hop + 1, relation.object, id, [self._fact_about(relation, source)])
+                continue
+            facts.append(Fact(relation.id, self.label(relation), label, id))
             if id:
                 self.grow(hop + 1, relation.object, id)
             else:
@@ -218,13 +252,20 @@ class _Drawing:
     def _visit_text(self, hop: int) -> None:
         """Note that the walk ends at a text, which has no facts."""
         if hop < self.maker.max_hops:
-            self.hops[hop].append(Visit((), "@stay"))
+            self.hops[hop].append(("", "@stay"))
+
+    def _fact_about(self, relation: RelationText, object: str) -> Fact:
+        """Return a fact of the subject that an inverse relation leads to."""
+        return Fact(base_id(relation.id), self.base_label(relation), object.upper(), object)
 
     def _n_values(self) -> int:
         return self.rng.randint(2, MOST_VALUES) if self.rng.random() < self.maker.mixture.multiple else 1
 
-    def _facts_beside(self, hop: int, type: str) -> list[Fact]:
-        """Return facts of other relations; at the end of the path these are ways to go too far."""
+    def _facts_beside(self, hop: int, type: str, source: str) -> list[Fact]:
+        """Return facts of other relations; at the end of the path these are ways to go too far.
+
+        Subjects that inverse relations lead to become entities, for the facts are theirs.
+        """
         right = self.path[hop] if hop < len(self.path) else self.path[-1]
         avoid = {right.id} if hop < len(self.path) else set()
         labels = {self.label(right)} if avoid else set()
@@ -235,7 +276,10 @@ class _Drawing:
                 avoid.add(relation.id)
                 labels.add(label)
                 id, text = self.new_object(relation)
-                facts.append(Fact(relation.id, label, text, id))
+                if is_inverse(relation.id):
+                    self.entities[id] = Entity(id, text, facts=(self._fact_about(relation, source),))
+                else:
+                    facts.append(Fact(relation.id, label, text, id))
         return facts
 
     def _relations_beside(self, right: RelationText, type: str) -> list[RelationText]:

@@ -24,6 +24,7 @@ class PackQuestions:
         wordings: The words of those who ask.
         fan_out: Facts of an entity that a reader walks.
         max_entities: Entities of a sub-graph.
+        fan_in: Facts about an entity that a reader walks back.
     """
 
     view: GraphView
@@ -31,6 +32,7 @@ class PackQuestions:
     wordings: Wordings
     fan_out: int
     max_entities: int
+    fan_in: int = 0
 
     @cached_property
     def _ids(self) -> Sequence[str]:
@@ -72,7 +74,8 @@ class PackQuestions:
         self, start: str, path: Sequence[RelationText], ends: Sequence[Fact], rng: random.Random
     ) -> Example:
         source = EntityNeighbours.of_view(self.view)
-        entities = source.neighbours([start], len(path) + 1, self.fan_out, self.max_entities)
+        hops = len(path) + 1
+        entities = source.neighbours([start], hops, self.fan_out, self.max_entities, self.fan_in)
         ask, number = put_names(self.wordings.draw(path, ENTITIES, rng), entities[start], None, entities)
         expected = ", ".join(sorted({fact.object for fact in ends}))
         ids, labels = tuple(r.id for r in path), tuple(r.labels[0] for r in path)

@@ -25,6 +25,7 @@ class Mixture:
         slip: Probability of a slip in a word.
         bare: Probability of lower case, and of a missing question mark.
         most_facts: Largest number of facts beside the path at one entity.
+        inverse: Probability that a hop leads from an object to a subject, for a reader that walks back.
     """
 
     hops: tuple[float, float, float]
@@ -37,6 +38,7 @@ class Mixture:
     slip: float
     bare: float
     most_facts: int
+    inverse: float
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,9 @@ DEFAULT = Plan(
     threads=2,
     n_tuning=12,
     held_compositions=10,
-    config=Config(width=192, heads=6, layers=2, rank=64, hops=3, fan_out=64, max_nodes=512, beams=4),
+    config=Config(
+        width=192, heads=6, layers=2, rank=64, hops=3, fan_out=64, max_nodes=512, beams=4, fan_in=32
+    ),
     mixture=Mixture(
         hops=(0.35, 0.4, 0.25),
         broken=0.2,
@@ -95,6 +99,7 @@ DEFAULT = Plan(
         slip=0.15,
         bare=0.25,
         most_facts=8,
+        inverse=0.25,
     ),
     steps=6000,
     batch=64,

@@ -14,9 +14,17 @@ from models.training.kbert.relations import Relations, RelationText, split_relat
 from models.training.phrasings import read_phrasings, without
 from models.training.relational.compositions import Compositions
 from models.training.relational.examples import ExampleMaker
+from models.training.relational.inverses import (
+    TEST_INVERSES,
+    TRAIN_INVERSES,
+    inverse_phrasings,
+    with_inverses,
+)
 from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
 from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
+
+SHARE_OF_SUBJECTS = 0.5  # of the hops of questions in the exam that lead to a subject somewhere
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,7 @@ class Setup:
         test: Trained relations in the words of the third writer.
         new: Relations that no weight was trained on, in the words of the third writer.
         pack: Facts of the pack, of trained relations, in the words of the third writer.
+        inverse: As `test`, for paths that lead to a subject; None where the reader does not walk back.
     """
 
     fingerprint: str
@@ -38,6 +47,7 @@ class Setup:
     test: ExampleMaker
     new: ExampleMaker
     pack: PackQuestions
+    inverse: ExampleMaker | None = None
 
 
 def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], None]) -> Setup:
@@ -45,23 +55,32 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
     relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
     say(f"held out: {', '.join(relations.held_out)}; for calibration: {', '.join(relations.tune)}")
     every = {**relations.train, **relations.tune, **relations.held_out}
-    near = find_near(reader, every)
+    walks_back = plan.config.fan_in > 0
+    both_ways = with_inverses if walks_back else dict
     trained_phrasings = read_phrasings(TRAIN_HANDS)
     test_phrasings = without(read_phrasings(TEST_HANDS), trained_phrasings)
-    trained_words = Wordings(trained_phrasings, TRAIN_FRAMES, plan.mixture, True)
-    other_words = Wordings(test_phrasings, TEST_FRAMES, plan.mixture, False)
+    trained_turns = inverse_phrasings(every.values(), trained_phrasings, TRAIN_INVERSES)
+    test_turns = inverse_phrasings(every.values(), test_phrasings, TEST_INVERSES)
+    trained_words = Wordings({**trained_phrasings, **trained_turns}, TRAIN_FRAMES, plan.mixture, True)
+    other_words = Wordings({**test_phrasings, **test_turns}, TEST_FRAMES, plan.mixture, False)
+    every = both_ways(every)
+    near = find_near(reader, every)
 
-    def maker(paths: Mapping[str, RelationText], words: Wordings) -> ExampleMaker:
-        compositions = Compositions(paths, plan.held_compositions, plan.seed)
-        beside = relations.train if words is trained_words and paths is relations.train else every
-        return ExampleMaker(compositions, words, plan.mixture, beside, near, plan.config.hops)
+    def maker(paths: Mapping[str, RelationText], words: Wordings, inverse: float = 0.0) -> ExampleMaker:
+        is_training = words is trained_words and paths is relations.train
+        beside = both_ways(relations.train) if is_training else every
+        asked_paths = both_ways(paths) if inverse else paths
+        compositions = Compositions(asked_paths, plan.held_compositions, plan.seed, inverse)
+        return ExampleMaker(compositions, words, plan.mixture, beside, near, plan.config.hops, walks_back)
+
+    inverse = plan.mixture.inverse if walks_back else 0.0
 
     memory = GraphMemory.of(folder)
     view = memory.view(memory.base)
     return Setup(
         fingerprint(plan, folder),
-        maker(relations.train, trained_words),
-        maker(relations.tune, trained_words),
+        maker(relations.train, trained_words, inverse),
+        maker(relations.tune, trained_words, inverse),
         maker(relations.train, other_words),
         maker(_without_training(relations), other_words),
         PackQuestions(
@@ -70,7 +89,9 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
             other_words,
             plan.config.fan_out,
             plan.config.max_nodes,
+            plan.config.fan_in,
         ),
+        maker(relations.train, other_words, SHARE_OF_SUBJECTS) if walks_back else None,
     )
 
 

@@ -12,6 +12,7 @@ from models.training.phrasings import Phrasings
 from models.training.relational.calibrate import calibrate
 from models.training.relational.compositions import Compositions
 from models.training.relational.examples import ExampleMaker
+from models.training.relational.inverses import InverseFrames, inverse_phrasings, with_inverses
 from models.training.relational.learning import Learning
 from models.training.relational.plan import DEFAULT
 from models.training.relational.wordings import Frames, Wordings
@@ -50,6 +51,8 @@ PLAN = replace(
     n_exam=40,
     max_declined=0.0,
 )
+BOTH_WAYS_PLAN = replace(PLAN, config=replace(PLAN.config, fan_in=8), steps=180)
+INVERSES = InverseFrames(("the {type} whose {label} is {subject}",), (), ("What is {noun}?", "Name {noun}."))
 FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
 MAKER = ExampleMaker(
     Compositions(RELATIONS, 10**9, 1),
@@ -78,3 +81,26 @@ def toy_model() -> Model:
     learning.run(None, print)
     confidence = calibrate(PLAN, learning.network, reader(), (MAKER,))
     return Model(learning.network, reader(), confidence, "sha256:toy")
+
+
+def both_ways_maker() -> ExampleMaker:
+    """Return the maker of a reader that walks back, too."""
+    words = MAKER.wordings
+    turns = inverse_phrasings(RELATIONS.values(), words.phrasings, INVERSES)
+    return replace(
+        MAKER,
+        compositions=replace(MAKER.compositions, relations=with_inverses(RELATIONS), inverse=0.4),
+        wordings=replace(words, phrasings={**words.phrasings, **turns}),
+        beside=with_inverses(RELATIONS),
+        walks_back=True,
+    )
+
+
+@cache
+def both_ways_model() -> Model:
+    """Train a reader that walks from objects to subjects, too."""
+    maker = both_ways_maker()
+    learning = Learning(BOTH_WAYS_PLAN, reader(), maker.draw)
+    learning.run(None, print)
+    confidence = calibrate(BOTH_WAYS_PLAN, learning.network, reader(), (maker,))
+    return Model(learning.network, reader(), confidence, "sha256:both ways")
