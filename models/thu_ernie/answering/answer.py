@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.graph.memory import GRAPH
 from models.memory import Views
 from models.system import UNSURE, Alternative, Ask, Reason, Reply
 from models.thu_ernie.answering.candidates import Candidate, Choice, NoRow, list_neighbours, list_texts
@@ -18,6 +19,7 @@ from models.thu_ernie.answering.distribution import AlignedCandidate, Alignment,
 from models.thu_ernie.answering.layout import MaskedRow, cut, lay_mask
 from models.thu_ernie.answering.mentions import LinkedMention, LinkedQuestion, link_question
 from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.answering.relations import find_relations, list_relations
 from models.thu_ernie.answering.rows import RowFinder
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
@@ -77,7 +79,7 @@ class Aligner:
     def read(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reading]:
         """Read questions in as few passes as they fit into."""
         return self._read(
-            [self._draft(ask, *self.link(ask, view)) for ask, view in zip(asks, views, strict=True)]
+            [self._draft(ask, *self.link(ask, view), view) for ask, view in zip(asks, views, strict=True)]
         )
 
     def read_again(
@@ -85,7 +87,7 @@ class Aligner:
     ) -> list[Reading]:
         """Read a question with other links, for an explanation."""
         finder = RowFinder(views[ENTITIES])
-        return self._read([self._draft(reading.ask, linking, finder) for linking in questions])
+        return self._read([self._draft(reading.ask, linking, finder, views) for linking in questions])
 
     def link(self, ask: Ask, views: Views) -> tuple[LinkedQuestion, RowFinder]:
         """Return what a question mentions, and the rows of its version."""
@@ -115,12 +117,9 @@ class Aligner:
             facts=fact_rows(best.candidate),
         )
 
-    def _draft(self, ask: Ask, linking: LinkedQuestion, finder: RowFinder) -> Draft:
-        choices = tuple(list_neighbours(mention.entity, mention.row, finder) for mention in linking.subjects)
+    def _draft(self, ask: Ask, linking: LinkedQuestion, finder: RowFinder, views: Views) -> Draft:
+        choices = self._choose(ask, linking, finder, views)
         kind = "neighbours" if linking.subjects else "answers"
-        if ask.candidates:
-            choice = list_texts(ask.candidates, choices, self.model.names, finder)
-            choices = (choice,) * max(1, len(linking.subjects))
         masks, truncated = [], False
         for mention in linking.subjects or (None,):
             links = linking.links_for(mention)
@@ -129,6 +128,20 @@ class Aligner:
             link = None if mention is None else mention.link
             masks.append(lay_mask(question, link, self.model.vocabulary))
         return Draft(ask, linking, kind, choices, tuple(masks), truncated, finder)
+
+    def _choose(
+        self, ask: Ask, linking: LinkedQuestion, finder: RowFinder, views: Views
+    ) -> tuple[Choice, ...]:
+        """Return what each mask may be aligned with; nothing where all known answers are."""
+        subjects = linking.subjects
+        relations = find_relations(ask.candidates, views.get(GRAPH), self.model.names)
+        if subjects and relations is not None:
+            return tuple(list_relations(relations, mention.row, finder) for mention in subjects)
+        choices = tuple(list_neighbours(mention.entity, mention.row, finder) for mention in subjects)
+        if not ask.candidates:
+            return choices
+        choice = list_texts(ask.candidates, choices, self.model.names, finder)
+        return (choice,) * max(1, len(subjects))
 
     def _read(self, drafts: Sequence[Draft]) -> list[Reading]:
         masks = [mask for draft in drafts for mask in draft.masks]

@@ -172,6 +172,14 @@ async def test_a_bad_row_is_refused_in_words_and_changes_nothing(
     assert await checksums(http) == sums
 
 
+async def test_a_text_is_classified_among_relations_that_the_request_names(http: httpx.AsyncClient) -> None:
+    relations = ["spouse", "place of birth", "height"]
+    answer = await ask(http, "Kim has been married to Ada.", candidates=[*relations, "employer"])
+    assert answer["answer"] in relations
+    assert set(logits(answer)) == set(relations)
+    assert [drop["answer"] for drop in answer["explanation"]["without_row"]] == ["employer"]
+
+
 async def test_a_context_is_answered_with_a_span_and_says_what_is_linked_in_it(
     http: httpx.AsyncClient,
 ) -> None:
