@@ -15,13 +15,14 @@ from models.relational.constraints import Constraints, EdgeRules
 from models.relational.neighbours import EntityNeighbours
 from models.relational.network import FORMS
 from models.relational.question import MaskedQuestion, mask_mentions
-from models.relational.subgraph import Edge, Subgraph, build_subgraph
+from models.relational.subgraph import Edge, Node, Subgraph, build_subgraph
 from models.relational.walk import Field, Labels, Search, Searcher, Walk
 from models.system import UNSURE, Alternative, Ask, Reason, Reply
 
 NO_PATH = Reason("no_path", "No path of facts leads from what the question names to an answer.")
 ENTITIES, COUNT, YES_NO = FORMS
 NO_RULES = Constraints()  # every edge may be walked
+HOW_MANY = "how many"  # of values that are no numbers themselves
 SMALLEST_SHARE = 1e-6  # of weights, so that their log-odds are finite
 
 
@@ -191,7 +192,7 @@ class Answerer:
 def conclude(reading: Reading, walk: Walk) -> str:
     """Return what the nodes at the end of a path answer: their names, their number, or whether one is named."""
     nodes = [reading.graph.nodes[place] for place in walk.nodes]
-    if reading.form == COUNT:
+    if reading.form == COUNT or _asks_how_many(reading, nodes):
         return str(len(nodes))
     if reading.form == ENTITIES:
         return ", ".join(sorted({node.label for node in nodes}))
@@ -201,6 +202,15 @@ def conclude(reading: Reading, walk: Walk) -> str:
     masked = reading.masked.text.casefold()
     is_named = any(node.label.casefold() in masked for node in nodes if not node.id)
     return "yes" if is_linked or is_named else "no"
+
+
+def _asks_how_many(reading: Reading, nodes: Sequence[Node]) -> bool:
+    """Return whether a list would be an answer to "how many"; "how many people live there" asks for a value itself.
+
+    The form that the reader has learned comes first: this is for the ways to ask for a number that it takes for others.
+    """
+    is_list = reading.form == ENTITIES and HOW_MANY in reading.ask.question.casefold()
+    return is_list and all(node.id or not any(map(str.isdigit, node.label)) for node in nodes)
 
 
 def proof(graph: Subgraph, walk: Walk) -> list[list[Edge]]:

@@ -19,6 +19,7 @@ def explain(reading: Reading) -> dict[str, Any]:
         "form": reading.form,
         "start": None if best is None else _start(reading, best),
         "path": [] if best is None else _path(reading, best),
+        "values": [] if best is None else _values(reading, best),
         "losing": [_losing(reading, walk, candidates[0]) for walk in candidates[1 : MAX_ENTRIES + 1]],
         "broken": [_broken(reading, walk) for walk in reading.search.broken[:MAX_ENTRIES] if walk.weight],
         "forbidden": _forbidden(reading),
@@ -38,6 +39,11 @@ def _start(reading: Reading, walk: Walk) -> dict[str, Any]:
         "label": node.label,
         "weight": round(reading.starts[walk.mention], 4),
     }
+
+
+def _values(reading: Reading, walk: Walk) -> list[str]:
+    """Return what the path leads to: what was counted, or what yes or no was said of."""
+    return sorted({reading.graph.nodes[place].label for place in walk.nodes})[:MAX_ENTRIES]
 
 
 def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:

@@ -1,5 +1,7 @@
 """Answers over several facts, with the facts that they rest on, from the toy reader."""
 
+from dataclasses import replace
+
 import pytest
 
 from models.graph.knowledge import Entity, Fact, Mention
@@ -67,6 +69,20 @@ def test_a_count_and_yes_or_no(answerer: Answerer) -> None:
     assert say(answerer, ask("How many are the mayor of Vik?", "Vik")).best == "2"
     assert say(answerer, ask("Is Kim the spouse of Ada?", "Kim", "Ada")).best == "yes"
     assert say(answerer, ask("Is Acme the spouse of Ada?", "Acme", "Ada")).best == "no"
+
+
+def test_how_many_is_a_number_even_where_the_reader_takes_it_for_a_list(answerer: Answerer) -> None:
+    question = ask("Who is the mayor of Vik? And how many?", "Vik")
+    reading = replace(read(answerer, question), form="entities")
+    assert answerer.reply(reading).best == "2"
+    assert explain(reading)["values"] == ["Ada", "Bo"]
+    plain = replace(read(answerer, ask("Who is the mayor of Vik?", "Vik")), form="entities")
+    assert answerer.reply(plain).best == "Ada, Bo"
+
+
+def test_how_many_of_a_value_that_is_a_number_is_the_value(answerer: Answerer) -> None:
+    question = ask("When was Acme founded? How many years?", "Acme")
+    assert answerer.reply(replace(read(answerer, question), form="entities")).best == "1901"
 
 
 def test_the_facts_of_an_answer_are_those_of_its_path(answerer: Answerer) -> None:

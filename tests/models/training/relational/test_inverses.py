@@ -136,8 +136,8 @@ def test_a_walk_finds_the_labels_that_the_sub_graph_of_the_question_has() -> Non
         around = build_subgraph(graph, [start], BOTH_WAYS_PLAN.config)
         places = {around.starts[start.id]}
         for label, hop in zip(example.labels, example.hops, strict=False):
-            found = sorted(sorted(around.leaving.get(place, ())) for place in places)
-            assert found == sorted(sorted(visit.labels) for visit in hop)
+            labels = sorted(sorted(around.leaving.get(place, ())) for place in places)
+            assert labels == sorted(sorted(visit.labels) for visit in hop)
             edges = [edge for edge in around.edges if edge.source in places and edge.label == label]
             places = {edge.target for edge in edges}
 
@@ -168,9 +168,11 @@ def answerer() -> Answerer:
 
 def ask(answerer: Answerer, question: str, name: str, rules: str = "") -> Reply:
     at = question.index(name)
-    mentioned = Ask(question, mentions=(Mention(at, at + len(name), (GRAPH[name],)),))
+    question_of_name = Ask(question, mentions=(Mention(at, at + len(name), (GRAPH[name],)),))
     graph = EntityNeighbours.of_entities(GRAPH)
-    [reading] = answerer.read([mentioned], [Sources(graph, Constraints(rules) if rules else Constraints())])
+    [reading] = answerer.read(
+        [question_of_name], [Sources(graph, Constraints(rules) if rules else Constraints())]
+    )
     reply = answerer.reply(reading)
     return replace(reply, explanation=explain(reading))  # type: ignore[arg-type]  # its name is in the graph
 

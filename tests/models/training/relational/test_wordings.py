@@ -24,6 +24,22 @@ def test_other_forms_are_frames_around_a_noun_phrase() -> None:
     assert MAKER.wordings.draw(CHAIN[:1], YES_NO, rng) == "Is {object} the capital of {subject}?"
 
 
+def test_frames_by_label_ask_for_relations_whose_values_are_entities() -> None:
+    frames = replace(
+        MAKER.wordings.frames,
+        count=(),
+        yes_no=(),
+        count_by_label=("How many {labels} has {subject}?",),
+        yes_no_by_label=("Is {object} a {label} of {subject}?",),
+    )
+    words, rng = replace(MAKER.wordings, frames=frames), random.Random(1)
+    assert words.draw(CHAIN[:2], COUNT, rng) == "How many mayors has the capital of {subject}?"
+    assert words.draw(CHAIN[:1], YES_NO, rng) == "Is {object} a capital of {subject}?"
+    both = replace(words, frames=replace(frames, count=("Count {noun}.",)))
+    year = {both.draw((RELATIONS["founded"],), COUNT, rng) for _ in range(20)}
+    assert year == {"Count the founding year of {subject}."}, "a year is no entity that is counted"
+
+
 def test_slips_spare_the_places_of_names() -> None:
     rng = random.Random(1)
     wordings = replace(MAKER.wordings, mixture=replace(MIXTURE, slip=1.0, bare=0.5))
