@@ -33,11 +33,32 @@ class Thresholds:
     replaces: float = 0.9
 
 
-Input: TypeAlias = Literal["graph", "context", "candidates", "document"]
+Input: TypeAlias = Literal["graph", "context", "candidates", "document", "sampling"]
 Verdict: TypeAlias = Literal[
     "answers", "less_likely", "near", "not_asked", "other_literal", "other_subject", "far"
 ]
 INPUTS: frozenset[str] = frozenset(get_args(Input))
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How a text is drawn, for systems with the input `sampling`.
+
+    Attributes:
+        temperature: 0 takes the likeliest token.
+        top_p: Probability mass of the likeliest tokens that are drawn from, in (0, 1].
+        seed: Seed of the draws.
+        max_tokens: Most tokens of the answer; None for the system's own limit.
+        stop: Texts before which the answer ends.
+        logprobs: Number of other tokens that are told beside each token of the answer; None tells no token.
+    """
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,7 @@ class Ask:
         neighbours: Further entities around those of `mentions`, the nearest first, for systems that fulfil
             `ReadsNeighbours`.
         use_graph: False if the caller wants an answer without the graph.
+        sampling: How the answer is drawn, for systems with this input; it is given whatever its score.
     """
 
     question: str
@@ -66,6 +88,7 @@ class Ask:
     mentions: tuple[Mention, ...] = ()
     neighbours: tuple[Entity, ...] = ()
     use_graph: bool = True
+    sampling: SamplingOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +130,21 @@ UNSURE = Reason("unsure", "The model is not sure enough to answer.")
 
 
 @dataclass(frozen=True)
+class TokenScore:
+    """A token of an answer with its log-probability, whatever the temperature.
+
+    Attributes:
+        text: The token to the letter.
+        logprob: Its log-probability.
+        top: The likeliest tokens in its place with their log-probabilities, the likeliest first.
+    """
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Reply:
     """A system's reply to one question.
 
@@ -121,6 +159,8 @@ class Reply:
         explanation: What the answer rests on, as JSON values, if the question asked for it.
         facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
         nearby_edit: An edit that the caller may ask back about; None where an edit answers.
+        finish: How a drawn answer ended: by itself or before a stop, or at its limit; None where none was drawn.
+        tokens: Tokens of a drawn answer, if the question asked for them.
     """
 
     answer: str | None
@@ -133,6 +173,8 @@ class Reply:
     explanation: Mapping[str, Any] | None = None
     facts: tuple[Mapping[str, Any], ...] = ()
     nearby_edit: NearbyEdit | None = None
+    finish: Literal["stop", "length"] | None = None
+    tokens: tuple[TokenScore, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,14 @@ from typing import Any
 
 from models.cost import Cost, default_cost
 from models.graph.knowledge import Mention
-from models.system import Ask
+from models.system import Ask, SamplingOptions
 from service.errors import TooLarge
 
 MAX_WORK = 6_000  # largest work of one request: 256 questions of the longest text fit
-INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
+INPUT_OF_FIELD = {
+    **{"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"},
+    "sampling": "sampling",
+}
 """Field of the request -> the input that a system needs for it."""
 COST = "cost"  # the module beside a loader's module, and the function in it
 NAME = re.compile(
@@ -34,6 +37,7 @@ def load_cost(loader: str) -> Cost:
 
 def to_ask(request: Mapping[str, Any]) -> Ask:
     """Return what a request asks, as it crosses the wire or a handle."""
+    sampling = request.get("sampling")
     return Ask(
         request["question"],
         request.get("top_k", 1),
@@ -42,6 +46,9 @@ def to_ask(request: Mapping[str, Any]) -> Ask:
         request.get("document"),
         tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
+        sampling=None
+        if sampling is None
+        else SamplingOptions(**{**sampling, "stop": tuple(sampling.get("stop") or ())}),
     )
 
 

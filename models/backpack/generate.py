@@ -46,10 +46,12 @@ class Step:
     Attributes:
         ids: Tokens; the end token for texts that ended before.
         log_probabilities: Their log-probabilities under the network, whatever the temperature.
+        distribution: Log-probabilities of all tokens in their places.
     """
 
     ids: Int[Tensor, " text"]
     log_probabilities: Float[Tensor, " text"]
+    distribution: Float[Tensor, "text vocab"]
 
 
 class NotFinite(ArithmeticError):
@@ -136,7 +138,9 @@ def _choose(
         ids = _draw(log_probabilities / sampling.temperature, sampling.top_p, generator)
     log_probability = log_probabilities.gather(-1, ids[:, None]).squeeze(-1)
     end = torch.full_like(ids, model.config.end)
-    return Step(torch.where(has_ended, end, ids), log_probability.masked_fill(has_ended, 0.0))
+    return Step(
+        torch.where(has_ended, end, ids), log_probability.masked_fill(has_ended, 0.0), log_probabilities
+    )
 
 
 def _draw(scores: Tensor, top_p: float, generator: torch.Generator) -> Int[Tensor, " text"]:

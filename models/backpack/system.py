@@ -3,6 +3,7 @@
 Hewitt et al., arXiv:2305.16765. Its memory is models/backpack/memory.py.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from models.backpack.answering.candidates import rank, score_candidates
 from models.backpack.answering.completion import Completion, Task, complete
 from models.backpack.answering.confidence import choice_features, free_features
+from models.backpack.answering.drawing import Draft, draw
 from models.backpack.answering.explain import explain
 from models.backpack.answering.foresight import PROBE_FOLDER, ForesightRouter
 from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
@@ -27,7 +29,9 @@ from models.packs.probes import pack_probes
 from models.scope.probe_index import ProbeIndex
 from models.scope.scope import Match
 from models.senses import BiasInquiry, BiasReport, SensesInquiry, WordSenses
-from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply
+from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reason, Reply
+
+WORDLESS = Reason("wordless", "The model wrote no word.")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class BackpackSystem(ForesightRouter):
 
     name = "backpack"
     memories = (SENSES,)
-    inputs: frozenset[Input] = frozenset({"candidates"})
+    inputs: frozenset[Input] = frozenset({"candidates", "sampling"})
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader)
@@ -81,26 +85,33 @@ class BackpackSystem(ForesightRouter):
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """Answer questions, those without candidates in one batch."""
+        """Answer questions, those without candidates in one batch, and those that are drawn by themselves."""
         cases = self._prepare(asks, views)
-        free = [place for place, case in enumerate(cases) if not case.ask.candidates]
+        free = [
+            place for place, case in enumerate(cases) if not case.ask.candidates and case.ask.sampling is None
+        ]
         replies = dict(zip(free, self._answer_freely([cases[place] for place in free]), strict=True))
         return [
-            replies[place] if place in replies else self._choose(case) for place, case in enumerate(cases)
+            replies[place] if place in replies else self._answer_alone(case)
+            for place, case in enumerate(cases)
         ]
 
     @torch.inference_mode()
     def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
         """Yield an answer token by token.
 
-        A fact's tokens are yielded as they are said. Whether any other answer is withheld is known at its end alone, so
-        its tokens are yielded then; before that the deltas tell how many there are.
+        A fact's tokens are yielded as they are said, and so are those of a drawn answer, which is given whatever its
+        score. Whether any other answer is withheld is known at its end alone, so its tokens are yielded then; before
+        that the deltas tell how many there are.
         """
         (case,) = self._prepare([ask], [views])
         if ask.candidates:
             reply = self._choose(case)
             yield AnswerDelta(reply.answer or "")
             yield reply
+            return
+        if ask.sampling is not None:
+            yield from self._stream_draft(case)
             return
         settle, text = self.reader.speller.settle, ""
         completion = Completion(self.reader.model, [case.task], self.reader.speller.stop)
@@ -160,15 +171,20 @@ class BackpackSystem(ForesightRouter):
         ]
 
     def _prepare_base(self, ask: Ask, view: SensesView, near: Match | None) -> Case:
-        prompt, truncated = self.reader.ask(ask.question)
+        prompt, truncated = self.reader.ask(ask.question, self._count_wanted(ask))
         edits = None if view.overlay is None else TextEdits(view.overlay)
         return Case(ask, view, near, None, prompt, truncated, edits, MAX_TOKENS)
+
+    def _count_wanted(self, ask: Ask) -> int:
+        """Return the tokens of a drawn answer that a prompt leaves room for: those wanted, of half of the positions."""
+        n_wanted = 0 if ask.sampling is None else ask.sampling.max_tokens or 0
+        return min(n_wanted, self.reader.model.config.positions // 2)
 
     def _prepare_fact(self, ask: Ask, view: SensesView, fact: Match) -> Case:
         """Complete the rows of a fact for the wording in which it is asked for."""
         model = self.reader.model
         answer, rows = read_rows(fact.block, model.embedding.device)
-        prompt, truncated = self.reader.ask(ask.question, len(answer))
+        prompt, truncated = self.reader.ask(ask.question, max(len(answer), self._count_wanted(ask)))
         rows = complete_rows(model, prompt, answer, rows, view.overlay)
         edits = TextEdits(view.overlay, rows)
         return Case(ask, view, fact, fact, prompt, truncated, edits, max(MAX_TOKENS, len(answer)))
@@ -203,6 +219,42 @@ class BackpackSystem(ForesightRouter):
         ]
         return self._write(case, best, score, is_sure, alternatives)
 
+    def _answer_alone(self, case: Case) -> Reply:
+        if case.ask.candidates:
+            return self._choose(case)
+        (draft,) = deque(self._draw(case), maxlen=1)
+        return self._reply_drawn(case, draft)
+
+    def _stream_draft(self, case: Case) -> Iterator[AnswerDelta | Reply]:
+        text = ""
+        for draft in self._draw(case):
+            if len(draft.text) > len(text):
+                yield AnswerDelta(draft.text[len(text) :])
+                text = draft.text
+        yield self._reply_drawn(case, draft)
+
+    def _draw(self, case: Case) -> Iterator[Draft]:
+        """Yield a drawn answer as it grows; its limit is the caller's, as far as the positions reach."""
+        assert case.ask.sampling is not None, "an answer is drawn if its question says how"
+        model, speller = self.reader.model, self.reader.speller
+        limit = min(case.ask.sampling.max_tokens or case.limit, model.config.positions - len(case.prompt))
+        return draw(model, speller, case.prompt, case.ask.sampling, limit, case.edits)
+
+    def _reply_drawn(self, case: Case, draft: Draft) -> Reply:
+        """Return a drawn answer, which is not withheld; it rests on all edits that acted on its text."""
+        score = self.reader.scales["free"].score(free_features(draft.logprobs))
+        if case.fact is not None and self.reader.speller.answer(draft.text) == _answer_of(case.fact):
+            score = case.fact.probability
+        reply = self._write(case, draft.text, score, draft.text != "", ())
+        return replace(
+            reply,
+            reason=None if draft.text else WORDLESS,
+            edits=(*reply.edits, *_edits_of(case, draft.tokens)),
+            explanation=self._explain(case, draft.tokens) if case.ask.explain else None,
+            finish=draft.finish,
+            tokens=draft.scores,
+        )
+
     def _choose(self, case: Case) -> Reply:
         """Rank the candidates of a question by their probability."""
         candidates, speller = case.ask.candidates, self.reader.speller
@@ -211,7 +263,7 @@ class BackpackSystem(ForesightRouter):
         order, _ = rank(scores)
         best, scale = candidates[order[0]], self.reader.scales["choice"]
         score = scale.score(choice_features(scores))
-        if case.fact is not None and speller.answer(best) == case.fact.block.tensors["answer"].tolist():
+        if case.fact is not None and speller.answer(best) == _answer_of(case.fact):
             score = case.fact.probability
         runners_up = order[1 : case.ask.top_k]
         shares = share_remainder(1 - score, [scores[place] for place in runners_up])
@@ -274,6 +326,12 @@ class BackpackSystem(ForesightRouter):
         route = None if fact is None else {"edit": fact.edit, "probability": round(fact.probability, 4)}
         attribution = explain(self.reader.model, self.reader.speller, case.prompt, first, case.edits)
         return {"fact": route, "attribution": attribution}
+
+
+def _answer_of(fact: Match) -> list[int]:
+    """Return the tokens of a fact's answer, its end included."""
+    tokens: list[int] = fact.block.tensors["answer"].tolist()
+    return tokens
 
 
 def _edits_of(case: Case, tokens: Sequence[int]) -> tuple[str, ...]:

@@ -100,9 +100,10 @@ class SystemInputs:
     async def find_all(self) -> dict[str, frozenset[str] | None]:
         """Return the inputs by system; None for one that does not answer and never did."""
         names = self._models.names
-        return dict(zip(names, await asyncio.gather(*map(self._find, names)), strict=True))
+        return dict(zip(names, await asyncio.gather(*map(self.find, names)), strict=True))
 
-    async def _find(self, model: str) -> frozenset[str] | None:
+    async def find(self, model: str) -> frozenset[str] | None:
+        """Return the inputs of a system; None where it does not answer and never did."""
         at, inputs = self._inputs_by_model.get(model, (float("-inf"), None))
         if monotonic() - at >= INPUTS_S:
             with suppress(ErrataError, TimeoutError):
@@ -133,6 +134,10 @@ class AutoRouter:
             patience_s,
         )
         self._inputs = SystemInputs(models)
+
+    async def draws(self, model: str) -> bool:
+        """Return whether a model writes its answers freely; `auto`, an unknown one and one that is down do not."""
+        return model in self._models.names and "sampling" in (await self._inputs.find(model) or ())
 
     async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
         """Measure a question. Its caller is charged for its work before it is answered."""

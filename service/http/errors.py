@@ -6,12 +6,13 @@ with everybody else: problem documents do there, for OpenAI's client goes by the
 
 from __future__ import annotations
 
+import json
 import logging
 from http import HTTPStatus
 
 from errata.wire import Problem
 from errata.wire.mistakes import name_parameter, shorten
-from errata.wire.openai import ChatError, ChatProblem
+from errata.wire.openai import ChatError, ChatProblem, ChatRequest
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
@@ -145,7 +146,8 @@ def respond_chat_error(outcome: Outcome, cause: BaseException | None) -> Respons
 def describe_chat_error(outcome: Outcome, cause: BaseException | None) -> ChatError:
     problem, status = Problem.model_validate_json(outcome.body), outcome.status
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    field = None
+    named_field = json.loads(outcome.body).get("field")
+    field = named_field if named_field in ChatRequest.model_fields else None
     if isinstance(cause, ValidationError):  # the first that is wrong; the question is the text of a message
         location = cause.errors(include_url=False, include_input=False)[0]["loc"]
         name = ".".join(shorten(str(part)) for part in location)

@@ -100,5 +100,18 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             "degraded": degraded,
             "replica": replica,
             "explanation": reply.explanation,
+            **({} if reply.finish is None else _describe_draw(reply)),
         }
     ).encode()
+
+
+def _describe_draw(reply: Reply) -> dict[str, Any]:
+    tokens = [
+        {
+            "text": token.text,
+            "logprob": token.logprob,
+            "top": [{"text": text, "logprob": logprob} for text, logprob in token.top],
+        }
+        for token in reply.tokens
+    ]
+    return {"finish": reply.finish, "tokens": tokens or None}

@@ -1,6 +1,7 @@
 """POST /v1/chat/completions: a question in OpenAI's shape, answered as /v1/answers answers it.
 
-A stream has a chunk for each delta of a system that streams, and one with all of the text for the others.
+A stream has a chunk for each delta of a system that streams, and one with all of the text for the others; tokens with
+their log-probabilities come with its last chunk.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
+from secrets import randbits
 from time import time
 from typing import Annotated, Literal
 from uuid import uuid4
@@ -19,6 +21,7 @@ from errata.wire.openai import (
     ChatChunkChoice,
     ChatCompletion,
     ChatDelta,
+    ChatLogprobs,
     ChatReply,
     ChatRequest,
     ChatUsage,
@@ -26,6 +29,7 @@ from errata.wire.openai import (
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
+from service.errors import InvalidInput
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import CHAT_BOUNDS, describe_invalid, json_body
@@ -34,6 +38,8 @@ from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
 
+SEED_BITS = 63
+NO_ODDS = "the answer of {model!r} has one score, `errata.score`, and no token has one: leave `{field}` out"
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
 
@@ -48,6 +54,12 @@ def build_router(models: AutoRouter) -> APIRouter:
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         options = body.errata.model_dump(exclude_defaults=True)
+        if body.wants_draw and await models.draws(body.model):
+            options["sampling"] = body.to_sampling(randbits(SEED_BITS))
+            body = body.model_copy(update=dict.fromkeys(("stop", "max_tokens", "max_completion_tokens")))
+        elif body.wants_tokens:
+            field = "logprobs" if body.logprobs else "top_logprobs"
+            raise InvalidInput(NO_ODDS.format(model=body.model, field=field), field=field)
         try:
             request = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
@@ -76,13 +88,14 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
         message = ChatReply(content=None, refusal=text)
     else:
         text, finish = _cut(request, answer.answer)
+        finish = answer.finish or finish
         message = ChatReply(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(
         id=f"chatcmpl-{uuid4().hex}",
         created=int(time()),
         model=answer.model,
-        choices=[ChatChoice(message=message, finish_reason=finish)],
+        choices=[ChatChoice(message=message, finish_reason=finish, logprobs=ChatLogprobs.of(answer))],
         usage=ChatUsage(
             prompt_tokens=n_prompt, completion_tokens=n_completion, total_tokens=n_prompt + n_completion
         ),
@@ -140,7 +153,12 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
             yield encode(delta=ChatDelta(role="assistant", content=""))
         if piece := message.content[len(content) :]:
             yield encode(delta=ChatDelta(content=piece))
-    yield encode(delta=ChatDelta(), finish=choice.finish_reason, errata=completion.errata)
+    yield encode(
+        delta=ChatDelta(),
+        finish=choice.finish_reason,
+        logprobs=choice.logprobs,
+        errata=completion.errata,
+    )
     if request.wants_usage:
         yield encode(choices=[], usage=completion.usage)
     yield b"data: [DONE]\n\n"
@@ -151,11 +169,13 @@ def _encode(
     wants_usage: bool,
     delta: ChatDelta | None = None,
     finish: Finish | None = None,
+    logprobs: ChatLogprobs | None = None,
     **content: object,
 ) -> bytes:
     """Write one chunk. Only what is set is sent: `usage` goes to those who want it, null until the last chunk."""
     if delta is not None:
-        content["choices"] = [ChatChunkChoice(index=0, delta=delta, finish_reason=finish)]
+        tokens = {} if logprobs is None else {"logprobs": logprobs}
+        content["choices"] = [ChatChunkChoice(index=0, delta=delta, finish_reason=finish, **tokens)]
     usage = {"usage": None} if wants_usage else {}
     chunk = ChatChunk.model_validate({"object": "chat.completion.chunk", **constant, **usage, **content})
     return b"data: " + chunk.model_dump_json(exclude_unset=True).encode() + b"\n\n"

@@ -405,3 +405,13 @@ def test_which_model_is_asked_and_corrected_by_default(
 def test_a_default_that_is_not_served_is_refused_with_what_is(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="give one of toy, auto"):
         settings("redis://127.0.0.1", tmp_path, systems={"toy": TOY}, default_model="nobody")
+
+
+async def test_a_text_is_drawn_by_the_systems_that_write_freely() -> None:
+    writer, reader = Reader(["sampling"]), Reader()
+    auto = router(local_router({"writer": writer, "reader": reader}))
+    await auto.answer(await auto.prepare(request(sampling={"temperature": 0.5})))
+    assert [len(writer.requests), len(reader.requests)] == [1, 0]
+    assert [await auto.draws(name) for name in ("writer", "reader", "auto", "nobody")] == [
+        *(True, False, False, False)
+    ]

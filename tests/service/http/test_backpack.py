@@ -238,6 +238,54 @@ async def test_a_fact_streams_in_openais_shape_up_to_a_stop_or_a_limit(http: htt
     pieces, end = await stream(stop=" of")
     assert ("".join(pieces), end) == (ANSWER.partition(" of")[0], "stop")
     pieces, end = await stream(max_tokens=2)
-    assert ("".join(pieces), end) == (ANSWER.partition(" the")[0], "length")
-    refusal = await http.post("/v1/chat/completions", json=body | {"logprobs": True})
-    assert (refusal.status_code, refusal.json()["error"]["param"]) == (400, "logprobs")
+    draw = await ask(http, QUESTION, sampling={"max_tokens": 2, "logprobs": 0})
+    assert len(draw["tokens"]) == 2, "the model's own"
+    assert ("".join(pieces), end) == (draw["answer"], "length")
+    assert ANSWER.startswith(draw["answer"])
+
+
+async def test_a_text_is_drawn_with_a_seed_a_stop_and_its_tokens(http: httpx.AsyncClient) -> None:
+    sampling = {"temperature": 1.2, "seed": 3, "max_tokens": 12, "logprobs": 2}
+    answer = await ask(http, QUESTION, sampling=sampling)
+    assert answer == {**await ask(http, QUESTION, sampling=sampling), "timings": answer["timings"]}
+    assert (answer["finish"], len(answer["tokens"])) == ("length", 12)
+    assert {len(token["top"]) for token in answer["tokens"]} == {2}
+    assert answer["answer"] != (await ask(http, QUESTION, sampling={**sampling, "seed": 4}))["answer"]
+    stop = answer["answer"][6:9]
+    short = await ask(http, QUESTION, sampling={**sampling, "stop": [stop]})
+    assert short["finish"] == "stop"
+    assert answer["answer"].startswith(short["answer"] or "")
+    assert stop not in (short["answer"] or "")
+    assert "finish" not in await ask(http, QUESTION), "other answers are as ever"
+    for fields in ({"candidates": ["Lima", "Cusco"]}, {"top_k": 2}):
+        body = {"question": QUESTION, "sampling": sampling, **fields}
+        refusal = await http.post("/v1/answers", json=body)
+        assert (refusal.status_code, "leave out one" in refusal.text) == (422, True)
+
+
+async def test_openais_clients_draw_too(http: httpx.AsyncClient) -> None:
+    chat = {"model": "backpack", "messages": [{"role": "user", "content": QUESTION}]}
+    fields = {"temperature": 1.2, "seed": 3, "max_tokens": 12, "top_logprobs": 2, "logprobs": True}
+    reply = await http.post("/v1/chat/completions", json={**chat, **fields})
+    (choice,) = reply.raise_for_status().json()["choices"]
+    draw = await ask(
+        http, QUESTION, sampling={"temperature": 1.2, "seed": 3, "max_tokens": 12, "logprobs": 2}
+    )
+    assert (choice["message"]["content"], choice["finish_reason"]) == (draw["answer"], "length")
+    tokens = choice["logprobs"]["content"]
+    assert [token["token"] for token in tokens] == [token["text"] for token in draw["tokens"]]
+    assert {len(token["top_logprobs"]) for token in tokens} == {2}
+    stream = await http.post("/v1/chat/completions", json={**chat, **fields, "stream": True})
+    events = [event.removeprefix("data: ") for event in stream.text.split("\n\n") if event]
+    chunks = [json.loads(event)["choices"][0] for event in events[:-1]]
+    assert "".join(chunk["delta"].get("content") or "" for chunk in chunks) == draw["answer"]
+    assert chunks[-1]["finish_reason"] == "length"
+    assert len(chunks[-1]["logprobs"]["content"]) == 12
+    request_without_seed = {**chat, "temperature": 2, "max_tokens": 12}
+    texts = {
+        (await http.post("/v1/chat/completions", json=request_without_seed)).json()["choices"][0]["message"][
+            "content"
+        ]
+        for _ in range(3)
+    }
+    assert len(texts) > 1, "without a seed each draw is another one"

@@ -45,6 +45,7 @@ class AnswerCalls:
         kg: Literal["graph", "none"] = "graph",
         top_k: int = 1,
         explain: bool = False,
+        sampling: wire.Sampling | None = None,
     ) -> Call[wire.Answer]:
         """Ask one question.
 
@@ -57,6 +58,7 @@ class AnswerCalls:
             min_version: wait until the replica has at least this one; "written" is the newest that this client
                 wrote, None is whatever the replica has.
             kg: "none" answers without the knowledge graph.
+            sampling: how the text is drawn, for models that write freely.
         """
         body = build(
             wire.AnswerRequest,
@@ -70,6 +72,7 @@ class AnswerCalls:
             min_version=self._min_version(version, min_version),
             top_k=top_k,
             explain=explain,
+            sampling=sampling,
         )
         may_never_exist = (body.min_version or 0) > (self.last_version or 0)
         return Call("POST", "/v1/answers", wire.Answer, body, may_never_exist=may_never_exist)

@@ -22,11 +22,14 @@ from errata.wire.answers import Answer as Answer
 from errata.wire.answers import AnswerDelta as AnswerDelta
 from errata.wire.answers import AnswerFact as AnswerFact
 from errata.wire.answers import AnswerRequest as AnswerRequest
+from errata.wire.answers import AnswerToken as AnswerToken
 from errata.wire.answers import BatchRequest as BatchRequest
 from errata.wire.answers import BatchResponse as BatchResponse
 from errata.wire.answers import BatchResult as BatchResult
 from errata.wire.answers import NearbyEdit as NearbyEdit
+from errata.wire.answers import Sampling as Sampling
 from errata.wire.answers import Timings as Timings
+from errata.wire.answers import TokenChance as TokenChance
 from errata.wire.base import LARGEST_VERSION as LARGEST_VERSION
 from errata.wire.base import MAX_TEXT_CHARS as MAX_TEXT_CHARS
 from errata.wire.base import CommitVersion as CommitVersion

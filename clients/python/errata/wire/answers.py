@@ -12,9 +12,31 @@ from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS = 100_000
 MAX_BATCH = 256
+MAX_TOKENS, MAX_SEED, MAX_LOGPROBS = 1_024, 2**63 - 1, 20
+MAX_STOPS, MAX_STOP_CHARS = 16, 100
+NOT_DRAWN = (
+    "an answer is drawn, or it is chosen among `candidates` or comes with alternatives: leave out one of them"
+)
 PIN_TOO_OLD = (
     "version {pin} is older than min_version {least}, and an answer is from one of them only: leave one out"
 )
+
+
+class Sampling(Request):
+    """How the text of an answer is drawn, for models that write freely. It is given whatever its score.
+
+    temperature: 0 takes the likeliest token. seed: another one gives another draw. max_tokens: in the model's tokens.
+    stop: the answer ends before the first of these. logprobs: tell the tokens, each with so many of the likeliest ones.
+    """
+
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS)] | None = None
+    stop: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARS)]], Field(max_length=MAX_STOPS)
+    ] = Field(default_factory=list)
+    logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
 
 
 class AnswerRequest(Request):
@@ -35,6 +57,13 @@ class AnswerRequest(Request):
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
     stream: bool = False
+    sampling: Sampling | None = None
+
+    @model_validator(mode="after")
+    def _check_sampling(self) -> AnswerRequest:
+        if self.sampling is not None and (self.candidates or self.top_k > 1):
+            raise PydanticCustomError("not_drawn", NOT_DRAWN)
+        return self
 
     @model_validator(mode="after")
     def _check_versions(self) -> AnswerRequest:
@@ -90,12 +119,27 @@ class NearbyEdit(Response):
     probability: float
 
 
+class TokenChance(Response):
+    """A token, and its log-probability whatever the temperature."""
+
+    text: str
+    logprob: float
+
+
+class AnswerToken(TokenChance):
+    """A token of a drawn answer. top: the likeliest tokens in its place."""
+
+    top: list[TokenChance]
+
+
 class Answer(Response):
     """answer: None when the model declines, `reason` says why as a code, `reason_text` in words, and
     `best` is what it would have said.
 
     degraded: why the version may be old (`ledger_unavailable`), else None.
     edits: ids of the edits that the answer rests on. facts: those of the graph. nearby_edit: to ask back about.
+    finish, tokens: of a drawn answer: whether it ended by itself or before a stop ("stop") or at its limit ("length"),
+    and its tokens where `logprobs` asks for them.
     """
 
     answer: str | None
@@ -114,6 +158,8 @@ class Answer(Response):
     degraded: str | None = None
     replica: str
     explanation: Details | None = None
+    finish: Literal["stop", "length"] | None = None
+    tokens: list[AnswerToken] | None = None
 
 
 class BatchRequest(Request):

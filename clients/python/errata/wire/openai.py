@@ -1,23 +1,32 @@
 """POST /v1/chat/completions as it travels: OpenAI's shape, so that whatever speaks to OpenAI can ask here.
 
-Of OpenAI's fields some are honoured; some have no effect here (an answer is not drawn at random) and are accepted and
-ignored; those that would change what the answer means and are not supported are refused, each with its reason.
+Of OpenAI's fields some are honoured; some have no effect on most systems, whose answers are not drawn at random, and
+are accepted and ignored there; those that would change what the answer means and are not supported are refused, each
+with its reason.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from errata.wire.answers import MAX_BATCH, MAX_CONTEXT_CHARS, Answer
+from errata.wire.answers import (
+    MAX_BATCH,
+    MAX_CONTEXT_CHARS,
+    MAX_LOGPROBS,
+    MAX_SEED,
+    MAX_TOKENS,
+    Answer,
+    Sampling,
+    TokenChance,
+)
 from errata.wire.base import Name, Request, Response, Text, Version
 
 NO_TOOLS = "nothing here calls tools: leave it out"
 NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
-NO_ODDS = "an answer has one score, `errata.score`, and no token has one: leave it out"
 UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "n": (("1",), "a question has one answer: leave it out or send 1; `errata.top_k` gives alternatives"),
     "tools": (("[]",), NO_TOOLS),
@@ -27,8 +36,6 @@ UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "response_format": (('{"type": "text"}',), NO_FORMAT.format(allowed='{"type": "text"}')),
     "modalities": (('["text"]',), NO_FORMAT.format(allowed='["text"]')),
     "audio": ((), "an answer is plain text: leave it out"),
-    "logprobs": (("false",), NO_ODDS),
-    "top_logprobs": (("0",), NO_ODDS),
     "logit_bias": (("{}",), "single tokens cannot be favoured here: leave it out"),
     "web_search_options": ((), "nothing is searched: an answer comes from the model's memory; leave it out"),
     "moderation": ((), "nothing is moderated here: leave it out"),
@@ -89,8 +96,10 @@ class ChatOptions(Request):
 class ChatRequest(Request):
     """The last message of a user is the question; those before it are not read, a system's neither.
 
-    max_tokens, max_completion_tokens: of the answer, in words and punctuation marks, as `usage` counts them.
-    The fields in the second part have no effect; those in the third are refused (`UNSUPPORTED`).
+    max_tokens, max_completion_tokens: of the answer, in words and punctuation marks, as `usage` counts them; of a model
+    that writes freely, in its own tokens. temperature, top_p, seed: for models that write freely, of no effect on
+    others; with a temperature and no seed each draw is another one. logprobs: for models that write freely, refused by
+    others. The further fields in the second part have no effect; those in the third are refused (`UNSUPPORTED`).
     """
 
     model: Name
@@ -105,6 +114,8 @@ class ChatRequest(Request):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     seed: int | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     user: str | None = None
@@ -127,8 +138,6 @@ class ChatRequest(Request):
     response_format: JsonValue = None
     modalities: JsonValue = None
     audio: JsonValue = None
-    logprobs: JsonValue = None
-    top_logprobs: JsonValue = None
     logit_bias: JsonValue = None
     web_search_options: JsonValue = None
     moderation: JsonValue = None
@@ -163,6 +172,27 @@ class ChatRequest(Request):
         return min(limits, default=None)
 
     @property
+    def wants_draw(self) -> bool:
+        """Whether it says how the text of the answer is drawn."""
+        return bool(self.temperature or self.stops or self.answer_limit or self.wants_tokens)
+
+    @property
+    def wants_tokens(self) -> bool:
+        """Whether it asks for tokens with their log-probabilities."""
+        return bool(self.logprobs or self.top_logprobs)
+
+    def to_sampling(self, seed: int) -> Sampling:
+        """Return how the answer is drawn; `seed` holds where the request has none."""
+        return Sampling(
+            temperature=self.temperature or 0.0,
+            top_p=self.top_p or 1.0,
+            seed=seed if self.seed is None else self.seed % (MAX_SEED + 1),
+            max_tokens=None if self.answer_limit is None else min(self.answer_limit, MAX_TOKENS),
+            stop=self.stops,
+            logprobs=self.top_logprobs or 0 if self.wants_tokens else None,
+        )
+
+    @property
     def wants_usage(self) -> bool:
         """With a stream; without one it is always there."""
         return self.stream_options is not None and self.stream_options.include_usage
@@ -191,11 +221,43 @@ class ChatReply(Response):
     refusal: str | None
 
 
+class TopLogprob(Response):
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class TokenLogprob(TopLogprob):
+    top_logprobs: list[TopLogprob]
+
+
+class ChatLogprobs(Response):
+    content: list[TokenLogprob]
+
+    @staticmethod
+    def of(answer: Answer) -> ChatLogprobs | None:
+        """Return the tokens of an answer; None where it has none."""
+        if answer.tokens is None:
+            return None
+        return ChatLogprobs(
+            content=[
+                TokenLogprob(
+                    **_score(token), top_logprobs=[TopLogprob(**_score(other)) for other in token.top]
+                )
+                for token in answer.tokens
+            ]
+        )
+
+
+def _score(token: TokenChance) -> dict[str, Any]:
+    return {"token": token.text, "logprob": token.logprob, "bytes": list(token.text.encode())}
+
+
 class ChatChoice(Response):
     index: int = 0
     message: ChatReply
     finish_reason: Literal["stop", "length"]
-    logprobs: None = None
+    logprobs: ChatLogprobs | None = None
 
 
 class ChatCompletion(Response):
@@ -220,6 +282,7 @@ class ChatChunkChoice(Response):
     index: int = 0
     delta: ChatDelta
     finish_reason: Literal["stop", "length"] | None = None
+    logprobs: ChatLogprobs | None = None
 
 
 class ChatChunk(Response):
