@@ -24,7 +24,7 @@ NOT_READ = {
     "PDF": re.compile(r"\s*%PDF-"),
     "HTML": re.compile(r"\s*<(!doctype\s+html|html)\b", re.IGNORECASE),
 }
-"""Formats that begin so, and that are not read."""
+"""Formats that begin so, and that are no text."""
 
 
 class FieldNames(NamedTuple):
@@ -120,6 +120,6 @@ def refuse_text(fields: DocumentFields) -> EditRefused | None:
     for name, pattern in NOT_READ.items():
         if fields.action == "put" and text and pattern.match(text):
             return EditRefused(
-                "not_read", f"this is {name}, which is not read here: send its text as plain text or Markdown"
+                "not_read", f"this is {name} and no text: send it as a file (`errata doc put ID FILE`)"
             )
     return None

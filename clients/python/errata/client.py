@@ -155,6 +155,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     models = _Method(Calls.models)
     memory = _Method(Calls.memory)
     put_document = _Method(Calls.put_document)
+    put_document_file = _Method(Calls.put_document_file)
     get_document = _Method(Calls.get_document)
     list_documents = _Method(Calls.list_documents)
     remove_document = _Method(Calls.remove_document)

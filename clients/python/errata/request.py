@@ -21,13 +21,26 @@ T_co = TypeVar("T_co", bound=Response, covariant=True)
 
 
 @dataclass(frozen=True)
+class FileBody:
+    """A body that is a file as it stands.
+
+    Attributes:
+        data: The file.
+        media_type: What it is.
+    """
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True)
 class Call(Generic[T_co]):
     """idempotency_key: makes a write safe to repeat; the service answers a repetition with the first result.
 
     reads: nothing is changed by it, however often it is sent.
     slow: editing and re-running fact tests take longer than answering.
     upload: a file to send as the body; the service then reports how far it is, line by line. download: where the
-    response goes, which is a file.
+    response goes, which is a file. file: the body, in place of `body`.
     may_never_exist: it waits for a version that this client has not heard of, and that may never be made.
     """
 
@@ -35,6 +48,7 @@ class Call(Generic[T_co]):
     path: str
     returns: type[T_co]
     body: Request | None = None
+    file: FileBody | None = None
     query: Mapping[str, int | str] = field(default_factory=dict)
     idempotency_key: str | None = None
     reads: bool = True
@@ -61,9 +75,11 @@ class Call(Generic[T_co]):
     def to_httpx(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
         """Defaults are not sent, so that an older service takes a newer client's requests."""
         own_headers = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
-        content: Upload | str | None = self.upload
+        content: Upload | bytes | str | None = self.upload
         if self.upload is not None:
             own_headers |= {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
+        elif self.file:
+            own_headers["content-type"], content = self.file.media_type, self.file.data
         elif self.body:
             own_headers["content-type"] = "application/json"
             try:

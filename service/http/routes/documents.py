@@ -1,10 +1,11 @@
 """Documents over HTTP: put and removed by edits, listed and read at any version.
 
-A document is sent as JSON, or as the text itself with everything else in the query.
+A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) with everything else in the query.
 """
 
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from errata.wire import (
@@ -25,6 +26,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from service.errors import InvalidInput, TooLarge, TooSlow, UnsupportedMediaType
+from service.extraction.process import FILE_TYPES, MAX_FILE_BYTES, Extractor, NotExtracted
 from service.http.auth import get_caller
 from service.http.body import (
     JSON_TYPE,
@@ -41,10 +43,11 @@ from service.http.openapi import document
 from service.http.responses import respond
 
 JSON_BOUNDS = Bounds(bytes=6_100_000, objects=4, fields=16, items=4)  # each character escaped takes six bytes
+MAX_TITLE_CHARS = 200  # characters of a title that a file gives itself
 MAX_TEXT_BYTES = 4 * MAX_DOCUMENT_CHARS
 TEXT_TYPES = ("text/plain", "text/markdown")
 CHARSETS = {"", "utf-8", "utf8", "us-ascii", "ascii"}
-TYPES_ADVICE = "send text/plain or text/markdown, or application/json with `text`"
+TYPES_ADVICE = "send text/plain, text/markdown, text/html or application/pdf, or application/json with `text`"
 
 Id = Annotated[DocumentId, Path()]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
@@ -52,8 +55,11 @@ After = Annotated[str | None, Query(max_length=128)]
 Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
 
 
+@dataclass(frozen=True)
 class DocumentBody(JsonBody[DocumentRequest]):
-    """A dependency that reads a document in either form."""
+    """A dependency that reads a document in any form."""
+
+    extractor: Extractor = field(default_factory=Extractor)
 
     async def __call__(  # type: ignore[override]  # FastAPI fills the query in
         self, request: Request, options: Annotated[TextOptions, Query()]
@@ -61,9 +67,10 @@ class DocumentBody(JsonBody[DocumentRequest]):
         """Read the body.
 
         Raises:
-            UnsupportedMediaType: It is neither JSON nor a text in UTF-8.
+            UnsupportedMediaType: It is neither JSON, nor a text in UTF-8, nor a file that is read.
             TooLarge: It has more characters than a document may have.
             TooSlow: It did not come in time.
+            InvalidInput: The file has no text that can be read.
             Malformed: The JSON, a field or the text is wrong.
         """
         media_type, _, parameters = request.headers.get("content-type", "").lower().partition(";")
@@ -75,21 +82,39 @@ class DocumentBody(JsonBody[DocumentRequest]):
                     f"{name}: a body of JSON has it itself: leave it out of the query", field=name
                 )
             return await super().__call__(request)
-        if media_type not in TEXT_TYPES:
+        fields = options.model_dump(exclude_unset=True)
+        if media_type in FILE_TYPES:
+            fields = {**await self._read_file(request, media_type), **fields}
+        elif media_type in TEXT_TYPES:
+            charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
+            if charset not in CHARSETS:
+                raise UnsupportedMediaType(f"a text in {charset} is not read here: send UTF-8")
+            fields |= {"text": await read_text(request), "media_type": media_type}
+        else:
             kind = media_type or "a body of no type"
-            raise UnsupportedMediaType(f"{kind} is not read here, nor is HTML or PDF: {TYPES_ADVICE}")
-        charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
-        if charset not in CHARSETS:
-            raise UnsupportedMediaType(f"a text in {charset} is not read here: send UTF-8")
-        fields = {
-            **options.model_dump(exclude_unset=True),
-            "text": await read_text(request),
-            "media_type": media_type,
-        }
+            raise UnsupportedMediaType(f"{kind} is not read here: {TYPES_ADVICE}")
         try:
             return DocumentRequest.model_validate(fields)
         except ValidationError as error:
             raise describe_invalid(error) from error
+
+    async def _read_file(self, request: Request, media_type: str) -> dict[str, str]:
+        """Return text and title of a file."""
+        detail = f"a file may have {MAX_FILE_BYTES:,} bytes: split it, or send its text"
+        data = await read_bytes(request, MAX_FILE_BYTES, TooLarge(detail, limit=MAX_FILE_BYTES))
+        try:
+            file = await self.extractor.extract(media_type, data)
+        except NotExtracted as error:
+            raise InvalidInput(str(error)) from error
+        if len(file.text) > MAX_DOCUMENT_CHARS:
+            raise _too_long()
+        title = file.title[:MAX_TITLE_CHARS].strip()
+        return {"text": file.text, **({"title": title} if title and title.isprintable() else {})}
+
+
+def _too_long() -> TooLarge:
+    detail = f"a document may have {MAX_DOCUMENT_CHARS:,} characters: split it into several"
+    return TooLarge(detail, limit=MAX_DOCUMENT_CHARS)
 
 
 async def read_text(request: Request) -> str:
@@ -100,16 +125,7 @@ async def read_text(request: Request) -> str:
         TooSlow: It did not come in time.
         InvalidInput: It is no UTF-8.
     """
-    data = bytearray()
-    try:
-        async with asyncio.timeout(READ_LIMIT_S):
-            async for chunk in read_chunks(request):
-                data += chunk
-                if len(data) > MAX_TEXT_BYTES:
-                    detail = f"a document may have {MAX_DOCUMENT_CHARS:,} characters: split it into several"
-                    raise TooLarge(detail, limit=MAX_DOCUMENT_CHARS)
-    except TimeoutError as error:
-        raise TooSlow(f"the body did not come within {READ_LIMIT_S:g} s: send it faster") from error
+    data = await read_bytes(request, MAX_TEXT_BYTES, _too_long())
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -117,7 +133,28 @@ async def read_text(request: Request) -> str:
         raise InvalidInput(f"{detail}; {TYPES_ADVICE}") from error
 
 
-Body = Annotated[DocumentRequest, Depends(DocumentBody(DocumentRequest, JSON_BOUNDS, TEXT_TYPES))]
+async def read_bytes(request: Request, most_bytes: int, too_large: TooLarge) -> bytes:
+    """Read a body.
+
+    Raises:
+        TooLarge: It has more than so many bytes; `too_large` says so.
+        TooSlow: It did not come in time.
+    """
+    data = bytearray()
+    try:
+        async with asyncio.timeout(READ_LIMIT_S):
+            async for chunk in read_chunks(request):
+                data += chunk
+                if len(data) > most_bytes:
+                    raise too_large
+    except TimeoutError as error:
+        raise TooSlow(f"the body did not come within {READ_LIMIT_S:g} s: send it faster") from error
+    return bytes(data)
+
+
+Body = Annotated[
+    DocumentRequest, Depends(DocumentBody(DocumentRequest, JSON_BOUNDS, (*TEXT_TYPES, *FILE_TYPES)))
+]
 
 
 def build_router(editor: EditorClient) -> APIRouter:

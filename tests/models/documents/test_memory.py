@@ -182,7 +182,7 @@ def test_what_has_an_effect_is_not_refused(fields: DocumentFields) -> None:
         (correct(" ", "x"), "empty", "the text to correct is empty"),
         (put(text="PK\x03\x04\x00"), "binary", "U+0003 as character 3"),
         (correct("x", "\x00"), "binary", "U+0000 as character 1"),
-        (put(text="%PDF-1.7 ..."), "not_read", "this is PDF, which is not read here"),
+        (put(text="%PDF-1.7 ..."), "not_read", "this is PDF and no text"),
         (put(text="\n<!DOCTYPE html><p>x"), "not_read", "this is HTML"),
         (put(text="<html lang=en>"), "not_read", "this is HTML"),
     ],

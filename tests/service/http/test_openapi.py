@@ -93,7 +93,8 @@ async def test_a_route_that_changes_something_always_takes_a_key(shared_app: Fas
 
 async def test_a_body_of_text_is_listed_beside_json(shared_app: FastAPI) -> None:
     content = shared_app.openapi()["paths"]["/v1/documents/{id}"]["put"]["requestBody"]["content"]
-    assert list(content) == ["application/json", "text/plain", "text/markdown"]
+    files = ["text/html", "application/xhtml+xml", "application/pdf"]
+    assert list(content) == ["application/json", "text/plain", "text/markdown", *files]
 
 
 async def test_every_operation_and_parameter_is_described(shared_app: FastAPI) -> None:

@@ -6,9 +6,9 @@ from typing import TypedDict, Unpack
 
 from errata import wire
 from errata.calls.edits import take_key
-from errata.request import Call, build, to_query
+from errata.request import Call, FileBody, build, to_query
 from errata.wire import MediaType, Request, Version, Wait
-from errata.wire.documents import DocumentId
+from errata.wire.documents import DocumentId, FileType
 
 
 class DocumentOptions(TypedDict, total=False):
@@ -60,6 +60,38 @@ class DocumentCalls:
             body,
             idempotency_key=key,
             reads=body.dry_run,
+            slow=True,
+        )
+
+    def put_document_file(
+        self,
+        id: str,
+        data: bytes,
+        media_type: FileType,
+        *,
+        title: str | None = None,
+        **options: Unpack[DocumentOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Put a document whose text the service reads from an HTML page or a PDF.
+
+        Args:
+            id: as of `put_document`.
+            data: the file, up to 20,000,000 bytes.
+            media_type: what it is.
+            title: in place of the title that the file gives itself.
+            options: as of `put_document`.
+        """
+        fields: dict[str, object] = {**options}
+        key = take_key(fields)
+        query = build(wire.TextOptions, title=title, **fields)
+        return Call(
+            "PUT",
+            _path(id),
+            wire.EditReceipt,
+            file=FileBody(data, media_type),
+            query=to_query(**query.model_dump(exclude_defaults=True)),
+            idempotency_key=key,
+            reads=query.dry_run,
             slow=True,
         )
 

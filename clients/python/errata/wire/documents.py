@@ -13,6 +13,8 @@ DOCUMENTS, DOCUMENT = "documents/texts", "document"
 """The memory of documents, and the kind of its changes, for edits that extend or correct one."""
 MAX_DOCUMENT_CHARS = 1_000_000
 MediaType = Literal["text/plain", "text/markdown"]
+FileType = Literal["text/html", "application/xhtml+xml", "application/pdf"]
+"""Media types of files whose text the service reads."""
 
 SLUG = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 SLUG_RULE = "may have 1 to 128 letters, digits and . _ -, and begins with a letter or a digit"

@@ -103,6 +103,7 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().senses("Peru", sense=2, exact=True), "GET /v1/senses?word=Peru&sense=2&exact=true"),
         (Calls().senses(" Peru", version=0), "GET /v1/senses?word=+Peru&version=0"),
         (Calls().bias([("he", "she")], words=["nurse"]), "POST /admin/bias"),
+        (Calls().put_document_file("mill", b"x", "text/html"), "PUT /v1/documents/mill"),
         (Calls().put_document("mill", "x"), "PUT /v1/documents/mill"),
         (Calls().remove_document("mill", dry_run=True), "DELETE /v1/documents/mill?dry_run=true"),
         (Calls().get_document("mill", version=0), "GET /v1/documents/mill?version=0"),

@@ -166,6 +166,7 @@ ELSEWHERE = {
     "senses",
     "bias",
     "put_document",
+    "put_document_file",
     "get_document",
     "list_documents",
     "remove_document",

@@ -20,6 +20,7 @@ from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
+from tests.service.extraction.pdfs import write_pdf
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
@@ -87,6 +88,31 @@ async def test_a_body_of_text_is_a_document_as_it_stands(http: httpx.AsyncClient
     document = (await http.get(MILL)).json()
     assert (document["text"], document["title"], document["media_type"]) == (text, "T", "text/markdown")
     assert (await http.get("/admin/versions/1")).json()["message"] == "m"
+
+
+async def test_a_pdf_and_a_page_become_their_text(http: httpx.AsyncClient) -> None:
+    pdf, page = (
+        write_pdf("The mill was built in 1820.", title="The mill"),
+        b"<title>Page</title><p>Built in 1904.",
+    )
+    for data, kind, query in (
+        (pdf, "application/pdf", {}),
+        (page, "text/html; charset=utf-8", {"title": "Mine"}),
+    ):
+        reply = await http.put(MILL, content=data, headers={"content-type": kind}, params=query)
+        assert reply.status_code == 201, reply.text
+    first, second = [(await http.get(MILL, params={"version": version})).json() for version in (1, 2)]
+    assert (first["text"], first["title"]) == ("The mill was built in 1820.", "The mill")
+    assert (second["text"], second["title"], second["media_type"]) == ("Built in 1904.", "Mine", "text/plain")
+
+
+async def test_a_file_that_is_too_large_is_refused(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.http.routes.documents.MAX_FILE_BYTES", 1000)
+    reply = await http.put(MILL, content=b"x" * 1001, headers={"content-type": "application/pdf"})
+    assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
+    assert "a file may have 1,000 bytes" in reply.json()["detail"]
 
 
 async def test_every_version_keeps_its_text(http: httpx.AsyncClient) -> None:
@@ -158,8 +184,8 @@ async def test_changes_are_audited_and_reads_are_not(http: httpx.AsyncClient) ->
         ("", 422, "edit_refused", "the text of 'mill' is empty"),
         (" \n", 422, "edit_refused", "the text of 'mill' is empty"),
         ("PK\x03\x04", 422, "edit_refused", "this is no text: it has U+0003 as character 3"),
-        ("<!doctype html>", 422, "edit_refused", "this is HTML, which is not read here"),
-        ("%PDF-1.7", 422, "edit_refused", "this is PDF, which is not read here"),
+        ("<!doctype html>", 422, "edit_refused", "this is HTML and no text: send it as a file"),
+        ("%PDF-1.7", 422, "edit_refused", "this is PDF and no text: send it as a file"),
         ("word" * 1_250_000, 413, "too_large", "1,000,000"),
     ],
 )
@@ -177,8 +203,10 @@ async def test_what_is_no_document_is_refused_in_either_form(
 @pytest.mark.parametrize(
     ("media_type", "content", "status", "detail"),
     [
-        ("text/html", b"<p>x", 415, "text/html is not read here, nor is HTML or PDF"),
-        ("application/pdf", b"%PDF", 415, "application/pdf is not read here"),
+        ("application/zip", b"PK", 415, "application/zip is not read here: send text/plain"),
+        ("text/html", b"<script>x</script>", 422, "the page shows no text"),
+        ("application/pdf", b"%PDF", 422, "the PDF is damaged"),
+        ("application/pdf", write_pdf("x", password="p"), 422, "the PDF is encrypted"),
         ("text/plain; charset=latin-1", b"x", 415, "a text in latin-1 is not read here: send UTF-8"),
         ("text/plain", b"a\xff", 422, "the body is no text in UTF-8: byte 2 is 0xff"),
         ("application/json", b'{"text": "x", "size": 1}', 422, "size: is no field of this request"),

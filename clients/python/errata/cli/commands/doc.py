@@ -18,10 +18,16 @@ from errata.cli.render.text import make_printable
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.wire import Wait
-from errata.wire.documents import DOCUMENT, DOCUMENTS, MediaType
+from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType, MediaType
 
 MARKDOWN = {".md", ".markdown"}
-NOT_READ = {".pdf": "PDF", ".html": "HTML", ".htm": "HTML"}
+FILE_TYPES: dict[str, FileType] = {
+    ".pdf": "application/pdf",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".xhtml": "application/xhtml+xml",
+}
+"""Ending of a file -> media type of a file whose text the service reads."""
 
 Id = Annotated[str, typer.Argument(help="The document's id.")]
 
@@ -29,7 +35,9 @@ Id = Annotated[str, typer.Argument(help="The document's id.")]
 def put(
     session: Session,
     id: Id,
-    file: Annotated[Path, typer.Argument(help="A file of plain text or Markdown; - reads what is piped in.")],
+    file: Annotated[
+        Path, typer.Argument(help="Plain text, Markdown, HTML or PDF; - reads text that is piped in.")
+    ],
     title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
     message: Message = "",
     dry_run: DryRun = False,
@@ -39,9 +47,15 @@ def put(
     verbose: Verbose = False,
 ) -> None:
     """Put a document, or another text in its place."""
-    text, media_type = read_file(file)
     options = document_options(message, no_wait, idempotency_key, dry_run, expect)
-    call = session.calls.put_document(id, text, title=title, media_type=media_type, **options)
+    data, file_type = read_file(file), FILE_TYPES.get(file.suffix.lower())
+    if file_type is not None:
+        call = session.calls.put_document_file(id, data, file_type, title=title, **options)
+    else:
+        media_type: MediaType = "text/markdown" if file.suffix.lower() in MARKDOWN else "text/plain"
+        call = session.calls.put_document(
+            id, decode(file, data), title=title, media_type=media_type, **options
+        )
     reply = session.send(call, "Trying it out" if dry_run else "Putting the document")
     session.show(reply, partial(draw_receipt, summary="1 document", verbose=verbose))
 
@@ -55,18 +69,20 @@ def document_options(
     )
 
 
-def read_file(file: Path) -> tuple[str, MediaType]:
-    """Return the text of a file and what kind it is of; BadParameter where it is no text."""
-    if (format := NOT_READ.get(file.suffix.lower())) is not None:
-        raise typer.BadParameter(f"{file} is {format}, which is not read: save it as plain text or Markdown")
+def read_file(file: Path) -> bytes:
+    """Return the bytes of a file, or of what is piped in; BadParameter where it cannot be read."""
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        text = data.decode("utf-8-sig")
+        return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}") from error
+
+
+def decode(file: Path, data: bytes) -> str:
+    """Return the text of a file; BadParameter where it is none."""
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise typer.BadParameter(f"{file} is not UTF-8: save it as UTF-8") from error
-    return text, "text/markdown" if file.suffix.lower() in MARKDOWN else "text/plain"
 
 
 def edit(

@@ -28,8 +28,6 @@ def test_a_file_is_put_under_an_id(run: Any, tiny: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.pdf", b"%PDF", "is PDF, which is not read"),
-        ("a.HTML", b"<p>", "is HTML, which is not read"),
         ("a.txt", b"\xff\xfe", "is not UTF-8"),
         ("missing.txt", None, "cannot be read"),
     ],
@@ -42,6 +40,18 @@ def test_what_is_no_text_is_not_sent(
     result = run("doc", "put", "a", name)
     assert (result.exit_code, tiny.requests) == (2, [])
     assert words in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"), [("a.pdf", "application/pdf"), ("a.HTML", "text/html"), ("a.htm", "text/html")]
+)
+def test_a_file_is_sent_as_it_stands(run: Any, tiny: Any, folder: Path, name: str, media_type: str) -> None:
+    (folder / name).write_bytes(b"\xff\x00 no text")
+    run("doc", "put", "a", name, "--title", "T", "-m", "why", "--dry-run")
+    request, body = tiny.requests[-1]
+    assert (request.method, request.url.path, body) == ("PUT", "/v1/documents/a", b"\xff\x00 no text")
+    assert request.headers["content-type"] == media_type
+    assert dict(request.query_params) == {"title": "T", "message": "why", "dry_run": "true"}
 
 
 def test_a_wrong_id_is_wrong_usage(run: Any, tiny: Any) -> None:

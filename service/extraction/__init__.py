@@ -1,0 +1,1 @@
+"""Text out of files that people have: HTML and PDF."""

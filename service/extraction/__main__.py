@@ -1,0 +1,27 @@
+"""`python -m service.extraction TYPE`: read a file from standard input, and write its text as JSON.
+
+This process is bounded, as files may be made to unpack into gigabytes or to take hours.
+"""
+
+import json
+import resource
+import sys
+from dataclasses import asdict
+
+from service.extraction.formats import READERS, Unreadable
+from service.extraction.process import MAX_MEMORY_BYTES, MAX_SECONDS
+
+
+def main() -> None:
+    """Set the bounds, read and write."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
+    try:
+        reply = asdict(READERS[sys.argv[1]](sys.stdin.buffer.read()))
+    except Unreadable as error:
+        reply = {"error": str(error)}
+    sys.stdout.write(json.dumps(reply))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""How the text of each format is read.
+
+The functions here read files of strangers: they run in the process of `__main__.py`, which has bounds on memory and
+time.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+
+import lxml.html
+from inscriptis.html_engine import Inscriptis
+from lxml.etree import LxmlError
+from pypdf import PasswordType, PdfReader
+from pypdf.errors import PyPdfError
+
+MAX_PAGES = 5_000  # pages of a PDF
+NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+"""Characters that no text has."""
+BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+
+
+class Unreadable(Exception):
+    """A file has no text that can be read; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class ExtractedText:
+    """The text of a file.
+
+    Attributes:
+        text: The text, paragraphs apart.
+        title: The title that the file gives itself, or "".
+    """
+
+    text: str
+    title: str
+
+
+def read_html(data: bytes) -> ExtractedText:
+    """Return the visible text of a page as it is laid out, its tables included.
+
+    Raises:
+        Unreadable: The page cannot be parsed, or shows no text.
+    """
+    try:
+        page = lxml.html.document_fromstring(data)
+        text = Inscriptis(page).get_text()
+    except (LxmlError, ValueError, RecursionError) as error:
+        raise Unreadable(f"this is no HTML that can be read ({error}): send its text instead") from error
+    return _finish(text, page.findtext(".//title") or "", "the page shows no text: save what a browser shows")
+
+
+def read_pdf(data: bytes) -> ExtractedText:
+    """Return the text of a PDF, page by page.
+
+    Raises:
+        Unreadable: The PDF is encrypted, damaged, too long or made of pictures.
+    """
+    try:
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
+            raise Unreadable("the PDF is encrypted: save it without its password")
+        if len(reader.pages) > MAX_PAGES:
+            raise Unreadable(f"the PDF has {len(reader.pages):,} pages; {MAX_PAGES:,} is the most: split it")
+        text = "\n\n".join(page.extract_text() for page in reader.pages)
+        title = reader.metadata.title if reader.metadata else None
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        detail = f"the PDF is damaged ({type(error).__name__}: {error})"
+        raise Unreadable(f"{detail}: save it again, or send its text") from error
+    return _finish(
+        text,
+        title or "",
+        "the PDF has no text, as when its pages are pictures: run text recognition on it first",
+    )
+
+
+READERS: Mapping[str, Callable[[bytes], ExtractedText]] = {
+    "text/html": read_html,
+    "application/xhtml+xml": read_html,
+    "application/pdf": read_pdf,
+}
+"""Media type -> how a file of it is read."""
+
+
+def _finish(text: str, title: str, advice: str) -> ExtractedText:
+    lines = "\n".join(line.rstrip() for line in NO_TEXT.sub(" ", text).split("\n"))
+    text = BLANK_LINES.sub("\n\n", lines).strip()
+    if not text:
+        raise Unreadable(advice)
+    return ExtractedText(text, " ".join(NO_TEXT.sub(" ", title).split()))

@@ -1,0 +1,69 @@
+"""Extraction in a process of its own, so that a file that was made to do harm ends nothing but that process."""
+
+import asyncio
+import json
+import sys
+from typing import NamedTuple
+
+MAX_FILE_BYTES = 20_000_000  # bytes of a file
+MAX_MEMORY_BYTES = 1_500_000_000  # bytes of address space that reading a file may take
+MAX_SECONDS = 30  # seconds of processor time, and of waiting, that reading a file may take
+AT_ONCE = 2  # files that are read at the same time by one ingress
+FILE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf")
+
+
+class FileText(NamedTuple):
+    """The text of a file, and the title that it gives itself."""
+
+    text: str
+    title: str
+
+
+class NotExtracted(Exception):
+    """A file gave no text; the message says why and what to do."""
+
+
+class Extractor:
+    """Reads files, a few at a time."""
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def extract(self, media_type: str, data: bytes) -> FileText:
+        """Return the text of a file.
+
+        Args:
+            media_type: One of `FILE_TYPES`.
+            data: The file.
+
+        Raises:
+            NotExtracted: The file has no text that can be read, or takes too much memory or time.
+        """
+        async with self._turns:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "service.extraction",
+                media_type,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            try:
+                async with asyncio.timeout(MAX_SECONDS):
+                    output, _ = await child.communicate(data)
+            except TimeoutError:
+                output = b""
+            finally:
+                if child.returncode is None:
+                    child.kill()
+                    await child.wait()
+        if child.returncode != 0 or not output:
+            raise NotExtracted(
+                f"reading this file takes more than {MAX_SECONDS} s or {MAX_MEMORY_BYTES / 1e9:.1f} GB of memory: "
+                "split it, or send its text"
+            )
+        reply = json.loads(output)
+        if "error" in reply:
+            raise NotExtracted(reply["error"])
+        return FileText(**reply)
