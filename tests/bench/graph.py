@@ -7,7 +7,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
 from models.memory import Delta
 from models.system import Ask
+from models.systems import SYSTEMS
 from service.config import Settings
 from service.cores import count_cores
 from service.editing.deployment import Editor
@@ -51,9 +52,9 @@ async def _measure_graphs() -> list[Row]:
         EmbeddedValkey(Path(folder) / "small") as small,
         EmbeddedValkey(Path(folder) / "large") as large,
     ):
-        await _fill(small.url, Path(folder), SMALL)
+        await fill(small.url, Path(folder), make_facts(SMALL))
         before = _used_bytes(large.url)
-        seconds, counts = await _fill(large.url, Path(folder), LARGE)
+        seconds, counts = await fill(large.url, Path(folder), make_facts(LARGE))
         bytes_each = (_used_bytes(large.url) - before) / counts["triples"]
         rate = counts["triples"] / seconds
         note = (
@@ -66,12 +67,21 @@ async def _measure_graphs() -> list[Row]:
         return [*import_rows, *await _measure_reading(small.url, large.url)]
 
 
-async def _fill(url: str, folder: Path, triples: int) -> tuple[float, dict[str, Any]]:
-    """Seconds of the import, and its counts."""
-    file = folder / f"{triples}.spo"
-    file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in make_facts(triples)), encoding="utf-8")
+async def fill(
+    url: str, folder: Path, facts: Iterable[tuple[str, str, str]], system: str = "kbert"
+) -> tuple[float, dict[str, Any]]:
+    """Import facts, and return the seconds that it took, and its counts.
+
+    Args:
+        url: Of Redis.
+        folder: Where the editor may keep files.
+        facts: Triples by name.
+        system: The system whose editor imports them.
+    """
+    file = folder / "facts.spo"
+    file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in facts), encoding="utf-8")
     settings = Settings(
-        var=folder, redis_url=url, systems={"kbert": "models.kbert.system:load"}, admin_key_sha256="0" * 64
+        var=folder, redis_url=url, systems={system: SYSTEMS[system]}, admin_key_sha256="0" * 64
     ).share_cores(count_cores())
     cores = os.sched_getaffinity(0)
     async with _open_editor(settings) as editor:
@@ -117,7 +127,7 @@ async def _measure_reading(small: str, large: str) -> list[Row]:
     """A batch of questions about entities that were not asked for before, in turns on the two graphs."""
     cold_seconds: dict[int, list[float]] = {SMALL: [], LARGE: []}
     warm_seconds: list[float] = []
-    lookups = {SMALL: await _open_lookup(small), LARGE: await _open_lookup(large)}
+    lookups = {SMALL: await open_lookup(small), LARGE: await open_lookup(large)}
     names = {
         size: [s for place, (s, _, _) in enumerate(make_facts(size)) if not place % FACTS_EACH]
         for size in cold_seconds
@@ -153,7 +163,7 @@ async def _measure_reading(small: str, large: str) -> list[Row]:
     ]
 
 
-async def _open_lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
+async def open_lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
     ledger, graph = RedisLedger.connect(url), GraphMemory.of()
     head = await ledger.head()
     commit = await ledger.get(head)

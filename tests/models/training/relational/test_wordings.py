@@ -35,8 +35,8 @@ def test_frames_by_label_ask_for_relations_whose_values_are_entities() -> None:
     words, rng = replace(MAKER.wordings, frames=frames), random.Random(1)
     assert words.draw(CHAIN[:2], COUNT, rng) == "How many mayors has the capital of {subject}?"
     assert words.draw(CHAIN[:1], YES_NO, rng) == "Is {object} a capital of {subject}?"
-    both = replace(words, frames=replace(frames, count=("Count {noun}.",)))
-    year = {both.draw((RELATIONS["founded"],), COUNT, rng) for _ in range(20)}
+    all_frames = replace(words, frames=replace(frames, count=("Count {noun}.",)))
+    year = {all_frames.draw((RELATIONS["founded"],), COUNT, rng) for _ in range(20)}
     assert year == {"Count the founding year of {subject}."}, "a year is no entity that is counted"
 
 
