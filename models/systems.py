@@ -9,6 +9,7 @@ SYSTEMS = {
     "relational": "models.relational.system:load",
     "backpack": "models.backpack.system:load",
     "ernie-doc": "models.ernie_doc.system:load",
+    "thu-ernie": "models.thu_ernie.system:load",
 }
 # Names of the systems that start by default; the first answers where a request names none.
 DEFAULT_SYSTEMS = ("nkb", "kbert")
