@@ -78,9 +78,9 @@ def lines(tuning: Pack, test: Pack, recipe: WordingRecipe, seed: int) -> list[Li
 def _of(index: int, item: Item, test_item: Item, recipe: WordingRecipe, rng: random.Random) -> Iterator[Line]:
     subject, relation = item.subject.label, item.relation
     canonical, *rest = relation.phrasings
-    drawn = rng.sample(rest, min(len(rest), recipe.n_trained - 1))
+    texts = rng.sample(rest, min(len(rest), recipe.n_trained - 1))
     forms = (
-        ("trained", [canonical, *(retype(text, recipe.slip, recipe.bare, rng) for text in drawn)]),
+        ("trained", [canonical, *(retype(text, recipe.slip, recipe.bare, rng) for text in texts)]),
         ("tuning", [rng.choice(relation.held_out)]),
         ("held", [rng.choice(test_item.relation.held_out)]),
     )

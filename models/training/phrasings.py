@@ -83,21 +83,23 @@ def reword(pack: Pack, hands: Iterable[int]) -> Pack:
         pack: Any pack.
         hands: Writers of the held phrasings; what they share with the trained ones is left out.
     """
-    train, others = read_phrasings(TRAIN_HANDS), read_phrasings(hands)
+    train, held_by_writer = read_phrasings(TRAIN_HANDS), read_phrasings(hands)
     return replace(
         pack,
         relations={
-            id: _reword(relation, train[id], others[id]) if id in train and id in others else relation
+            id: _reword(relation, train[id], held_by_writer[id])
+            if id in train and id in held_by_writer
+            else relation
             for id, relation in pack.relations.items()
         },
     )
 
 
-def _reword(relation: Relation, train: Phrasings, others: Phrasings) -> Relation:
+def _reword(relation: Relation, train: Phrasings, held_phrasings: Phrasings) -> Relation:
     nouns = [frame.replace("{noun}", noun) for noun in train.nouns for frame in NOUN_FRAMES]
     every = (*relation.phrasings, *relation.held_out, *train.questions, *nouns)
     phrasings = tuple(unique_everseen(every, key=_fold))
-    return replace(relation, phrasings=phrasings, held_out=_unlike(others.questions, phrasings))
+    return replace(relation, phrasings=phrasings, held_out=_unlike(held_phrasings.questions, phrasings))
 
 
 def _unlike(texts: Iterable[str], known_texts: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Answers over two facts: from a large graph in Redis against a small one, and over HTTP against K-BERT.
 
-Both graphs are made of blocks of facts: a person who was born in a city, and the city in its country. A question names a
-person, so two of its facts lead to the answer.
+Both graphs are made of blocks of facts: a person who was born in a city, and the city in its country. A question names
+a person, so two of its facts lead to the answer.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ QUESTION = "In which country is the place where {subject} was born?"
 COUNTRIES = 150
 LEAST_RIGHT = 0.8  # share of the answers; below it what is timed would not be answers
 ROUNDS, CALLERS = 5, 32
-SERVED = ("kbert", "relational")
+SERVICES = ("kbert", "relational")
 
 Triple = tuple[str, str, str]
 
@@ -119,16 +119,16 @@ async def _answer(system: RelationalSystem, lookup: Lookup, view: GraphView, que
 
 def compare_with_kbert(rounds: int) -> Row:
     """The same questions over HTTP to both systems of one server, in turns."""
-    options = [option for name in SERVED for option in ("--system", name)]
-    rates: dict[str, list[float]] = {name: [] for name in SERVED}
+    options = [option for name in SERVICES for option in ("--system", name)]
+    rates: dict[str, list[float]] = {name: [] for name in SERVICES}
     with (
         tempfile.TemporaryDirectory(prefix="errata-bench-") as name,
         run_errata(Path(name), 1, *options) as server,
     ):
         for _ in range(rounds):
-            for model in SERVED:
+            for model in SERVICES:
                 run = measure_load(f"{server.url}/v1/answers", CALLERS, fields={"model": model})
                 rates[model].append(run["per_second"])
-    kbert, relational = (statistics.median(rates[model]) for model in SERVED)
+    kbert, relational = (statistics.median(rates[model]) for model in SERVICES)
     note = f"{relational:.0f} against {kbert:.0f} per s; questions about one fact"
     return Row(f"relational over HTTP, {CALLERS} callers, against kbert", relational / kbert, ">= 0.5", note)

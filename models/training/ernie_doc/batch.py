@@ -19,7 +19,7 @@ from models.ernie_doc.reading.packing import OFFSET, Packing, Segments, Window, 
 from models.training.ernie_doc.examples import Example, Passage
 from models.training.ernie_doc.plan import Mixture
 
-SCATTERED = ("alias", "steps")  # kinds of questions that need what an earlier segment said
+MEMORY_KINDS = ("alias", "steps")  # kinds of questions that need what an earlier segment said
 NONE = 0  # place of [CLS], which stands for no answer
 
 
@@ -89,11 +89,11 @@ def draw_rows(
 
 def draw_present(present: Sequence[Row], mixture: Mixture, rng: random.Random) -> list[Row]:
     """Draw rows with their answer, of which no more than a share needs the memory."""
-    shuffled = rng.sample(present, len(present))
-    is_scattered = [row.example.kind in SCATTERED for row in shuffled]
+    order = rng.sample(present, len(present))
+    is_scattered = [row.example.kind in MEMORY_KINDS for row in order]
     n_rows = round(mixture.n_rows * mixture.present)
-    remote = list(compress(shuffled, is_scattered))[: round(n_rows * mixture.memory_share)]
-    local = [row for row, needs_memory in zip(shuffled, is_scattered, strict=True) if not needs_memory]
+    remote = list(compress(order, is_scattered))[: round(n_rows * mixture.memory_share)]
+    local = [row for row, needs_memory in zip(order, is_scattered, strict=True) if not needs_memory]
     return remote + local[: n_rows - len(remote)]
 
 

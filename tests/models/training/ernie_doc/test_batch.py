@@ -11,7 +11,14 @@ from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.training.ernie_doc.batch import NONE, SCATTERED, collate, count_shared, draw_rows, read_memories
+from models.training.ernie_doc.batch import (
+    MEMORY_KINDS,
+    NONE,
+    collate,
+    count_shared,
+    draw_rows,
+    read_memories,
+)
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples, Passage
 from tests.models.training.ernie_doc.tiny import MODEL, PLAN
@@ -50,7 +57,7 @@ def test_few_answers_need_the_memory(passages: list[Passage], packing: Packing) 
     """Were most answers of this sort, the model would learn to guess instead of comparing question and text."""
     mixture = replace(PLAN.mixture, n_rows=20, memory_share=0.2)
     rows = [row for row in draw_rows(passages, packing, mixture, random.Random(0)) if row.start != NONE]
-    assert sum(row.example.kind in SCATTERED for row in rows) == round(0.2 * round(20 * mixture.present))
+    assert sum(row.example.kind in MEMORY_KINDS for row in rows) == round(0.2 * round(20 * mixture.present))
 
 
 def test_rows_without_their_answer_are_like_their_question(passages: list[Passage], packing: Packing) -> None:
