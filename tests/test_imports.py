@@ -35,6 +35,7 @@ MAY = {
         "models",
     },
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
+    "service/extraction": {"service.extraction"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
         *("service.concurrency", "errata.wire"),
@@ -62,6 +63,7 @@ MAY = {
     "service/http": {
         *(
             "service.http",
+            "service.extraction",
             "service.access",
             "service.backup",
             "service.errors",
