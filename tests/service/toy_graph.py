@@ -117,6 +117,7 @@ def _reply_from(facts: Sequence[tuple[Entity, Fact]]) -> Reply:
             "entity": entity.id,
             "subject": entity.label,
             "relation": fact.relation,
+            "label": fact.label,
             "object": fact.object,
             "edit": fact.edit,
         }
