@@ -6,10 +6,9 @@ This process is bounded, as files may be made to unpack into gigabytes or to tak
 import json
 import resource
 import sys
-from dataclasses import asdict
 
-from service.extraction.formats import READERS, Unreadable
-from service.extraction.process import MAX_MEMORY_BYTES, MAX_SECONDS
+from service.extraction.formats import READERS
+from service.extraction.process import MAX_MEMORY_BYTES, MAX_SECONDS, Unreadable
 
 
 def main() -> None:
@@ -17,7 +16,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
     try:
-        reply = asdict(READERS[sys.argv[1]](sys.stdin.buffer.read()))
+        reply = READERS[sys.argv[1]](sys.stdin.buffer.read())._asdict()
     except Unreadable as error:
         reply = {"error": str(error)}
     sys.stdout.write(json.dumps(reply))

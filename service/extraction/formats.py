@@ -6,7 +6,6 @@ time.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from io import BytesIO
 
 import lxml.html
@@ -15,44 +14,29 @@ from lxml.etree import LxmlError
 from pypdf import PasswordType, PdfReader
 from pypdf.errors import PyPdfError
 
+from service.extraction.process import FileText, Unreadable
+
 MAX_PAGES = 5_000  # pages of a PDF
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 """Characters that no text has."""
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-class Unreadable(Exception):
-    """A file has no text that can be read; the message says why and what to do."""
-
-
-@dataclass(frozen=True)
-class ExtractedText:
-    """The text of a file.
-
-    Attributes:
-        text: The text, paragraphs apart.
-        title: The title that the file gives itself, or "".
-    """
-
-    text: str
-    title: str
-
-
-def read_html(data: bytes) -> ExtractedText:
+def read_html(data: bytes) -> FileText:
     """Return the visible text of a page as it is laid out, its tables included.
 
     Raises:
         Unreadable: The page cannot be parsed, or shows no text.
     """
     try:
-        page = lxml.html.document_fromstring(data)
+        page = lxml.html.document_fromstring(data, lxml.html.HTMLParser(encoding=_find_encoding(data)))
         text = Inscriptis(page).get_text()
     except (LxmlError, ValueError, RecursionError) as error:
         raise Unreadable(f"this is no HTML that can be read ({error}): send its text instead") from error
     return _finish(text, page.findtext(".//title") or "", "the page shows no text: save what a browser shows")
 
 
-def read_pdf(data: bytes) -> ExtractedText:
+def read_pdf(data: bytes) -> FileText:
     """Return the text of a PDF, page by page.
 
     Raises:
@@ -76,7 +60,7 @@ def read_pdf(data: bytes) -> ExtractedText:
     )
 
 
-READERS: Mapping[str, Callable[[bytes], ExtractedText]] = {
+READERS: Mapping[str, Callable[[bytes], FileText]] = {
     "text/html": read_html,
     "application/xhtml+xml": read_html,
     "application/pdf": read_pdf,
@@ -84,9 +68,18 @@ READERS: Mapping[str, Callable[[bytes], ExtractedText]] = {
 """Media type -> how a file of it is read."""
 
 
-def _finish(text: str, title: str, advice: str) -> ExtractedText:
+def _find_encoding(data: bytes) -> str | None:
+    """Return UTF-8 where the bytes are that; None leaves it to what the page says, for which the default is Latin-1."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
+
+
+def _finish(text: str, title: str, advice: str) -> FileText:
     lines = "\n".join(line.rstrip() for line in NO_TEXT.sub(" ", text).split("\n"))
     text = BLANK_LINES.sub("\n\n", lines).strip()
     if not text:
         raise Unreadable(advice)
-    return ExtractedText(text, " ".join(NO_TEXT.sub(" ", title).split()))
+    return FileText(text, " ".join(NO_TEXT.sub(" ", title).split()))

@@ -9,18 +9,22 @@ MAX_FILE_BYTES = 20_000_000  # bytes of a file
 MAX_MEMORY_BYTES = 1_500_000_000  # bytes of address space that reading a file may take
 MAX_SECONDS = 30  # seconds of processor time, and of waiting, that reading a file may take
 AT_ONCE = 2  # files that are read at the same time by one ingress
-FILE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf")
 
 
 class FileText(NamedTuple):
-    """The text of a file, and the title that it gives itself."""
+    """What a file says.
+
+    Attributes:
+        text: The text, paragraphs apart.
+        title: The title that the file gives itself, or "".
+    """
 
     text: str
     title: str
 
 
-class NotExtracted(Exception):
-    """A file gave no text; the message says why and what to do."""
+class Unreadable(Exception):
+    """A file has no text that can be read; the message says why and what to do."""
 
 
 class Extractor:
@@ -33,11 +37,11 @@ class Extractor:
         """Return the text of a file.
 
         Args:
-            media_type: One of `FILE_TYPES`.
+            media_type: One that `formats.READERS` has.
             data: The file.
 
         Raises:
-            NotExtracted: The file has no text that can be read, or takes too much memory or time.
+            Unreadable: The file has no text that can be read, or takes too much memory or time.
         """
         async with self._turns:
             child = await asyncio.create_subprocess_exec(
@@ -59,11 +63,11 @@ class Extractor:
                     child.kill()
                     await child.wait()
         if child.returncode != 0 or not output:
-            raise NotExtracted(
+            raise Unreadable(
                 f"reading this file takes more than {MAX_SECONDS} s or {MAX_MEMORY_BYTES / 1e9:.1f} GB of memory: "
                 "split it, or send its text"
             )
         reply = json.loads(output)
         if "error" in reply:
-            raise NotExtracted(reply["error"])
+            raise Unreadable(reply["error"])
         return FileText(**reply)

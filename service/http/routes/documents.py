@@ -6,7 +6,7 @@ A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) 
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from errata.wire import (
     LARGEST_VERSION,
@@ -21,12 +21,12 @@ from errata.wire import (
     RemovalOptions,
     TextOptions,
 )
-from errata.wire.documents import DOCUMENT, DOCUMENTS
+from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from service.errors import InvalidInput, TooLarge, TooSlow, UnsupportedMediaType
-from service.extraction.process import FILE_TYPES, MAX_FILE_BYTES, Extractor, NotExtracted
+from service.extraction.process import MAX_FILE_BYTES, Extractor, Unreadable
 from service.http.auth import get_caller
 from service.http.body import (
     JSON_TYPE,
@@ -46,6 +46,7 @@ JSON_BOUNDS = Bounds(bytes=6_100_000, objects=4, fields=16, items=4)  # each cha
 MAX_TITLE_CHARS = 200  # characters of a title that a file gives itself
 MAX_TEXT_BYTES = 4 * MAX_DOCUMENT_CHARS
 TEXT_TYPES = ("text/plain", "text/markdown")
+FILE_TYPES: tuple[str, ...] = get_args(FileType)
 CHARSETS = {"", "utf-8", "utf8", "us-ascii", "ascii"}
 TYPES_ADVICE = "send text/plain, text/markdown, text/html or application/pdf, or application/json with `text`"
 
@@ -104,7 +105,7 @@ class DocumentBody(JsonBody[DocumentRequest]):
         data = await read_bytes(request, MAX_FILE_BYTES, TooLarge(detail, limit=MAX_FILE_BYTES))
         try:
             file = await self.extractor.extract(media_type, data)
-        except NotExtracted as error:
+        except Unreadable as error:
             raise InvalidInput(str(error)) from error
         if len(file.text) > MAX_DOCUMENT_CHARS:
             raise _too_long()

@@ -1,9 +1,12 @@
 """Text is read from pages and PDFs; a file without text is refused in words."""
 
-import pytest
+from typing import get_args
 
-from service.extraction.formats import NO_TEXT, READERS, ExtractedText, Unreadable, read_html, read_pdf
-from service.extraction.process import FILE_TYPES
+import pytest
+from errata.wire.documents import FileType
+
+from service.extraction.formats import NO_TEXT, READERS, read_html, read_pdf
+from service.extraction.process import FileText, Unreadable
 from tests.service.extraction.pdfs import write_pdf
 
 PAGE = """<!doctype html><html><head><title> The  mill </title><style>p { color: red }</style></head>
@@ -28,9 +31,13 @@ def test_the_encoding_that_a_page_names_is_used() -> None:
     assert read_html(page).text == "Málaga"
 
 
+def test_a_page_that_names_no_encoding_is_read_as_utf_8() -> None:
+    assert read_html("<p>Málaga 東京</p>".encode()).text == "Málaga 東京"
+
+
 def test_pages_of_a_pdf_are_paragraphs() -> None:
     data = write_pdf("The mill was built in 1820.", "It burnt down.", title="The mill")
-    assert read_pdf(data) == ExtractedText("The mill was built in 1820.\n\nIt burnt down.", "The mill")
+    assert read_pdf(data) == FileText("The mill was built in 1820.\n\nIt burnt down.", "The mill")
 
 
 def test_a_pdf_that_anybody_may_open_is_read() -> None:
@@ -61,4 +68,4 @@ def test_control_characters_are_no_text() -> None:
 
 
 def test_every_type_that_is_taken_is_read() -> None:
-    assert READERS.keys() == set(FILE_TYPES)
+    assert READERS.keys() == set(get_args(FileType))

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from service.extraction import process
-from service.extraction.process import Extractor, FileText, NotExtracted
+from service.extraction.process import Extractor, FileText, Unreadable
 from tests.service.extraction.pdfs import write_bomb, write_pdf
 
 
@@ -18,14 +18,14 @@ async def test_text_and_title_come_from_the_process() -> None:
 
 
 async def test_what_is_wrong_with_a_file_is_told() -> None:
-    with pytest.raises(NotExtracted, match="encrypted"):
+    with pytest.raises(Unreadable, match="encrypted"):
         await Extractor().extract("application/pdf", write_pdf("x", password="secret"))
 
 
 async def test_a_file_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_SECONDS", 1)
     start = time.monotonic()
-    with pytest.raises(NotExtracted, match="more than 1 s"):
+    with pytest.raises(Unreadable, match="more than 1 s"):
         await Extractor().extract("application/pdf", write_bomb(60_000_000))
     assert time.monotonic() - start < 20
 
