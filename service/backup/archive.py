@@ -62,7 +62,7 @@ class Archive:
             )
         *members, last = infos
         if _read(file, last.offset_data, last.size).decode(errors="replace") != _digest(file, last.offset):
-            raise InvalidInput("this backup is damaged: its bytes are not the ones that were written")
+            raise InvalidInput("this backup is damaged: its bytes are not those that were written")
         return Archive(file, tuple((info.name, info.offset_data, info.size) for info in members))
 
     def members(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:

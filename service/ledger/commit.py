@@ -1,6 +1,6 @@
-"""What the ledger holds: one commit per version, readable in twenty years and checkable to the bit.
+"""The format of a commit: one per version, readable in twenty years and checkable to the bit.
 
-Canonical JSON, so that equal commits are equal bytes. Each commit names the digest of the one before it, so
+A commit is canonical JSON, so equal commits are equal bytes. Each names the digest of the one before it, so
 no entry can be altered, lost or slipped in without every later one showing it. Rows are named by digest and
 stored beside the log.
 """
@@ -24,7 +24,7 @@ from service.errors import LedgerCorrupt
 
 FORMAT = 1
 EDITS_PER_COMMIT = 100_000
-IMPORT = "import"  # the method of an edit whose rows lie outside the ledger (service/graph)
+IMPORT = "import"  # method of an edit whose rows lie outside the ledger (service/graph)
 
 Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
 StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]  # the id, then the fields `commit` and `digest`
@@ -36,13 +36,13 @@ def new_edit_id() -> str:
 
 
 def edit_order(version: int, index: int) -> int:
-    """Where the edit stands in the ledger: by commit, then by its place within the commit."""
+    """Return the place of an edit in the ledger: by commit, then by its place within the commit."""
     return version * EDITS_PER_COMMIT + index
 
 
 @dataclass(frozen=True)
 class Triple:
-    """What an edit of the graph is about. subject: an entity's id. act: set, add or remove."""
+    """The triple that an edit of the graph writes or removes. `subject` is the id of an entity."""
 
     subject: str
     relation: str
@@ -54,9 +54,11 @@ class Triple:
 class EditRecord:
     """One edit as it was asked for, with the digest of the rows it contributes to every later fold.
 
-    model: whose answers show what the edit does. question: "" where nobody knows how to ask for it.
-    triple: of an edit of the graph; None for a correction of one model's answers, and for an import.
-    counterexamples: questions that it never answers.
+    Attributes:
+        model: The model whose answers show what the edit does.
+        question: "" where the fact has no question.
+        triple: The triple of an edit of the graph; None for a correction of one model's answers, and for an import.
+        counterexamples: Questions that the edit never answers.
     """
 
     id: str
@@ -74,13 +76,13 @@ class EditRecord:
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:
-        """The question and its paraphrases; empty where nobody knows how to ask for it."""
+        """The question and its paraphrases; empty where the fact has no question."""
         return (self.question, *self.paraphrases) if self.question else ()
 
 
 @dataclass(frozen=True)
 class Write:
-    """What a commit changes in one memory. checksum: of the whole memory afterwards."""
+    """The changes of a commit in one memory. `checksum` covers the whole memory after them."""
 
     checksum: str
     puts: tuple[Entry, ...] = ()
@@ -88,7 +90,7 @@ class Write:
 
 
 class PackedReport(Mapping[str, Any]):
-    """A report compressed: it is nearly all of a commit that is held in memory. Each access decompresses it."""
+    """A compressed report: reports are nearly all of a commit's size. Each access decompresses it."""
 
     __slots__ = ("_data",)
 
@@ -113,13 +115,18 @@ class PackedReport(Mapping[str, Any]):
 class Commit:
     """One version.
 
-    time: unix seconds. activates, deactivates: edit ids. target: the commit a revert takes back, the version
-    a rollback returns to. report: JSON values only. previous: digest of the commit before, "" for the first.
+    Attributes:
+        time: Unix seconds.
+        activates: Ids of the edits that it switches on.
+        deactivates: Ids of the edits that it switches off.
+        target: The commit that a revert takes back, or the version that a rollback returns to.
+        report: JSON values only.
+        previous: Digest of the commit before, "" for the first.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid",  # in what a commit is made of, too
-        ser_json_inf_nan="constants",  # then `canonical` refuses what JSON cannot say
+        extra="forbid",  # this holds for the parts of a commit, too
+        ser_json_inf_nan="constants",  # then `canonical` refuses numbers that JSON does not have
     )
 
     version: int
@@ -145,14 +152,14 @@ class Commit:
         return sha256(self.encoded)
 
     def entries(self) -> Iterator[Entry]:
-        """Every block that the commit needs, to be read or to be folded again."""
+        """Yield every block that is needed to read the commit or to fold it again."""
         for edit in self.edits:
             yield f"edit/{edit.id}", edit.order, edit.material
         for write in self.writes.values():
             yield from write.puts
 
     def packed(self) -> Commit:
-        """The same, for those who hold thousands of them: without its bytes, and with its report compressed."""
+        """Return a copy that takes little memory: without its bytes, and with its report compressed."""
         if isinstance(self.report, PackedReport):
             return self
         packed = replace(self, report=PackedReport(self.report))
@@ -160,12 +167,16 @@ class Commit:
         return packed
 
     def unpack(self) -> Commit:
-        """The same, with its report as a plain map."""
+        """Return a copy whose report is a plain map."""
         return replace(self, report=self.report.unpack()) if isinstance(self.report, PackedReport) else self
 
     @staticmethod
     def decode(data: bytes, version: int | None = None) -> Commit:
-        """The commit that `encoded` is. LedgerCorrupt when it is not one, or not the one of `version`."""
+        """Decode a commit; the inverse of `encoded`.
+
+        Raises:
+            LedgerCorrupt: The bytes are no commit, or not the one of `version`.
+        """
         try:
             commit = _JSON.validate_json(data, strict=True)
         except ValidationError as error:
@@ -202,7 +213,7 @@ def corrupt(version: int | None, reason: str) -> LedgerCorrupt:
 
 
 def _read_format(data: bytes) -> int:
-    """The format number of an entry whose other fields this program may not know; 0 when it has none."""
+    """Read the format number of an entry whose other fields this program may not know; 0 without one."""
     try:
         number = from_json(data)["format"]
     except (ValueError, TypeError, KeyError):
@@ -215,14 +226,15 @@ def _too_new(number: int) -> str:
 
 
 def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | None) -> list[Commit]:
-    """The commits of `entries`, trusted only after their bytes, their places and their chain were checked.
+    """Decode `entries` after a check of their bytes, their places and their chain.
 
     Args:
-        first: the version of the first entry; the others follow without a gap.
-        previous: digest of the commit before `first`; None when it is not known, so not checked.
+        entries: Entries of the log.
+        first: Version of the first entry; the others follow without a gap.
+        previous: Digest of the commit before `first`; None skips its check.
 
     Raises:
-        LedgerCorrupt: names the first that is not what was written.
+        LedgerCorrupt: An entry is not the one that was written; the error names the first.
     """
     commits = []
     for version, (id, fields) in enumerate(entries, first):
@@ -232,7 +244,7 @@ def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | Non
         if b"commit" not in fields:
             raise corrupt(version, "it holds no commit")
         if sha256(fields[b"commit"]).encode() != fields.get(b"digest"):
-            raise corrupt(version, "its bytes are not the ones that were written")
+            raise corrupt(version, "its bytes are not those that were written")
         commit = Commit.decode(fields[b"commit"], version)
         if previous is not None and commit.previous != previous:
             raise corrupt(version, "it does not follow the commit that is stored before it")
@@ -242,6 +254,6 @@ def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | Non
 
 
 def data_replaced(version: int) -> LedgerCorrupt:
-    """`version` is there, and is not the commit that this process knows by that number."""
+    """Return the error for a `version` that is another commit than the one this process knows by that number."""
     detail = f"version {version} of the ledger is not the one this process knows: its data was replaced"
     return LedgerCorrupt(f"{detail}; restore it, or start the service again", version=version)

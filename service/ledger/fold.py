@@ -2,7 +2,7 @@
 
 An edit commit activates its edits. A revert undoes what is left of one commit's effect. A rollback makes the
 active set that of an old version again. A commit's edits come and go together, and an edit that comes back
-stands where it stood first, so the rows that follow from the active edits do not remember what was undone.
+keeps its first place, so the rows that follow from the active edits hold no trace of an undone edit.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Change:
 
 
 def edits(commits: Iterable[Commit]) -> dict[str, EditRecord]:
-    """Every edit ever made, in ledger order."""
+    """Collect every edit ever made, in ledger order."""
     return {edit.id: edit for commit in commits for edit in commit.edits}
 
 
 def active_ids(commits: Iterable[Commit], before: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Ids of the active edits after `commits`. before: of those that were active before them."""
+    """Return the ids of the active edits after `commits`, from those that were active `before` them."""
     ids = set(before)
     for commit in commits:
         if not ids.isdisjoint(commit.activates) or not ids.issuperset(commit.deactivates):
@@ -39,13 +39,17 @@ def active_ids(commits: Iterable[Commit], before: frozenset[str] = frozenset()) 
 
 
 def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
-    """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
+    """Collect the active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
     ids = active_ids(commits)
     return {key: edit for key, edit in edits(commits).items() if key in ids}
 
 
 def revert(commits: Sequence[Commit], version: int) -> Change:
-    """What a new commit must switch to take commit `version` back. NothingToDo when it has no effect left."""
+    """Return the switches of a new commit that takes commit `version` back.
+
+    Raises:
+        NothingToDo: The commit has no effect left.
+    """
     commit = find(commits, version)
     now = active(commits)
     on = [key for key in commit.deactivates if key not in now]
@@ -57,7 +61,11 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
 
 
 def rollback(commits: Sequence[Commit], to: int) -> Change:
-    """What a new commit must switch to be version `to` again. NothingToDo when the same edits are active."""
+    """Return the switches of a new commit that makes version `to` the current one again.
+
+    Raises:
+        NothingToDo: The same edits are active already.
+    """
     if to != 0:
         find(commits, to)
     then, now = active(commits[:to]), active(commits)
@@ -68,7 +76,7 @@ def rollback(commits: Sequence[Commit], to: int) -> Change:
 
 
 def find(commits: Sequence[Commit], version: int) -> Commit:
-    """NotFound when there is no such version."""
+    """Return the commit of a version; raise NotFound when there is none."""
     if not 1 <= version <= len(commits):
         head = len(commits)
         raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)

@@ -7,12 +7,12 @@
     {errata}:images           zset     the versions that have a manifest, scored by themselves
     {errata}:idem:<author>:<key>  string  the version that the author's request with this Idempotency-Key made; 7 days
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
-    {errata}:dropping         hash     imports taken for dead, until their rows are gone
+    {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
-    {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
-    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits;
-                                       ` extension` stands after it where the ledger was not empty
-    {errata}:kept             string   of layouts 1 and 2: what `restore` holds, and which versions had rows (schema.py)
+    {errata}:tags             hash     name -> its version, author and time (tags.py)
+    {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
+                                       ` extension` follows it where the ledger was not empty
+    {errata}:kept             string   layouts 1 and 2: the value of `restore`, and which versions had rows (schema.py)
     {errata}:schema           string   the number of this layout (schema.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
@@ -48,7 +48,7 @@ def manifest(version: int) -> str:
 
 
 def idempotency(author: str, key: str) -> str:
-    """Each author has keys of its own; the quoted author has no colon."""
+    """Return the key of one author's Idempotency-Key; the quoted author has no colon."""
     return f"{PREFIX}idem:{quote(author, safe='')}:{key}"
 
 
@@ -57,5 +57,5 @@ def check(name: str) -> str:
 
 
 def entry(version: int) -> str:
-    """The stream id of a commit; Redis refuses an id that is not above the last one."""
+    """Return the stream id of a commit; Redis refuses an id that is not above the last one."""
     return f"{version}-0"

@@ -1,6 +1,6 @@
-"""Manifests: what every memory holds at some versions, so that a start need not read ten thousand commits.
+"""Manifests: the blocks of every memory at some versions, so that a start need not read ten thousand commits.
 
-A manifest is derived from commits and says nothing they do not. It names blocks by digest and carries the
+A manifest is derived from commits and adds nothing to them. It names blocks by digest and carries the
 checksum of the whole, which is checked when it is read.
 """
 
@@ -58,10 +58,10 @@ def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
 
 
 def surplus(versions: Sequence[int]) -> list[int]:
-    """The manifests to delete, so that those left bound both a start and the space they take.
+    """Return the manifests to delete, so that the rest bound both the time of a start and their own size.
 
-    The newest few stay; of the older ones, as many as make each at most twice as old as the next. Each lists every
-    row of its version, so all of them together would grow with the square of the commits.
+    The newest few stay. An older one stays where the gap would otherwise more than double its distance from the
+    newest. Each lists every row of its version, so all together would grow with the square of the commits.
     """
     newest_first = sorted(versions, reverse=True)
     newest, stays = newest_first[0], newest_first[N_NEWEST - 1 : N_NEWEST]

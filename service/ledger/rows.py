@@ -1,4 +1,4 @@
-"""Blocks in and out of Redis by digest: written once, read many at a time, and never believed unchecked."""
+"""Blocks in and out of Redis by digest: written once, read many at a time, and always checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BlockCache: TypeAlias = MutableMapping[Entry, Block]
 
 
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
-    """Writes those that are not there. The same content has the same name, so writing twice is harmless."""
+    """Write the blocks that Redis lacks. Equal content has an equal name, so writing twice is harmless."""
     for batch in chunked(blocks, BLOCKS_PER_CALL):
         async with connection.call("look for rows"):
             pipeline = connection.commands.pipeline(transaction=False)
@@ -34,10 +34,10 @@ async def store(connection: Connection, blocks: Iterable[Block]) -> None:
 
 
 async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCache) -> list[Block]:
-    """The blocks in the order of `entries`; those of the cache are not read again.
+    """Load blocks in the order of `entries`; those of the cache are not read again.
 
     Raises:
-        LedgerCorrupt: names the first that is missing or altered.
+        LedgerCorrupt: A block is missing or altered; the error names the first.
     """
     blocks: list[Block] = []
     for batch in chunked(entries, BLOCKS_PER_CALL):
@@ -53,7 +53,7 @@ async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCac
                 try:
                     by_entry[entry] = Block.decode(data, key=key, order=order, digest=digest)
                 except BlockError as error:
-                    raise _damage(entry, "their bytes are not the ones that were written") from error
+                    raise _damage(entry, "their bytes are not those that were written") from error
         cache.update(by_entry)
         blocks += [by_entry[entry] for entry in batch]
     return blocks

@@ -1,7 +1,7 @@
-"""From the ledger to what a replica reads: the nearest manifest, then the rows of the commits after it.
+"""From the ledger to the memories of a replica: the nearest manifest, then the rows of the commits after it.
 
-A replica computes nothing and believes nothing: it loads published rows and checks the checksum of every
-memory against the one that the writer recorded. It loads those of the version it is about and no others.
+A replica computes no rows: it loads those of one version and checks the checksum of every memory against the one
+that the writer recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMMITS_PER_READ = 250
 
 
 async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
-    """What each memory of `bases` holds at `version`. One that the manifest leaves out starts from its base."""
+    """Load each memory of `bases` at `version`. A memory that the manifest leaves out starts from its base."""
     since, manifest = await ledger.nearest_manifest(version) or (0, {})
     first = since if bases.keys() <= manifest.keys() else 1  # a manifest is checked against its own commit
     commits = await read_range(ledger, max(first - 1, 0), version)
@@ -30,8 +30,10 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
             continue
         start = manifest[memory]
         if start.base != base.base:
-            detail = f"{memory} at version {since} lies on the checkpoint {start.base}, and this process runs"
-            raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
+            detail = (
+                f"{memory} at version {since} was written on checkpoint {start.base}, and this process has"
+            )
+            raise LedgerCorrupt(f"{detail} {base.base}: start it with the former, or with an empty ledger")
         writing = [commit for commit in commits if memory in commit.writes]
         until = [commit for commit in writing if commit.version <= since]
         later = writing[len(until) :]
@@ -50,12 +52,16 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
 async def advance(
     images: Mapping[str, Image], commits: Sequence[Commit], ledger: RedisLedger
 ) -> dict[str, Image]:
-    """`images` after `commits`, which follow on them. Memories that `images` does not have are left out."""
+    """Return `images` after the `commits` that follow them. Memories that `images` lacks are left out."""
     return {memory: await _advance_memory(memory, image, commits, ledger) for memory, image in images.items()}
 
 
 async def read_newer(ledger: RedisLedger, after: int, digest: str) -> list[Commit]:
-    """All commits that follow the one of this digest, packed. LedgerCorrupt when it is not the ledger's."""
+    """Read all commits that follow the one of this digest, packed.
+
+    Raises:
+        LedgerCorrupt: The ledger has another commit at `after`.
+    """
     commits: list[Commit] = []
     while page := await read_page(ledger, after + len(commits), previous=digest):
         commits += [commit.packed() for commit in page]
@@ -64,7 +70,7 @@ async def read_newer(ledger: RedisLedger, after: int, digest: str) -> list[Commi
 
 
 async def read_range(ledger: RedisLedger, after: int, to: int) -> list[Commit]:
-    """Versions `after` + 1 to `to`, or to the newest."""
+    """Read versions `after` + 1 to `to`, or to the newest."""
     commits: list[Commit] = []
     limit = COMMITS_PER_READ
     while len(commits) < to - after:
@@ -73,7 +79,7 @@ async def read_range(ledger: RedisLedger, after: int, to: int) -> list[Commit]:
         if not page:
             break
         commits += page
-        if len(page) < size:  # what was too long once is not tried again
+        if len(page) < size:  # a longer page would fail again
             limit = len(page)
     return commits
 
@@ -81,7 +87,7 @@ async def read_range(ledger: RedisLedger, after: int, to: int) -> list[Commit]:
 async def read_page(
     ledger: RedisLedger, after: int, limit: int = COMMITS_PER_READ, previous: str | None = None
 ) -> list[Commit]:
-    """The commits after `after`, as many as the ledger can send within its time limit, and at most `limit`."""
+    """Read commits after `after`: as many as the ledger can send within its time limit, and at most `limit`."""
     while True:
         try:
             return await ledger.read(after, limit, previous)
@@ -103,7 +109,7 @@ async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], 
 
 
 def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
-    """The net effect of many writes: rows that a later one replaces or removes are not even loaded."""
+    """Merge many writes into one, so that rows that a later one replaces or removes are not loaded."""
     puts: dict[str, Entry] = {}
     removes: set[str] = set()
     for write in writes:
@@ -116,7 +122,7 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
 
 
 def check_image(memory: str, image: Image, commit: Commit, verb: str = "is") -> None:
-    """LedgerCorrupt when the memory is not what the last commit that wrote it recorded."""
+    """Raise LedgerCorrupt unless the memory has the checksum that `commit`, the last that wrote it, recorded."""
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
         detail = f"{memory} at version {commit.version} should be {expected} and {verb} {image.checksum}"

@@ -1,7 +1,7 @@
-"""What a process does before anything depends on the ledger: it checks the server, and waits for one that is away.
+"""The checks of the server before anything depends on the ledger, and the wait for a server that is away.
 
-Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. Whoever fails instead of
-waiting is started again by Ray, but only a few times, and then never more.
+Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. A process that fails instead
+of waiting is started again by Ray, but only a few times.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Server:
-    """What answered. warnings: whole sentences on how well it keeps what it acknowledges."""
+    """The server that answered. `warnings` are whole sentences on how well it keeps acknowledged writes."""
 
     name: str
     version: str
@@ -57,7 +57,7 @@ class Server:
 
 
 async def check_address(url: str) -> Server:
-    """As `check_server`, over a connection of its own with time for a dozen round trips."""
+    """Check the server at an address as `check_server` does, over a connection for this check alone."""
     connection = Connection(url)
     try:
         return await check_server(connection)
@@ -66,11 +66,11 @@ async def check_address(url: str) -> Server:
 
 
 async def check_server(connection: Connection) -> Server:
-    """Whether the server can hold the ledger, in a layout that we know; an older layout is migrated.
+    """Check that the server can hold the ledger in a known layout; migrate an older layout.
 
     Raises:
-        LedgerUnavailable: why this server cannot hold the ledger.
-        LedgerCorrupt: its log has holes.
+        LedgerUnavailable: The server cannot hold the ledger; the error says why.
+        LedgerCorrupt: Its log has holes.
     """
     async with connection.call("answer"):
         await _check_protocol(connection)
@@ -86,18 +86,18 @@ async def check_server(connection: Connection) -> Server:
 
 
 async def _check_protocol(connection: Connection) -> None:
-    """Sends something that only a server which understands it can repeat."""
+    """Send a word that only a server of the Redis protocol repeats."""
     word = uuid4().hex.encode()
     try:
         if await connection.commands.echo(word) != word:
-            raise ValueError("it repeats something else than it was told")
+            raise ValueError("its ECHO returns another word")
     except AuthenticationError as error:
         raise _unfit(
-            connection, f"wants a password, and the right one ({error}): put it into the address"
+            connection, f"refuses this user or password ({error}): put the right ones into the address"
         ) from error
     except (ConnectionError, TimeoutError, ResponseError):
         raise  # mapped by `Connection.call`
-    except Exception as error:  # whatever else a parser raises on a stranger's bytes
+    except Exception as error:  # a parser may raise anything on the bytes of another protocol
         raise _unfit(connection, f"answered, but is not Redis or Valkey ({error})") from error
 
 
@@ -116,14 +116,14 @@ async def _try_features(connection: Connection) -> None:
 
 
 def _unfit(connection: Connection, why: str) -> LedgerUnavailable:
-    return LedgerUnavailable(f"what listens at {connection.address} {why}")
+    return LedgerUnavailable(f"the server at {connection.address} {why}")
 
 
 async def _describe(connection: Connection) -> Server:
     async def info(section: str) -> dict[str, object]:
         try:
             return dict(await connection.commands.info(section))
-        except ResponseError:  # not allowed to know
+        except ResponseError:  # this user may not read it
             return {}
 
     identity, persistence, replication = [await info(s) for s in ("server", "persistence", "replication")]
@@ -147,11 +147,11 @@ def _text(value: bytes | str) -> str:
 
 
 def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str, object]) -> list[str]:
-    """persistence: what INFO says of it to those who must not see the configuration."""
+    """List how the server may lose acknowledged edits; without `settings` only INFO's `persistence` tells."""
     if not settings and persistence.get("aof_enabled") == 0:
         return ["appendonly is not yes: an acknowledged edit can be lost; set it in the server"]
     if not settings:
-        return ["the server does not tell how it persists: make sure of appendonly yes, appendfsync always"]
+        return ["the server does not show its settings: make sure of appendonly yes and appendfsync always"]
     warnings = []
     if settings.get("appendonly") != "yes":
         warnings.append("appendonly is not yes: an acknowledged edit can be lost; set it in the server")
@@ -178,10 +178,11 @@ def _replication_warnings(
 
 
 async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
-    """The result of `step`, tried again for as long as the ledger is away; anything else is raised at once.
+    """Return the result of `step`, retried for as long as the ledger is away; raise any other error at once.
 
     Args:
-        process: who waits, for the log.
+        step: The call that needs the ledger.
+        process: Name of the process that waits, for the log.
     """
     last_logged = -LOG_EVERY_S
     while True:

@@ -27,7 +27,7 @@ EXTENSION = b" extension"
 class RedisLedger:
     """A ledger in any Redis >= 6.2 or Valkey, or a cluster of them. One per process and event loop.
 
-    Every call ends within the connection's time limit; LedgerUnavailable then, LedgerCorrupt for damage.
+    Every call ends within the connection's time limit, or raises LedgerUnavailable; damage raises LedgerCorrupt.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -40,22 +40,22 @@ class RedisLedger:
 
     @staticmethod
     def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
-        """`redis://`, `rediss://` or `unix://`, or nodes of a cluster. Nothing is sent before the first call."""
+        """Return a ledger at a `redis://`, `rediss://` or `unix://` address; the first call connects."""
         return RedisLedger(Connection(url, limit_s))
 
     async def aclose(self) -> None:
         await self.connection.aclose()
 
     async def check(self) -> Server:
-        """Whether this server can hold the ledger, and how well. Once, at the start."""
+        """Check that this server can hold the ledger, and how well."""
         return await check_server(self.connection)
 
     async def head(self) -> int:
-        """The newest version; 0 when there is no commit."""
+        """Return the newest version; 0 when there is no commit."""
         return (await self.end())[0]
 
     async def end(self) -> tuple[int, str]:
-        """The newest version and the digest of its commit, which tells one ledger from another of its length."""
+        """Return the newest version and the digest of its commit, which identifies the ledger up to there."""
         async with self.connection.call("tell its version"):
             version, digest = await self._end(keys=[keys.LOG])
         return int(version), digest.decode()
@@ -63,18 +63,18 @@ class RedisLedger:
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
-        """Makes the commit, whole or not at all, with all of `blocks`.
+        """Append the commit with all of `blocks`, or change nothing.
 
-        Appending the same commit again is harmless, so a caller that got no answer may ask once more.
+        Appending the same commit again is harmless, so a caller that got no reply may call once more.
 
         Returns:
-            The commit's own version, or, for a known idempotency key, that of the first request.
+            The version of the commit, or, for a known idempotency key, that of the first request.
 
         Raises:
-            StaleVersion: another writer was faster.
-            NotReady: a restore is under way.
+            StaleVersion: Another writer was faster.
+            NotReady: A restore is under way.
         """
-        Commit.decode(commit.encoded, commit.version)  # what could not be read back must not get in
+        Commit.decode(commit.encoded, commit.version)  # a commit that cannot be read back must not get in
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
             await rows.store(self.connection, blocks)
@@ -84,13 +84,14 @@ class RedisLedger:
         raise NotReady("rows were lost as often as they were stored: send it again")
 
     async def begin_restore(self, version: int, newest: int) -> bool:
-        """From now on `append` refuses every commit before `version` is reached; `put_back` makes them.
+        """Make `append` refuse every commit before `version` is reached; `put_back` makes them.
 
         Args:
-            newest: The version that is there.
+            version: The version that the restore leads to.
+            newest: The newest version of the ledger.
 
         Returns:
-            Whether the ledger was empty when the restore began, which may have been cut off meanwhile.
+            True when the ledger was empty at the start of the restore, which may be the resumption of an earlier one.
         """
         async with self.connection.call("begin a restore"):
             previous = await self._redis.get(keys.RESTORE) or b"0"
@@ -106,7 +107,7 @@ class RedisLedger:
             raise _restoring(newest, version)
 
     async def put_back(self, commit: Commit) -> None:
-        """As `append`, by a restore, which stored the rows before."""
+        """Append a commit for a restore, which stored its rows before."""
         await self._run_append(commit, by_restore=True)
 
     async def _run_append(
@@ -128,7 +129,7 @@ class RedisLedger:
             except ResponseError as error:
                 reply = str(error)
                 if reply.startswith("SWEPT"):
-                    detail = "another editor took this import for dead: nothing was imported; send it again"
+                    detail = "another editor claimed this import as dead: nothing was imported; send it again"
                     raise NotReady(detail) from error
                 if reply.startswith("RESTORING"):
                     raise _restoring(commit.version - 1, int(reply.split()[1])) from error
@@ -140,20 +141,28 @@ class RedisLedger:
         return version
 
     async def find_version(self, author: str, idempotency_key: str) -> int | None:
-        """The version that a request of this author with this key made."""
+        """Return the version that a request of this author with this key made."""
         async with self.connection.call("look up an Idempotency-Key"):
             version = await self._redis.get(keys.idempotency(author, idempotency_key))
         return None if version is None else int(version)
 
     async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
-        """Versions after + 1, after + 2, ... at most `limit` of them.
+        """Read versions `after` + 1, `after` + 2, ..., at most `limit`.
 
-        previous: digest of the commit `after` as the caller knows it; LedgerCorrupt when another is there now.
+        Args:
+            after: A version that the caller has; 0 for none.
+            limit: Largest number of commits.
+            previous: Digest of the commit `after` as the caller knows it.
+
+        Raises:
+            LedgerCorrupt: The ledger has another commit at `after`, or none.
         """
         if after == 0:
             return decode_chain(await self._range(keys.entry(1), "+", limit), 1, "")
         entries = await self._range(keys.entry(after), "+", limit + 1)
-        if not entries:  # the reader is ahead: what it read before was lost, and no later read can mend that
+        if (
+            not entries
+        ):  # the reader is ahead: commits that it read before were lost, and waiting brings none back
             raise corrupt(after, f"it was there before and is gone; the newest is {await self.head()}")
         digest = decode_chain(entries[:1], after, None)[0].digest
         if previous not in (None, digest):
@@ -165,7 +174,7 @@ class RedisLedger:
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
-        """One commit. NotFound when there is none."""
+        """Read one commit; raise NotFound when there is none."""
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
         if not entries:
             head = await self.head()
@@ -173,11 +182,11 @@ class RedisLedger:
         return decode_chain(entries, version, None)[0]
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
-        """The rows that (key, order, digest) name, in this order."""
+        """Load the rows of `entries`, in their order."""
         return await rows.load(self.connection, entries, self._block_cache)
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
-        """Stores what every memory holds at this version, for quick starts."""
+        """Store the blocks of every memory at this version, for quick starts."""
         await rows.store(
             self.connection, (block for image in images.values() for block in image.ordered_blocks)
         )
@@ -194,7 +203,7 @@ class RedisLedger:
             await pipeline.execute()
 
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
-        """The newest that is not newer than `version`, by memory, and the version it is of."""
+        """Return the newest manifest up to `version`: its own version, and its memories by name."""
         async with self.connection.call("look for a manifest"):
             while versions := await self._redis.zrange(
                 keys.MANIFESTS, version, 0, desc=True, byscore=True, offset=0, num=1
@@ -207,7 +216,7 @@ class RedisLedger:
         return int(versions[0]), manifests.decode(data, int(versions[0]))
 
     async def wait(self, after: int, block_s: float) -> bool:
-        """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
+        """Return True as soon as there is a version above `after`; False after `block_s`, at most 1 s."""
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
         async with self.connection.call("wait for a commit", extra_s=block_s):
             streams = {keys.LOG: keys.entry(after)}
@@ -219,7 +228,7 @@ class RedisLedger:
             await self._heartbeat(keys=[keys.REPLICAS], args=args)
 
     async def replicas(self) -> dict[str, dict[str, Any]]:
-        """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
+        """Map each replica id to its last payload, with `seen_s_ago` by the server's clock."""
         async with self.connection.call("list the replicas"):
             seconds, micros = await self._redis.time()
             heartbeats = await self._redis.hgetall(keys.REPLICAS)
@@ -227,7 +236,7 @@ class RedisLedger:
         replicas: dict[str, dict[str, Any]] = {}
         for name, heartbeat in heartbeats.items():
             time_s, _, payload = heartbeat.partition(b" ")
-            # The absolute value: one dated ahead is from before the server's clock was put back
+            # The absolute value: a time ahead of now is from before the server's clock was set back
             age_s = abs(now_s - float(time_s))
             if age_s < FORGET_REPLICA_AFTER_S:
                 replicas[name.decode()] = {**json.loads(payload), "seen_s_ago": age_s}

@@ -1,6 +1,6 @@
 """Tags: names that people give to versions, so that one can be found again: `before-the-move` rather than 4711.
 
-A tag is no part of the history: it may be moved and taken away, and says nothing of what is in its version.
+A tag is no part of the history: it may be moved and deleted, and does not change its version.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from service.ledger.redis.connection import Connection
 
 
 class Tag(BaseModel):
-    """by: who gave the name. time: unix time in seconds."""
+    """A name of a version, with its author (`by`) and its unix time in seconds."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,25 +26,25 @@ class Tag(BaseModel):
 
 
 class Tags:
-    """Every call ends within the connection's time limit, or is LedgerUnavailable."""
+    """The tags of one ledger. Every call ends within the connection's time limit, or raises LedgerUnavailable."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._redis = connection.commands
 
     async def all(self) -> Sequence[Tag]:
-        """The newest version first."""
+        """List all tags, the newest version first."""
         async with self._connection.call("list its tags"):
             tags: dict[bytes, bytes] = await self._redis.hgetall(keys.TAGS)
         return sorted(map(Tag.model_validate_json, tags.values()), key=lambda tag: (-tag.version, tag.name))
 
     async def put(self, tag: Tag) -> None:
-        """Gives the version this name, or moves the name there."""
+        """Give the version this name, or move the name there."""
         async with self._connection.call("tag a version"):
             await self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
 
     async def remove(self, name: str) -> Tag:
-        """The tag as it was. NotFound when there is none."""
+        """Delete and return a tag; raise NotFound when there is none."""
         async with self._connection.call("take a tag away"):
             data = await self._redis.hget(keys.TAGS, name)
             await self._redis.hdel(keys.TAGS, name)
@@ -53,7 +53,7 @@ class Tags:
         return Tag.model_validate_json(data)
 
     async def restore(self, tag: Tag) -> bool:
-        """Puts back the tag of a backup. False when there is a tag of this name: then it stays."""
+        """Put back the tag of a backup. Return False when a tag of this name exists, which then stays."""
         async with self._connection.call("look for a tag"):
             exists = await self._redis.hexists(keys.TAGS, tag.name)
         if not exists:

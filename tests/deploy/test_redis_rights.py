@@ -169,7 +169,7 @@ async def test_that_the_server_keeps_nothing_is_seen_without_its_configuration(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     [warning] = (await ledger.check()).warnings
-    assert "does not tell how it persists" in warning
+    assert "does not show its settings" in warning
     raw.config_set("appendonly", "no")
     try:
         [warning] = (await ledger.check()).warnings

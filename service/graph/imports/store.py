@@ -205,7 +205,7 @@ class ImportStore:
             args = [source, note.encode(), "first" if first else ""]
             is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)
         if not is_noted:
-            raise NotReady("another editor took this import for dead: nothing was imported; send it again")
+            raise NotReady("another editor claimed this import as dead: nothing was imported; send it again")
 
 
 def _check_present(rows: Mapping[str, bytes | None]) -> Iterator[tuple[str, bytes]]:

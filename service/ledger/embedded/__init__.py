@@ -1,1 +1,1 @@
-"""The default ledger: a Valkey of our own in one folder, locked so that two servers never write one file."""
+"""The default ledger: an embedded Valkey in one folder, locked so that two servers never write one file."""

@@ -1,4 +1,4 @@
-"""The files of the embedded Valkey in its folder, and what can be learned from them without a client."""
+"""The files of the embedded Valkey in its folder, and the state of the server that they show without a client."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from service.errors import LedgerUnavailable
 
-SOCKET_PATH_LIMIT = 100  # bytes; the kernel takes 107, and a longer path fails with a riddle
-LAST_LINES = 3
+SOCKET_PATH_LIMIT = 100  # bytes; the kernel takes 107, and its error for a longer path does not say so
+LAST_LINES = 3  # lines of the server's log in an error message
 
 CONFIG = {
     "port": "0",
@@ -43,11 +43,11 @@ class ValkeyFiles:
     def create_folder(self) -> None:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.chmod(0o700)  # fails where the folder is somebody else's
+            self.folder.chmod(0o700)  # fails where the folder is another user's
             if self.socket.parent != self.folder:
                 create_private_folder(self.socket.parent)
         except OSError as error:
-            advice = "give Errata a folder of its own"
+            advice = "give Errata a folder that nothing else uses"
             raise LedgerUnavailable(
                 f"{self.folder} cannot be used for the ledger: {error}; {advice}"
             ) from error
@@ -61,14 +61,14 @@ class ValkeyFiles:
 
     @property
     def pid(self) -> int | None:
-        """Of the server that wrote the pid file last; it may have ended."""
+        """Process id of the server that wrote the pid file last; it may have ended."""
         try:
             return int(self.pid_file.read_text(encoding="ascii"))
         except (FileNotFoundError, ValueError):
             return None
 
     def signal_server(self, signal_number: signal.Signals) -> None:
-        """Nothing happens to a process that is not this folder's server.
+        """Send a signal to this folder's server, and to no other process.
 
         Process ids are used again, so the command line is compared where the system shows it (Linux).
         """
@@ -85,12 +85,12 @@ class ValkeyFiles:
             os.kill(pid, signal_number)
 
     def remove_stale(self) -> None:
-        """Socket and pid file of a server that has ended: its number must not be believed while the next one starts."""
+        """Delete the socket and the pid file of a server that has ended, before the next one starts."""
         self.socket.unlink(missing_ok=True)
         self.pid_file.unlink(missing_ok=True)
 
     def answers(self) -> bool:
-        """True when the server takes commands: it has read its append-only file."""
+        """Return True when the server takes commands, as it does after it has read its append-only file."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
                 channel.settimeout(1.0)
@@ -101,7 +101,7 @@ class ValkeyFiles:
             return False
 
     def last_log_lines(self, offset: int) -> str:
-        """The last lines after `offset` bytes, for a message."""
+        """Return the last lines of the log after `offset` bytes, for an error message."""
         with self.log.open("rb") as log:
             log.seek(offset)
             lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
@@ -109,14 +109,16 @@ class ValkeyFiles:
 
 
 def create_private_folder(folder: Path) -> None:
-    """A folder that only this user reads, under a name that others can foresee, as in the system's temporary folder.
+    """Create a folder that only this user reads, in a place where others could have created it first.
 
     Raises:
-        OSError: it is a link, or somebody else's.
+        OSError: It is a link, or another user's.
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise PermissionError(f"{folder} is needed for a folder of this user's own and is something else")
+        raise PermissionError(
+            f"{folder} has to be a folder of this user, and is a link, a file or another user's"
+        )
     folder.chmod(0o700)

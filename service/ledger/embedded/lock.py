@@ -1,4 +1,4 @@
-"""A lock on a folder that ends with the process that holds it, however that process ends."""
+"""A lock on a folder that the kernel releases when the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLL_S = 0.02
 
 
 class FolderLock:
-    """take(), then release(), or hand_over() to a child that inherited `fileno`."""
+    """A lock to take(), then to release() or to hand_over() to a child that inherited `fileno`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class FolderLock:
 
     @property
     def is_taken(self) -> bool:
-        """By this object."""
+        """True when this object holds the lock."""
         return self._fd is not None
 
     @property
@@ -33,7 +33,7 @@ class FolderLock:
         return self._path.read_text(encoding="ascii", errors="replace").strip()
 
     def take(self, timeout_s: float = 0.0) -> bool:
-        """False when another process holds it for longer than `timeout_s`."""
+        """Take the lock; return False when another process holds it for longer than `timeout_s`."""
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = time.monotonic() + timeout_s
         while True:
@@ -52,7 +52,7 @@ class FolderLock:
         return True
 
     def hand_over(self) -> None:
-        """Forget our handle; the lock lives on in the child that has it too."""
+        """Close this handle; the child that inherited it holds the lock from now on."""
         os.close(self.fileno)
         self._fd = None
 

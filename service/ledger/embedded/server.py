@@ -1,14 +1,14 @@
-"""A Valkey of our own under one folder, so that a newcomer needs no server and loses no edit.
+"""An embedded Valkey under one folder, so that a newcomer needs no server and loses no edit.
 
 The folder, mode 700, holds the append-only file, the log of the server, and three small files:
 
     errata.lock    locked by the Errata that uses the folder, for as long as its process lives
-    server.lock    locked by the Valkey process itself, which inherits the lock and keeps it if we are killed
-    valkey.pid     the process id of that Valkey, written by itself
+    server.lock    locked by the Valkey process itself, which inherits the lock and keeps it if Errata is killed
+    valkey.pid     the process id of that Valkey, which writes it
 
-Locks are kept by the kernel and end with their process, so a kill -9 of anything leaves nothing to clean up by
-hand: a free errata.lock with a held server.lock is an orphan of ours, which is stopped before a new one starts.
-Two servers never write one append-only file.
+The kernel releases locks with their process, so a kill -9 leaves nothing to clean up by hand: a free errata.lock
+with a held server.lock shows an orphan, which is stopped before a new server starts. Two servers never write one
+append-only file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POLL_S = 0.02
 
 
 class EmbeddedValkey:
-    """start() it, connect to `url`, stop() it; or use it as a context. It survives our death, and is found again."""
+    """A server to start(), to reach at `url` and to stop(); or a context. It survives the death of its parent."""
 
     def __init__(self, folder: Path) -> None:
         self._files = ValkeyFiles(folder.absolute())
@@ -54,7 +54,11 @@ class EmbeddedValkey:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> EmbeddedValkey:
-        """LedgerUnavailable when another Errata uses the folder, or with the server's last words."""
+        """Start the server.
+
+        Raises:
+            LedgerUnavailable: Another Errata uses the folder, or the server failed; then its last log lines follow.
+        """
         self._files.create_folder()
         if not self._errata_lock.take():
             user = f"another Errata (process {self._errata_lock.owner or 'unknown'})"
@@ -69,7 +73,7 @@ class EmbeddedValkey:
         return self
 
     def revive(self) -> bool:
-        """Start the server again if it has died; True when it had. Everything acknowledged is still there."""
+        """Start the server again if it has died, and return True then. No acknowledged write is lost."""
         if self.alive or not self._errata_lock.is_taken:
             return False
         self._stop_orphan()
@@ -77,12 +81,11 @@ class EmbeddedValkey:
         return True
 
     def stop(self) -> None:
-        """Ask it to end, then make it; the folder is free afterwards."""
+        """Terminate the server, kill it if it does not end, and free the folder."""
         if not self._errata_lock.is_taken:
             return
-        owns_files = (
-            self._process is not None or self._server_lock.is_taken
-        )  # and not an orphan that lives on
+        # False where an orphan still runs: the files are its own
+        owns_files = self._process is not None or self._server_lock.is_taken
         if self._process is not None:
             self._process.terminate()
             try:
@@ -105,8 +108,8 @@ class EmbeddedValkey:
         self.stop()
 
     def _stop_orphan(self) -> None:
-        """Take server.lock, from an orphan if need be."""
-        if self._server_lock.is_taken or self._server_lock.take():  # the first after a launch that failed
+        """Take server.lock; stop an orphan that holds it."""
+        if self._server_lock.is_taken or self._server_lock.take():  # taken already after a launch that failed
             return
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             self._files.signal_server(signal_number)
@@ -116,7 +119,7 @@ class EmbeddedValkey:
         raise LedgerUnavailable(f"{detail}: stop process {self._files.pid or 'unknown'} yourself")
 
     def _launch(self) -> None:
-        """Needs server.lock, and hands it on to the new process."""
+        """Launch the server and hand it server.lock, which has to be taken before."""
         try:
             self._files.remove_stale()
             self._files.write_config()
@@ -129,7 +132,7 @@ class EmbeddedValkey:
                     stderr=subprocess.STDOUT,
                     cwd=self._files.folder,
                     pass_fds=[self._server_lock.fileno],
-                    start_new_session=True,  # Ctrl-C is for us; the server ends last
+                    start_new_session=True,  # Ctrl-C must not end the server, which ends last
                 )
         except OSError as error:
             raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error

@@ -1,4 +1,4 @@
-"""What an address of Redis names: one server, some nodes of a cluster, or a master watched by Sentinels."""
+"""Addresses of Redis: one server, some nodes of a cluster, or a master watched by Sentinels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class SentinelAddress:
-    """master: settings for connections to it, whichever server it is. sentinels: settings for each Sentinel."""
+    """Settings for connections to the master, whichever server that is, and to each Sentinel."""
 
     master_name: str
     master: ServerSettings
@@ -32,10 +32,10 @@ class SentinelAddress:
 
 
 def parse_servers(url: str) -> list[ServerSettings]:
-    """Settings of each server that the address names; user, password and query hold for all.
+    """Parse the settings of each server that the address names; user, password and query hold for all.
 
     Raises:
-        ValueError: the address has another form.
+        ValueError: The address has another form.
     """
     parts = urlsplit(url)
     credentials, at, hosts = parts.netloc.rpartition("@")
@@ -48,12 +48,12 @@ def parse_servers(url: str) -> list[ServerSettings]:
 
 
 def parse_sentinels(url: str) -> SentinelAddress | None:
-    """None for an address without Sentinels.
+    """Parse an address of Sentinels; return None for any other.
 
-    User, password and query are the master's, but for `sentinel_username` and `sentinel_password`.
+    User, password and query are the master's, except `sentinel_username` and `sentinel_password`.
 
     Raises:
-        ValueError: the address does not name the master.
+        ValueError: The address does not name the master.
     """
     parts = urlsplit(url)
     if not parts.scheme.endswith(SENTINEL_SCHEME):
@@ -65,9 +65,7 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
     servers = parse_servers(plain.geturl())
     master = {key: value for key, value in servers[0].items() if key not in OF_SENTINELS}
     sentinels = []
-    for (
-        server
-    ) in servers:  # settings of the connection hold for both; user, password and database are each their own
+    for server in servers:  # settings of the connection hold for both; user, password and database do not
         common = {key: value for key, value in server.items() if key not in OF_MASTER | OF_SENTINELS.keys()}
         credentials = {key: server[option] for option, key in OF_SENTINELS.items() if option in server}
         sentinels.append({"host": "localhost", "port": SENTINEL_PORT} | common | credentials)
@@ -75,10 +73,10 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
 
 
 def redact(url: str) -> str:
-    """The address as it may stand in a message: without user, password and query."""
+    """Return the address without user, password and query, as a message may show it."""
     try:
         parts = urlsplit(url)
-    except ValueError:  # a bracket without the other; where the password ends cannot be known
+    except ValueError:  # a bracket is unclosed, so the end of the password is unknown
         return "an address that cannot be read"
     hosts = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{hosts}{parts.path}"

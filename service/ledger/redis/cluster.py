@@ -1,17 +1,16 @@
-"""The ledger on a cluster: all our keys carry one hash tag, so one node has them all, and we talk to that node.
+"""The ledger on a cluster: all keys carry one hash tag, so one node has them all, and calls go to that node.
 
-A client of that one node does whatever a client of a single server does, in one round trip: scripts,
-transactions, blocking reads, INFO and TIME of the server that has the data. redis-py's RedisCluster (8.1) would
-not: it starts a thread with an event loop of its own for each command put into a transaction, and ours stands
-still meanwhile; it refuses a command where the pool is full, instead of waiting; it asks for the keys of an XREAD
-before each; it sends TIME and INFO to any node. What is left for us is to know the node, by the vote of most nodes
-(after a failure the one that was asked last may not know), and to follow it (failover.py).
+A client of that one node works like a client of a single server, in one round trip: scripts, transactions,
+blocking reads, INFO and TIME of the server that has the data. redis-py's RedisCluster (8.1) does not: it starts a
+thread with an event loop for each command put into a transaction, and ours stands still meanwhile; it refuses a
+command where the pool is full, instead of waiting; it asks for the keys of an XREAD before each; it sends TIME and
+INFO to any node. This module finds the node, by the vote of most nodes (after a failure a single node may not
+know), and failover.py follows it.
 
-What a cluster promises: it answers first and copies to the replicas afterwards. An acknowledged commit is lost when
-its master dies before the copy was sent, or when it was cut off from the others and is succeeded. WAIT and
-min-replicas-to-write make that rare; nothing rules it out. A replica of ours that had read such a commit notices
-that the ledger is behind it or has another one in its place, and says so. All of this holds of a master that
-Sentinels watch as well.
+A cluster answers first and copies to the replicas afterwards. An acknowledged commit is lost when its master dies
+before the copy was sent, or when it was cut off from the others and is succeeded. WAIT and min-replicas-to-write
+make that rare; nothing rules it out. A replica that had read such a commit notices that the ledger is behind it or
+has another commit in its place, and says so. The same holds for a master that Sentinels watch.
 
 While the slot is being moved by single keys (before Valkey 9), some calls fail until that is over.
 """
@@ -33,21 +32,21 @@ from service.ledger.redis.failover import Node, ask_quorum
 from service.ledger.redis.pool import Pool
 
 SLOT = key_slot(keys.PREFIX.encode())
-MAX_VOTERS = 7  # asked at once, of however many nodes there are
+MAX_VOTERS = 7  # nodes that are asked at once
 
 
 @dataclass(frozen=True)
 class View:
-    """What one node says: who has our slot, and which nodes there are."""
+    """One node's reply: the holder of our slot, and all nodes."""
 
     holder: Node | None
     nodes: tuple[Node, ...]
 
     @staticmethod
     def parse(ranges: Sequence[Any], voter: Node) -> View:
-        """ranges: reply to CLUSTER SLOTS, [first, last, [host, port, ...] of the master, those of replicas ...].
+        """Parse the reply to CLUSTER SLOTS: [first, last, [host, port, ...] of the master, those of replicas ...].
 
-        A node that does not know its own name, or is configured to hide it, is where it was asked.
+        A node that does not know its own name, or is configured to hide it, has the host of `voter`.
         """
         holder, nodes = None, dict[Node, None]()
         for first, last, *entries in ranges:
@@ -60,7 +59,7 @@ class View:
 
 
 class ClusterLocator:
-    """Asks the nodes seen last; those of the address when none of them answers, for all may have moved."""
+    """Asks the nodes seen last, and those of the address when none of them answers, for all may have moved."""
 
     def __init__(self, servers: Sequence[ServerSettings], pool: Pool) -> None:
         self._servers, self._pool = servers, pool
@@ -70,7 +69,12 @@ class ClusterLocator:
         return self._servers[0] | {"host": node[0], "port": node[1]}
 
     async def locate(self) -> Node:
-        """ClusterDownError when no node holds the slot; or what went wrong when no node answers."""
+        """Find the node that holds the slot.
+
+        Raises:
+            ClusterDownError: No node holds it.
+            RedisError, OSError: No node answers.
+        """
         try:
             views = await self._views(self._nodes)
         except (RedisError, OSError):
@@ -79,7 +83,7 @@ class ClusterLocator:
             views = await self._views(address)
         [(holder, _)] = Counter(view.holder for view in views).most_common(1)
         if holder is None:
-            raise ClusterDownError(f"no node has slot {SLOT}, the one of {keys.PREFIX[:-1]}")
+            raise ClusterDownError(f"no node has slot {SLOT} of {keys.PREFIX[:-1]}")
         self._nodes = next(view.nodes for view in views if view.holder == holder)
         return holder
 
@@ -93,7 +97,7 @@ class ClusterLocator:
 
 
 def describe_error(error: Exception) -> str:
-    """What a cluster's error means to whoever runs it; any other error speaks for itself."""
+    """Explain a cluster's error to its operator; any other error keeps its own text."""
     if isinstance(error, ClusterDownError):
         advice = "see CLUSTER INFO and CLUSTER NODES"
         return f"its cluster is in state fail, without a master for some slots or most masters ({error}): {advice}"

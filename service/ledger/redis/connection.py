@@ -1,6 +1,6 @@
 """The only way to Redis: every call ends in time, and every failure is a LedgerUnavailable.
 
-Two pools. Commands share the first. The tail has its own, because a blocking read holds its connection.
+Commands share one pool. The tail has a second one, because a blocking read holds its connection.
 """
 
 from __future__ import annotations
@@ -27,33 +27,37 @@ MAX_CONNECTIONS = 16
 MAX_TAILS = 8
 TAIL_BLOCK_S = 1.0
 LIMIT_S = 5.0
-UVLOOP_CLOSED = "the handler is closed"  # a RuntimeError: a write to a connection that has ended
+UVLOOP_CLOSED = "the handler is closed"  # text of the RuntimeError for a write to a connection that has ended
 
 T = TypeVar("T")
 
 
 class Connection:
-    """commands, tail: clients of whatever is at the address; nothing is sent before the first command.
+    """Clients of the server at an address; nothing is sent before the first command.
 
-    limit_s: how long one call may take before it is LedgerUnavailable.
+    Attributes:
+        commands: The client for commands.
+        tail: The client for blocking reads.
+        limit_s: Seconds after which a call raises LedgerUnavailable.
     """
 
     def __init__(self, url: str, limit_s: float = LIMIT_S) -> None:
         self.limit_s = limit_s
         self.address = address.redact(url)
-        # Any: redis-py types every reply for both bytes and str; these clients give bytes alone
+        # Any: redis-py types every reply as bytes or str; these clients return bytes
         self.commands: Any = _create_client(url, Pool(MAX_CONNECTIONS, limit_s, limit_s))
         self.tail: Any = _create_client(url, Pool(MAX_TAILS, limit_s + TAIL_BLOCK_S, limit_s))
 
     @asynccontextmanager
     async def call(self, purpose: str, extra_s: float = 0.0) -> AsyncIterator[None]:
-        """Bounds what is done in it by `limit_s + extra_s`. Foreign exceptions are mapped here and nowhere else.
+        """Bound the body by `limit_s + extra_s`, and map foreign exceptions, which no other place does.
 
         Args:
-            purpose: a verb phrase, as in "the ledger failed to PURPOSE".
+            purpose: A verb phrase, as in "the ledger failed to PURPOSE".
+            extra_s: Seconds beyond `limit_s`.
 
         Raises:
-            LedgerUnavailable: with the foreign exception as its cause.
+            LedgerUnavailable: Its cause is the foreign exception.
         """
         try:
             with span(purpose, CALL, **{"db.system.name": "redis", "server.address": self.address}):
@@ -89,30 +93,30 @@ def _create_client(url: str, pool: Pool) -> RedisClient:
 
 
 def is_timeout(error: LedgerUnavailable) -> bool:
-    """Whether a smaller request might have ended in time; otherwise nobody answers, whatever is asked."""
+    """Return True when a smaller request might end in time; otherwise the server answers none."""
     return isinstance(error.__cause__, (TimeoutError, RedisTimeout))
 
 
 class RedisClient(AsyncCoreCommands):
-    """Redis' commands for whatever is at the address, so that nothing else in the ledger knows what that is.
+    """Redis' commands for a single server, a cluster or a master behind Sentinels, all used in one way.
 
-    Every command of redis-py ends in `execute_command` here, or in that of a pipeline. One retry: no command here does
-    harm when it is sent twice (scripts recognise what they have done; a call may stand in the audit twice).
+    Every command of redis-py ends in `execute_command` here, or in that of a pipeline. A command is retried once: none
+    does harm when it is sent twice (scripts recognise a repetition; a call may stand in the audit twice).
     """
 
-    _event_dispatcher: Any = None  # redis-py's commands declare it; none of them needs it
+    _event_dispatcher: Any = None  # redis-py's commands declare it and do not need it
 
     def __init__(
         self, servers: Sequence[ServerSettings], pool: Pool, failover: FailoverEndpoint | None = None
     ) -> None:
-        """Sends nothing. failover: where the address says that it is needed; otherwise the first command asks."""
+        """Send nothing yet. Without `failover`, the first command asks whether the server is part of a cluster."""
         self._servers, self._pool, self._failover = servers, pool, failover
         self._first = pool.client(servers[0], retries=1)
         self._is_detected = failover is not None
         self._detecting = asyncio.Lock()
 
     async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
-        """`command` with a client of the server that has our keys; once more if they have moved meanwhile."""
+        """Run `command` with a client of the server that has our keys; once more if they have moved meanwhile."""
         if not self._is_detected:
             async with self._detecting:
                 if not self._is_detected:
@@ -127,7 +131,7 @@ class RedisClient(AsyncCoreCommands):
         return Pipeline(self, transaction)
 
     def get_encoder(self) -> Any:
-        """register_script needs it."""
+        """Return the encoder that redis-py's `register_script` needs."""
         return self._first.get_encoder()
 
     async def aclose(self) -> None:
@@ -136,19 +140,19 @@ class RedisClient(AsyncCoreCommands):
             await self._failover.aclose()
 
     async def _detect(self) -> FailoverEndpoint | None:
-        """None of a single server, which HELLO tells from a node of a cluster, and everybody may send."""
+        """Return None for a single server. HELLO tells it from a node of a cluster, and every user may send HELLO."""
         if len(self._servers) == 1:
             hello = await self._first.execute_command("HELLO")
             if not (isinstance(hello, dict) and hello.get(b"mode") == b"cluster"):
                 return None
         if "path" in self._servers[0]:
-            raise ResponseError("a node of a cluster is named by its host and port, and not by a socket file")
+            raise ResponseError("a node of a cluster is named by its host and port, not by a socket file")
         await self._first.aclose()
         return FailoverEndpoint(ClusterLocator(self._servers, self._pool), self._pool)
 
 
 class Pipeline(AsyncCoreCommands):
-    """Commands that are sent together. They wait here, because where they go is known only when they do."""
+    """Commands that are sent together. They wait here, because the server is known only when they are sent."""
 
     _event_dispatcher: Any = None
 
@@ -161,7 +165,10 @@ class Pipeline(AsyncCoreCommands):
         return self
 
     async def execute(self) -> list[Any]:
-        """The replies in order, and an empty pipeline. The first error is raised after all were sent."""
+        """Send the commands, clear the pipeline and return the replies in order.
+
+        The first error is raised after all commands were sent.
+        """
         commands, self._commands = self._commands, []
         if not commands:
             return []

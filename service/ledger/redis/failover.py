@@ -1,7 +1,7 @@
-"""Follows the ledger from server to server: calls go to its holder, and a call that fails looks for the new one.
+"""Failover: calls go to the server that holds the ledger, and after a failed call the holder is located again.
 
-Who holds it is found by asking several servers at once: the nodes of a cluster (cluster.py) or the Sentinels of a
-master and its replicas (sentinel.py).
+Several servers are asked for the holder at once: the nodes of a cluster (cluster.py) or the Sentinels of a master
+and its replicas (sentinel.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from service.ledger.redis.pool import Pool
 T = TypeVar("T")
 Node: TypeAlias = tuple[str, int]  # host and port
 
-# Of a call's time, for locating the holder: twice at worst, and the rest is for the call
+# Share of a call's time for locating the holder: at worst it is located twice, and the rest is for the call
 SHARE_OF_LIMIT = 0.4
 MAY_HAVE_MOVED = (ConnectionError, RedisTimeout, OSError, ClusterDownError, MovedError, ReadOnlyError)
 
@@ -37,10 +37,10 @@ class Locator(Protocol):
     """Knows the servers that may hold the ledger."""
 
     async def locate(self) -> Node:
-        """The holder. A RedisError or OSError when there is none, or no server answers."""
+        """Find the holder; raise RedisError or OSError when there is none, or no server answers."""
 
     def settings(self, node: Node) -> ServerSettings:
-        """How to connect to it."""
+        """Return the settings of a connection to `node`."""
 
 
 class FailoverEndpoint:
@@ -49,12 +49,12 @@ class FailoverEndpoint:
     def __init__(self, locator: Locator, pool: Pool) -> None:
         self._locator, self._pool = locator, pool
         self._node: Node | None = None
-        self._redis: Any = None  # of `_node`
+        self._redis: Any = None  # client of `_node`
         self._certain = False
         self._locating = asyncio.Lock()
 
     async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
-        """`command` with a client of the holder; a second time when the holder may have changed."""
+        """Run `command` with a client of the holder; a second time when the holder may have changed."""
         try:
             return await self._run_once(command)
         except MAY_HAVE_MOVED:
@@ -75,7 +75,7 @@ class FailoverEndpoint:
             raise
 
     async def _connect(self, node: Node) -> None:
-        """Calls under way at the former holder may end; its idle connections are closed now, the rest when they end."""
+        """Switch to `node`. Connections to the former holder are closed: idle ones now, the rest after their calls."""
         former = self._redis
         if former is None or node != self._node:
             self._node, self._redis = node, self._pool.client(self._locator.settings(node), retries=0)
@@ -93,17 +93,18 @@ class FailoverEndpoint:
 async def ask_quorum(
     requests: Sequence[Coroutine[Any, Any, T]], pool: Pool, vote: Callable[[T], Hashable]
 ) -> list[T]:
-    """Asks several servers at once, so that a frozen one delays nobody, until most of them agree.
+    """Ask several servers at once, so that a frozen one delays no call, until most of them agree.
 
     Args:
-        requests: one for each server.
-        vote: what servers agree on, of a reply.
+        requests: One request for each server.
+        pool: Limits the time.
+        vote: Extracts from a reply the value on which the servers have to agree.
 
     Returns:
         At least one reply.
 
     Raises:
-        RedisError, OSError: what one server failed with, or that none answered in time.
+        RedisError, OSError: A server failed, or none answered in time.
     """
     replies: list[T] = []
     timeout_s = pool.connect_s * SHARE_OF_LIMIT

@@ -1,6 +1,6 @@
-"""Connection pools: bounded in number and in time, RESP3, raw bytes.
+"""Connection pools: bounded in number and in time, with RESP3 and redis-py's new shapes of replies.
 
-Replies have redis-py's new shapes and are bytes, because rows are bytes.
+Replies are bytes, because rows are bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ class Pool:
     connect_s: float
 
     def client(self, server: ServerSettings, retries: int) -> Any:
-        """A Redis, which redis-py types in part only. Settings in the address win; ValueError for nonsense."""
+        """Return a Redis client; settings in the address win over those of the pool.
+
+        Raises:
+            ValueError: redis-py does not know a setting.
+        """
         settings: dict[str, Any] = {
             "max_connections": self.max_connections,
             "timeout": self.connect_s,
@@ -39,7 +43,7 @@ class Pool:
         return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
 
     async def ask(self, server: ServerSettings, *command: str) -> Any:
-        """The reply to one command, over a connection of its own that is closed even when the caller is cancelled."""
+        """Send one command over a new connection, which is closed even when the caller is cancelled."""
         redis = self.client(server, retries=0)
         try:
             return await redis.execute_command(*command)

@@ -1,7 +1,7 @@
-"""Finds the master by the vote of most of the Sentinels that answer.
+"""The master by the vote of most of the Sentinels that answer.
 
-Their vote is not enough: a master that was cut off and comes back takes itself for the master for a moment. So it is
-asked as well; a commit that it took alone would be lost. See cluster.py.
+Their vote is not enough: for a moment after its return, a master that was cut off still has the role of master. So
+the role is asked as well; a commit that such a master accepts would be lost. See cluster.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ class SentinelLocator:
         return self._address.master | {"host": node[0], "port": node[1]}
 
     async def locate(self) -> Node:
-        """ConnectionError when they know no master, or the server they name does not say that it is."""
+        """Find the master.
+
+        Raises:
+            ConnectionError: The Sentinels know no master, or the server they name has another role.
+        """
         name = self._address.master_name
 
         async def ask_master(sentinel: ServerSettings) -> Node | None:

@@ -33,7 +33,7 @@ def _block(scene: Scene) -> None:
         whole = bytes(vandal.get(name) or b"")
         vandal.set(name, _forge(whole))
         try:
-            _start_another(scene, "cannot be used: their bytes are not the ones that were written")
+            _start_another(scene, "cannot be used: their bytes are not those that were written")
         finally:
             vandal.set(name, whole)
 

@@ -59,7 +59,7 @@ async def test_an_empty_ledger_gets_ours_without_a_word_and_an_old_one_is_told_o
     raw.delete(SCHEMA)
     raw.xadd(LOG, {"commit": "{}"}, id="1-0")
     await migrate(connection)
-    assert "has layout 2 now" in caplog.text
+    assert "was migrated to layout 2" in caplog.text
 
 
 async def test_steps_are_done_in_order_and_once(connection: Connection, raw: redis.Redis) -> None:
@@ -115,5 +115,5 @@ async def test_a_note_of_an_older_errata_that_cannot_be_read_is_damage(
     connection: Connection, raw: redis.Redis
 ) -> None:
     raw.mset({SCHEMA: 2, LEGACY_RESTORE: b"garbage"})
-    with pytest.raises(LedgerCorrupt, match="is not what was written"):
+    with pytest.raises(LedgerCorrupt, match="is not JSON, so it was altered"):
         await migrate(connection)

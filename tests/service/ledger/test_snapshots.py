@@ -136,7 +136,7 @@ async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLed
     await ledger.put_manifest(2, writer.history[2])
     other = Image("sha256:" + "ef" * 32)
     with pytest.raises(
-        LedgerCorrupt, match=rf"{SLOTS} at version 2 lies on the checkpoint {BASES[SLOTS].base}"
+        LedgerCorrupt, match=rf"{SLOTS} at version 2 was written on checkpoint {BASES[SLOTS].base}"
     ):
         await snapshots.load(ledger, 2, {SLOTS: other})
 

@@ -138,5 +138,5 @@ async def test_a_server_that_hides_its_settings_is_taken_with_a_warning(own_valk
         )
     ledger = RedisLedger.connect(f"unix://app:pw@{own_valkey.url.removeprefix('unix://')}")
     server = await ledger.check()
-    assert "does not tell how it persists" in server.warnings[0]
+    assert "does not show its settings" in server.warnings[0]
     await ledger.aclose()

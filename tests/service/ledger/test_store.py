@@ -208,7 +208,7 @@ async def test_altered_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> 
     await ledger.append(commit, blocks)
     first, second = blocks[:2]
     raw.set(keys.block(first.digest), second.encoded)
-    with pytest.raises(LedgerCorrupt, match=f"rows '{first.key}'.*not the ones that were written") as error:
+    with pytest.raises(LedgerCorrupt, match=f"rows '{first.key}'.*not those that were written") as error:
         await ledger.blocks([(first.key, first.order, first.digest)])
     assert error.value.extras == {"block": first.digest}
 
@@ -234,7 +234,7 @@ async def test_an_altered_commit_is_named(ledger: RedisLedger, raw: redis.Redis)
     forgery = replace(commits[1], author="eve")
     rewrite(raw, commits, 2, forgery.encoded, commits[1].digest)
     for reading in (ledger.read(0), ledger.read(2), ledger.get(2)):
-        with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the ones that were written"):
+        with pytest.raises(LedgerCorrupt, match=r"version 2 .*not those that were written"):
             await reading
     assert [c.version for c in await ledger.read(3)] == [4]
 

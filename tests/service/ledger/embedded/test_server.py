@@ -216,7 +216,7 @@ def test_any_name_of_a_folder_will_do(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(
-        LedgerUnavailable, match=r"file/valkey cannot be used for the ledger.*folder of its own"
+        LedgerUnavailable, match=r"file/valkey cannot be used for the ledger.*folder that nothing else uses"
     ):
         EmbeddedValkey(tmp_path / "file" / "valkey").start()
 
@@ -228,7 +228,7 @@ def test_the_short_folder_of_the_socket_is_no_link_to_another(tmp_path: Path) ->
     trap = ValkeyFiles(deep).socket.parent
     trap.symlink_to(precious)
     try:
-        with pytest.raises(LedgerUnavailable, match=f"{trap} is needed for a folder of this user's own"):
+        with pytest.raises(LedgerUnavailable, match=f"{trap} has to be a folder of this user"):
             EmbeddedValkey(deep).start()
     finally:
         trap.unlink()
