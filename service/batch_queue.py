@@ -22,7 +22,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
-REST = 2.0  # times as long as a step that it took, an item lets others go first
 REST_CHECK_S = 0.005  # how often a queue in which everybody rests is looked at
 TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
 
@@ -58,6 +57,8 @@ class BatchQueue(Generic[Item, Result]):
             their share; None for any number.
         defer: Take a batch one turn of the event loop later, so that items submitted in the same turn share it.
         on_length: Called with the number of waiting items whenever it changes.
+        rest: Factor of a rest: the caller of an item that is queued again, or has more work than a turn, lets others
+            go first for so many times as long as the batch took.
     """
 
     def __init__(
@@ -68,11 +69,14 @@ class BatchQueue(Generic[Item, Result]):
         capacity: int | None = None,
         defer: bool = False,
         on_length: Callable[[int], object] = lambda length: None,
+        rest: float = 0.0,
     ) -> None:
         self._process, self._max_batch, self._max_running = process, max_batch, max_running
         self._capacity, self._defer, self._on_length = capacity, defer, on_length
-        self._waiting: Turns[Entry[Item, Result]] = Turns(max(1, max_batch // TURNS_PER_BATCH))
+        self._turn = max(1, max_batch // TURNS_PER_BATCH)
+        self._waiting: Turns[Entry[Item, Result]] = Turns(self._turn)
         self._running: dict[asyncio.Task[None], Sequence[Entry[Item, Result]]] = {}
+        self._rest = rest
         self._rest_timer: asyncio.TimerHandle | None = None
 
     async def submit(self, item: Item, asker: Asker = NO_ASKER, work: int = 1) -> Result:
@@ -147,7 +151,8 @@ class BatchQueue(Generic[Item, Result]):
                     settle(entry.future, failure)
                 elif not entry.future.done():
                     self._waiting.add(entry)
-                    self._waiting.rest(entry.asker, REST * (loop.time() - start))
+                if self._rest and (entry in requeue or entry.work > self._turn):
+                    self._waiting.rest(entry.asker, self._rest * (loop.time() - start))
 
 
 def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:

@@ -58,6 +58,7 @@ log = logging.getLogger(__name__)
 PARTS = ("queue", "graph", "model", "total")  # of an answer's time; without a graph, its part is nothing
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
 STEP_S = 0.02  # of a question that takes long, before others have their turn
+REST = 2.0  # factor of the time that a long question took, for which its caller lets others go first
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
 
@@ -84,7 +85,9 @@ class Replica:
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
-        self._queue = BatchQueue(self._answer_batch, settings.max_batch, defer=True, on_length=length.set)
+        self._queue = BatchQueue(
+            self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
+        )
         await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
         first = await wait_for_ledger(self._load_newest, self.id)
         self._follower = LedgerFollower(self._ledger, self._loader, first, self._on_swap)

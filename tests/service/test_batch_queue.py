@@ -197,7 +197,7 @@ async def test_who_takes_steps_leaves_others_most_of_the_time_and_ends_all_the_s
         n_long += 1
         return [REQUEUE if n_long < steps else 0]
 
-    queue = BatchQueue[int, int](process, max_batch=32)
+    queue = BatchQueue[int, int](process, max_batch=32, rest=2.0)
     loop = asyncio.get_running_loop()
     await queue.submit(1, VICTIM)
     start = loop.time()
@@ -209,6 +209,26 @@ async def test_who_takes_steps_leaves_others_most_of_the_time_and_ends_all_the_s
     assert n_long == steps
     assert loop.time() - start >= 2 * steps * step_s
     assert n_short > 2 * steps
+
+
+async def test_a_caller_of_long_items_leaves_others_most_of_the_time() -> None:
+    pass_s = 0.02
+    batches: list[list[int]] = []
+
+    async def process(items: Sequence[int]) -> Sequence[Any]:
+        batches.append(list(items))
+        await asyncio.sleep(pass_s)
+        return items
+
+    queue = BatchQueue[int, int](process, max_batch=32, rest=2.0)
+    await queue.submit(1, VICTIM)
+    long = [asyncio.create_task(queue.submit(0, STRANGER, 20)) for _ in range(20)]
+    while len(batches) < 16:
+        await queue.submit(1, VICTIM)
+        await asyncio.sleep(pass_s / 4)
+    for task in long:
+        task.cancel()
+    assert 2 <= sum(0 in batch for batch in batches) <= len(batches) // 2
 
 
 async def test_an_item_that_nobody_waits_for_has_no_further_turn() -> None:
