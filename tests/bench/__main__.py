@@ -10,6 +10,7 @@ from tests.bench import (
     access,
     auto,
     contention,
+    curators,
     devices,
     editing,
     entity_stream,
@@ -43,6 +44,7 @@ SECTIONS = {
     "rules": rules.rows,
     "relational": relational.rows,
     "auto": auto.rows,
+    "curators": curators.rows,
     "start": start.rows,
     "memory": memory_rows,
 }
