@@ -1,1 +1,1 @@
-"""The knowledge graph as the service keeps it: names, statements and imports, found and stored."""
+"""The knowledge graph of the service: names, statements and imports, found and stored."""

@@ -1,7 +1,7 @@
-"""What an import says of the entities of one bucket, as bytes: small, quick to read, and checked when it is read.
+"""The statements of an import about the entities of one bucket, as bytes: small, quick to read, and checked.
 
-A BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id, act], ...].
-Many entities share a key, since a key of Redis costs about a hundred bytes.
+A bucket is a BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id,
+act], ...]. Many entities share a key, since a key of Redis costs about a hundred bytes.
 
 Buckets from `Manifest.buckets` on list the same facts by their objects, so that a walk finds the subjects of an object:
 object's id -> [[relation, "", subject's id], ...]. An import whose objects are no entities has none of them.
@@ -18,22 +18,27 @@ from typing import NamedTuple, TypeAlias
 from models.graph.statement import Statement
 from service.errors import LedgerCorrupt
 
-DIGEST_BYTES = 16  # damage is found, and who can write to Redis can do worse than forge a digest
+DIGEST_BYTES = 16  # enough to find damage; a writer to Redis can do worse than forge a digest
 ZLIB_LEVEL = 1
-MAX_STATEMENTS = 512  # of one entity in its bucket; the rest lies in further parts
+MAX_STATEMENTS = 512  # statements about one entity in its bucket; the rest lies in further parts
 
 RawStatements: TypeAlias = Sequence[Sequence[str]]
 
 
 class Bucket(NamedTuple):
-    """statements: entity id -> what is said of it. parts: entity id -> its first further part, and how many it has."""
+    """One bucket.
+
+    Attributes:
+        statements: Entity id -> the statements about it.
+        parts: Entity id -> the number of its first further part, and the count of them.
+    """
 
     statements: Mapping[str, RawStatements]
     parts: Mapping[str, tuple[int, int]]
 
 
 def bucket_of(entity: str, buckets: int) -> int:
-    """The same in every process and on every machine. Buckets are ranges of the hash, so that parts of it nest."""
+    """Return an entity's bucket, the same on every machine. Buckets are ranges of the hash, so their parts nest."""
     return zlib.crc32(entity.encode()) * buckets >> 32
 
 
@@ -47,7 +52,7 @@ def encode(
     statements: Mapping[str, RawStatements],
     parts: Mapping[str, tuple[int, int]] | None = None,
 ) -> bytes:
-    """parts: None in a further part, which has none of its own."""
+    """Encode a bucket, or one of its further parts, for which `parts` is None."""
     content = {"told": statements} if parts is None else {"told": statements, "more": parts}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     data = zlib.compress(text.encode(), ZLIB_LEVEL)
@@ -55,9 +60,9 @@ def encode(
 
 
 def decode(key: str, data: bytes | None) -> Bucket:
-    """LedgerCorrupt when it is missing or not what was written."""
+    """Decode a bucket; raise LedgerCorrupt when it is missing or altered."""
     if data is None or _digest(key, data[DIGEST_BYTES:]) != data[:DIGEST_BYTES]:
-        reason = "is missing" if data is None else "is not what was written"
+        reason = "is missing" if data is None else "was altered"
         advice = "restore the data of Redis from a backup, or revert the import"
         raise LedgerCorrupt(f"the graph's row {key} {reason}; {advice}", row=key)
     content = json.loads(zlib.decompress(data[DIGEST_BYTES:]))

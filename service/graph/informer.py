@@ -1,4 +1,4 @@
-"""Which systems read the graph, and the look-up that puts what it says into their questions."""
+"""The look-up that adds facts of the graph to questions, where a system reads the graph."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from service.ledger.redis.connection import Connection
 
 
 def find_informer(systems: Iterable[System], connection: Connection) -> Lookup | None:
-    """Return what adds the graph to questions; None if none of the systems reads it."""
+    """Return the look-up that adds the graph to questions; None if none of the systems reads it."""
     reads_graph = any(Lookup.memory in system.memories for system in systems)
     return Lookup(Rows(connection)) if reads_graph else None

@@ -1,12 +1,12 @@
 """The graph's layout in Redis; no other module names these keys.
 
-    {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (bucket_codec.py),
-                                                    and behind these buckets as many with the facts by their objects
-    {errata}:graph:<import>:<bucket>:<n>   string   what had no room in it: the rest of an entity of very many facts
+    {errata}:graph:<import>:<bucket>       string   an import's statements about the entities of one bucket
+                                                    (bucket_codec.py); as many buckets follow with the facts by object
+    {errata}:graph:<import>:<bucket>:<n>   string   further part of a bucket: more statements about an entity of many
     {errata}:names:<import>:<n>            string   some of the names that an import gives, with their entities
 
-Rows lie here before the commit that names them, seen by nobody, and never change. The braces are the ledger's hash
-tag: a cluster keeps them on the node of the log.
+Rows are written before the commit that names them, unseen until then, and never change. The braces are the ledger's
+hash tag: a cluster keeps them on the node of the log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from service.ledger.keys import PREFIX
 
 
 def bucket(source: str, number: int, part: int = 0) -> str:
-    """part: 0 for the bucket itself, then 1, 2, ... for what had no room in it."""
+    """Return the key of a bucket (`part` 0), or of one of its further parts (1, 2, ...)."""
     return f"{PREFIX}graph:{source}:{number}" + (f":{part}" if part else "")
 
 
@@ -28,10 +28,10 @@ def is_names(key: str) -> bool:
 
 
 def source_of(key: str) -> str:
-    """Which import a key belongs to."""
+    """Return the import to which a key belongs."""
     return key.removeprefix(PREFIX).split(":")[1]
 
 
 def numbers(key: str) -> list[int]:
-    """The bucket, and which further part of it; or which part of the list of names."""
+    """Return the numbers in a key: the bucket and its further part, or the part of the list of names."""
     return [int(number) for number in key.removeprefix(PREFIX).split(":")[2:]]

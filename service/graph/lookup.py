@@ -1,6 +1,6 @@
-"""What the graph says of the words of a question: link, read what is not cached in one go, fold at the version.
+"""The graph's facts about the words of a question: link, read uncached rows by one command, fold at the version.
 
-One per process. It holds the names of every version; whether an entity bears a name at the asked one, the entity says.
+A process has one look-up. It holds the names of every version; the entity tells whether it has a name at one version.
 """
 
 from __future__ import annotations
@@ -32,13 +32,10 @@ from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
 
 MAX_CACHED = 20_000  # entities of one view
-FEW_NAMES = 100  # that are linked at once
-SHORT_CHARS = (
-    2_000  # of all questions of a batch: what is longer is linked in a thread, a millisecond and more
-)
-FEW_ENTITIES = (
-    500  # entities that are folded at once; more, some milliseconds of work, are folded in a thread
-)
+FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
+# Characters of a batch's questions that are linked on the event loop; more take over a millisecond, in a thread
+SHORT_CHARS = 2_000
+FEW_ENTITIES = 500  # entities that are folded on the event loop; more take some milliseconds, in a thread
 LOOK_AGAIN_S = 10.0
 
 log = logging.getLogger(__name__)
@@ -46,13 +43,13 @@ log = logging.getLogger(__name__)
 Entities: TypeAlias = dict[str, Entity | None]
 EntityRows: TypeAlias = dict[
     str, tuple[Statement, ...]
-]  # edit of an import -> its statements about one entity
+]  # an import's edit -> its statements about one entity
 InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # id of an object -> facts that lead to it
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
 class Lookup:
-    """Finds entities by name and by id; adds to questions what the graph says (`service.informing.Informs`)."""
+    """Finds entities by name and by id, and adds their facts to questions (`service.informing.Informs`)."""
 
     memory = GRAPH
 
@@ -60,15 +57,16 @@ class Lookup:
         self._rows = rows
         self.linker = linker or Linker()
         self._linked_edits: set[str] = set()  # edits whose names are linked; "" for the base
-        self._naming_edits: set[str] = set()  # those of them that gave any
+        self._naming_edits: set[str] = set()  # linked edits that gave a name
         self._damage: dict[str, str] = {}
         self._preparing = asyncio.Lock()
         self._cache: WeakKeyDictionary[GraphView, LRUCache[str, Entity | None]] = WeakKeyDictionary()
 
     async def prepare(self, view: GraphView) -> None:
-        """Make everything linkable that this view names. LedgerUnavailable.
+        """Link every name of this view. Damaged names do not stop this: see `find_damage`.
 
-        Damaged names are no reason to stop: who can take the import back has to be there for it. See `find_damage`.
+        Raises:
+            LedgerUnavailable: The names of an import cannot be read.
         """
         async with self._preparing:
             if "" not in self._linked_edits:
@@ -89,7 +87,7 @@ class Lookup:
             await self._link_edits(view)
 
     async def watch_damage(self, newest: Callable[[], GraphView | None]) -> None:
-        """Look again for ever at names that were damaged; a restore may have repaired them."""
+        """Read damaged names again every few seconds, for ever; a restore may have repaired them."""
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             view = newest()
@@ -100,11 +98,11 @@ class Lookup:
                 await self.prepare(view)
 
     def find_damage(self, view: GraphView) -> str | None:
-        """Return what keeps names of this view from being found, in one sentence; None if nothing does."""
+        """Describe in one sentence why some names of this view are not found; return None if all are."""
         return next((self._damage[i.edit] for i in view.imports if i.edit in self._damage), None)
 
     async def rebuild_names(self, view: GraphView) -> None:
-        """Drop all names but those of this view: what a dry run of an import has linked would stay for ever."""
+        """Drop all names but those of this view, because those of a dry run of an import would stay for ever."""
         async with self._preparing:
             names = [*_names_in(view.base.statements)]
             for subject, pairs in view.edits.items():
@@ -112,7 +110,7 @@ class Lookup:
             for active in view.imports:
                 async for batch in self._rows.names(active.manifest):
                     names += batch
-            self._naming_edits = _edits_in_force(view)
+            self._naming_edits = _active_edits(view)
             self._linked_edits = {"", *self._naming_edits}
             await asyncio.to_thread(self.linker.replace, names)
 
@@ -134,17 +132,17 @@ class Lookup:
 
     def has_no_other_names(self, view: GraphView) -> bool:
         """Return whether all names that are linked come from edits and imports that are active at this view."""
-        return self._naming_edits <= _edits_in_force(view)
+        return self._naming_edits <= _active_edits(view)
 
     async def inform(
         self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach | None = None
     ) -> InformedBatch:
-        """Return each question with what its view says of its words.
+        """Return each question with the facts of its view about its words.
 
         Args:
             asks: The questions.
             views: The graph at the version of each question.
-            reach: How far around the entities of a question the system reads; None for these alone.
+            reach: How far the system reads around the entities of a question; None for these alone.
         """
         start = perf_counter()
         is_short = sum(len(ask.question) for ask in asks) <= SHORT_CHARS
@@ -155,7 +153,7 @@ class Lookup:
         try:
             results: list[Ask | ErrataError] = list(await self._add_entities(linked_asks, reach))
         except (LedgerUnavailable, LedgerCorrupt) as error:
-            # A question that needs what is not cached fails, and no other with it.
+            # Only the questions that need uncached rows fail.
             results = []
             for linked_ask in linked_asks:
                 try:
@@ -221,7 +219,7 @@ class Lookup:
         return await asyncio.to_thread(view.entity, id, rows)
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
-        """Return what one import says of an entity, whether it is active or not."""
+        """Return the statements of one import about an entity, whether the import is active or not."""
         first = (await self._rows.statements([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.further_statements(manifest, id) if first else ()
 
@@ -247,7 +245,7 @@ class Lookup:
             cache = self._cache.setdefault(view, LRUCache(MAX_CACHED))
             entities[view] = {id: cache[id] for id in view_ids if id in cache}
             missing[view] = view_ids - entities[view].keys()
-            self._rows.hits += len(entities[view]) * len(view.imports)  # the rows that were read for them
+            self._rows.hits += len(entities[view]) * len(view.imports)  # rows behind the cached entities
         rows = await self._read_rows(missing, unavailable)
         n_missing = sum(map(len, missing.values()))
         fresh = (
@@ -311,7 +309,7 @@ def _starts(ask: Ask) -> list[Entity]:
     return [entity for mention in ask.mentions for entity in mention.entities]
 
 
-def _edits_in_force(view: GraphView) -> set[str]:
+def _active_edits(view: GraphView) -> set[str]:
     edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
     return edits | {active.edit for active in view.imports}
 
@@ -329,8 +327,8 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
 
     Args:
         text: The question.
-        spans: Names in it, the longest first. One that names nothing at this version, but at others or in a dry run,
-            is passed over; of those that overlap the first is read.
+        spans: Names in it, the longest first. A name of other versions or of a dry run is passed over; of names that
+            overlap the first is read.
         entities: Entities that the spans may mean.
     """
     mentions: list[Mention] = []

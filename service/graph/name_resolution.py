@@ -1,4 +1,4 @@
-"""Which entity a curator or a file means by a name, and which relation: an id, a name, or something new."""
+"""From the names that a curator or a file writes to entities and relations: by id, by name, or as new ones."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from service.errors import JSON, Ambiguous, InvalidInput
 from service.graph.linking.folding import fold
 from service.graph.lookup import Lookup
 
+# Words by which a curator or a file writes the names of an entity like a relation
 NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
-"""What an entity is called, said like a relation."""
-
-NAME_ID_PREFIX = "n:"
-"""Before the folded name of an entity that came without an id."""
+NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without one
 
 
 def id_from_name(name: str) -> str:
-    """The same for the same name, so that two imports speak of one entity."""
+    """Return the id of an entity without one; an equal name has an equal id, so that imports share entities."""
     return NAME_ID_PREFIX + fold(name).replace(" ", "_")
 
 
 async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, Entity | None]:
-    """The id for a new entity: the usual one, or one beside it where that is taken by an entity with another name.
+    """Find the id for a new entity: the one of its name, or with a number where another entity has that.
 
     Returns:
-        The id, and the entity that is there under it where whoever gave it its name was taken back.
+        The id, and the entity that has it already without a label, because the edit that named it was taken back.
     """
     usual = id_from_name(name)
     ids = [usual, *(f"{usual}~{number}" for number in range(2, 20))]
@@ -38,7 +36,7 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
-    """The entity with this id or name; None when there is none. Ambiguous when several bear the name."""
+    """Return the entity with this id or name, None without one; raise Ambiguous when several have the name."""
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id
@@ -60,7 +58,7 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambig
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
-    """Its name in the graph: a relation of the pack may be called by its label or its Wikidata property, too."""
+    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it."""
     if name in NAME_RELATIONS:
         return NAME_RELATIONS[name]
     if name.startswith("@"):

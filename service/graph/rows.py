@@ -1,6 +1,6 @@
 """The rows of imports, out of Redis: one command for all entities of a batch, through a cache.
 
-Rows never change, so a cached row is right for every version; which imports are in force is the view's matter.
+Rows never change, so a cached row is right for every version; the view knows which imports are active.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
-IN_EDGES = "@in/"  # before an entity's id: what an import lists as facts about it
+IN_EDGES = "@in/"  # prefix of an entity's id that asks for the facts that lead to the entity
 MAX_CACHED = 500_000  # statements, about a hundred megabytes
-KEYS_PER_READ = 512  # in one command: some megabytes
+KEYS_PER_READ = 512  # keys of one command: some megabytes
 
-RowKey: TypeAlias = tuple[str, str]  # of which import, of which entity
+RowKey: TypeAlias = tuple[str, str]  # ids of the import and of the entity
 Statements: TypeAlias = tuple[Statement, ...]
 
 
@@ -38,21 +38,22 @@ class Rows:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # What an import says of an entity; () where it says nothing.
+        # Statements of an import about an entity; () where it has none
         self._cache: LRUCache[RowKey, Statements] = LRUCache(MAX_CACHED, getsizeof=lambda row: 1 + len(row))
         self.hits = self.misses = 0
 
     async def statements(
         self, requests: Iterable[tuple[Manifest, str]], unavailable: ErrataError | None = None
     ) -> dict[RowKey, Statements]:
-        """Return what each import says of each entity, as far as its bucket holds it.
+        """Return each import's statements about each entity, as far as its bucket holds them.
 
         Args:
-            requests: imports and ids of entities; with IN_EDGES before an id, the facts that lead to the entity.
-            unavailable: why nothing is to be read from Redis; raised where the cache lacks something.
+            requests: Imports and ids of entities; IN_EDGES before an id asks for the facts that lead to the entity.
+            unavailable: The error to raise for rows that are not cached, instead of reading them from Redis.
 
         Raises:
-            LedgerUnavailable, LedgerCorrupt
+            LedgerUnavailable: Redis does not answer.
+            LedgerCorrupt: A bucket is missing or altered.
         """
         rows: dict[RowKey, Statements] = {}
         missing: dict[RowKey, Manifest] = {}
@@ -89,10 +90,10 @@ class Rows:
     async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
         """Yield the names that an import gives, with their entities, some thousands at a time.
 
-        Where the list of names is damaged they are read out of the rows, at a higher price.
+        Where the list of names is damaged they are read out of the rows, which takes longer.
 
         Raises:
-            LedgerCorrupt: the rows are damaged, too.
+            LedgerCorrupt: The rows are damaged, too.
         """
         for number, digest in enumerate(manifest.names):
             key = keys.names(manifest.id, number)
@@ -137,7 +138,7 @@ class Rows:
             raw = buckets[key].statements.get(row[1].removeprefix(IN_EDGES), ())
             rows[row] = bucket_codec.to_statements(raw)
             self._cache[row] = rows[row]
-        if damage is not None:  # after what is sound is cached, so that it spoils no other question
+        if damage is not None:  # only now, so that the sound rows are cached for other questions
             raise damage
         return rows
 
@@ -151,7 +152,7 @@ def _bucket_key(manifest: Manifest, id: str) -> str:
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
-    """Return key -> content, in this order; None where there is nothing."""
+    """Return key -> content, in this order; None for a key that is missing."""
     contents: dict[str, bytes | None] = {}
     for batch in chunked(redis_keys, KEYS_PER_READ):
         async with connection.call("read the graph"):

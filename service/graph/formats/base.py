@@ -1,4 +1,4 @@
-"""What the readers of the formats have in common."""
+"""The base of the formats' readers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from service.graph.formats.text import ANY_LANGUAGE, decode
 class Reader:
     """One format. It gets each line once, in order, empty ones included, and then `end`.
 
-    max_line_bytes: longer lines are never held whole. skipped: what is well-formed but not taken, by why.
-    languages: whose texts are taken, the likeliest first.
+    Attributes:
+        max_line_bytes: Longer lines are never held whole.
+        skipped: Counts of well-formed statements that are not taken, by reason.
+        languages: Languages of the texts that are taken, the likeliest first.
     """
 
     max_line_bytes = 1_000_000
@@ -32,7 +34,7 @@ class Reader:
                 yield refused.at(number)
 
     def read_line(self, text: str, number: int) -> Iterator[Result]:
-        """Of a format whose lines stand each for itself."""
+        """Read one line of a format whose lines are independent."""
         raise NotImplementedError
 
     def end(self) -> Iterator[Result]:

@@ -1,7 +1,7 @@
-"""Facts out of a CSV table (RFC 4180), whose header says which column is which.
+"""Facts out of a CSV table (RFC 4180), whose header names the columns.
 
-A quoted field may hold line ends, so a record may be many lines. A quote that is never closed swallows what follows
-it, so the file is refused at the line that opens it: nobody can say where the record was meant to end.
+A quoted field may hold line ends, so a record may be many lines. A quote that is never closed swallows all later
+records, so the file is refused at the line that opens it: the intended end of the record is unknown.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicat
 _COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id"}
 _OPENING = re.compile(r'(?:^|,) *"')
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
-_RAW_UTF8 = "surrogateescape"  # keeps a record whole that has bytes which are not UTF-8
+_RAW_UTF8 = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
 _MEND = "close it there, and write a quote that belongs to a text twice"
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where in a record each thing stands. width: how many fields a record has."""
+    """The places of the columns in a record of `width` fields."""
 
     width: int
     subject: int
@@ -40,7 +40,7 @@ class Columns:
 
     @staticmethod
     def of(header: list[str]) -> Columns:
-        """GraphFileError names what is missing."""
+        """Find the columns in a header; raise GraphFileError with the names of missing ones."""
         names = [header_name(cell) for cell in header]
         twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
         if twice:
@@ -63,7 +63,7 @@ class Columns:
 
 
 class CsvReader(Reader):
-    """A record that is no good costs itself alone; quotes that do not pair up cost the file."""
+    """Reads CSV. A bad record is rejected alone; quotes that do not pair up end the file."""
 
     max_line_bytes = MAX_RECORD_BYTES
 
@@ -71,7 +71,7 @@ class CsvReader(Reader):
         super().__init__(language)
         self._columns: Columns | None = None
         self._last_label: tuple[str, str] | None = None
-        self._lines: list[bytes | LongLine] = []  # of the record that is being read
+        self._lines: list[bytes | LongLine] = []  # lines of the current record
         self._start, self._bytes, self._in_quotes = 0, 0, False
 
     def read(self, lines: Iterable[Line]) -> Iterator[Result]:
@@ -123,7 +123,7 @@ class CsvReader(Reader):
             yield refused.at(self._start)
 
     def _fact(self, columns: Columns, fields: list[str]) -> Iterator[Row]:
-        """The fact, and before it the name of a subject that is known by its id."""
+        """Yield the fact, and before it the name of a subject that has an id."""
         if len(fields) != columns.width:
             raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         name = clean("subject", fields[columns.subject])
@@ -138,7 +138,7 @@ class CsvReader(Reader):
 
 
 def in_quotes_after(line: str, in_quotes: bool) -> bool:
-    """Whether a quoted field goes on behind this line. in_quotes: whether one does before it."""
+    """Return True when a quoted field continues after this line; `in_quotes` tells whether one does before it."""
     at = 0
     while True:
         quote = (_CLOSING.match if in_quotes else _OPENING.search)(line, at)
@@ -149,7 +149,7 @@ def in_quotes_after(line: str, in_quotes: bool) -> bool:
 
 
 def _fields(record: list[bytes | LongLine]) -> list[str]:
-    """Of a whole record; none of an empty line."""
+    """Split a whole record into fields; an empty line has none."""
     lines = [line for line in record if isinstance(line, bytes)]
     if len(lines) < len(record):
         raise Refused("the record has a line that is too long to be read", "too_long")

@@ -1,4 +1,4 @@
-"""Which format a file has, by its first line that is neither empty nor a comment."""
+"""Detects the format of a file by its first line that is neither empty nor a comment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from service.graph.formats.row import GraphFileError
 from service.graph.formats.text import excerpt
 
-TABS = 2  # between the three columns of a .spo line
+TABS = 2  # tabs between the three columns of a .spo line
 
 _TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
 _DUMP = re.compile(rb"\s*(\[\s*)?(\{|$)|\s*\[\s*\]?\s*$")
@@ -23,19 +23,19 @@ _FOREIGN = {
 
 
 def check_readable(line: bytes) -> None:
-    """GraphFileError where a file's first line shows that none of the readers can make sense of it."""
+    """Raise GraphFileError where a file's first line shows that no reader knows its format."""
     for magic, kind in _FOREIGN.items():
         if line.startswith(magic):
             raise GraphFileError(f"the file is {kind}")
 
 
 def may_be_comment(line: bytes) -> bool:
-    """A line that N-Triples would skip, so that it does not settle the format."""
+    """Return True for a line that N-Triples would skip, so that it does not settle the format."""
     return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
 
 
 def detect(line: bytes) -> str:
-    """The format of a file that begins with this line. GraphFileError when unclear."""
+    """Return the format of a file that begins with this line; raise GraphFileError when it is unclear."""
     if _TRIPLE.match(line):
         return "nt"
     tabs = line.count(b"\t")
@@ -47,7 +47,7 @@ def detect(line: bytes) -> str:
     if tabs == TABS:
         return "tsv"
     raise GraphFileError(
-        f"the format cannot be told from the first line, '{excerpt(text)}': name it (tsv, csv, nt or wikidata), "
+        f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, nt or wikidata), "
         "or begin with a header that has a column 'subject'"
     )
 

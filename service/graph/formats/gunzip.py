@@ -1,6 +1,6 @@
-"""Bytes as they come, unpacked when they are gzipped, in pieces of bounded size.
+"""Unpacks a gzip file, and passes any other through, in pieces of bounded size.
 
-Gzip is known by its first two bytes (RFC 1952, section 2.3.1), never by a file's name. Members may follow one
+Gzip is recognised by its first two bytes (RFC 1952, section 2.3.1), never by a file's name. Members may follow one
 another, and zeros may pad the end, as `gzip` and `bgzip` write them.
 """
 
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from service.graph.formats.row import GraphFileError
 
 MAGIC = b"\x1f\x8b"
-BLOCK_BYTES = 1 << 17  # the most that is handed out at once, whatever a file claims to unpack to
-# What follows a member is copied, so a small step keeps many small members cheap.
+BLOCK_BYTES = 1 << 17  # largest piece that is yielded, whatever size a file claims to unpack to
+# Input per step. The rest of a step is copied after each member, so a small step keeps many small members cheap
 STEP_BYTES = 1 << 14
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Gunzip:
-    """Read what `feed` gives to its end before feeding more."""
+    """Unpacks pieces. Exhaust the iterator that `feed` returns before the next call."""
 
     def __init__(self) -> None:
         self._head: bytes | None = b""  # the first bytes, until they tell what the file is
@@ -55,7 +55,7 @@ class Gunzip:
                     return
                 self._member = zlib.decompressobj(_GZIP_WINDOW)
             member, full = self._member, True
-            # A full block may leave more behind in the decompressor, even when it has eaten all of its input.
+            # After a full block the decompressor may hold more output, even when it has consumed all input.
             while (data or full) and not member.eof:
                 try:
                     block = member.decompress(data, BLOCK_BYTES)

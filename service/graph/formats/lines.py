@@ -1,4 +1,4 @@
-"""Numbered lines out of blocks of bytes, however they are cut; a line too long to hold is counted and let go."""
+"""Numbered lines out of blocks of bytes, wherever these are cut; a line too long to hold is only counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Lines:
-    """max_bytes: of a line that is held; it may be lowered on the way. count: lines so far, the last one too."""
+    """Cuts blocks into lines.
+
+    Attributes:
+        max_bytes: Size of the longest line that is held; it may be lowered between lines.
+        count: Number of lines so far.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
@@ -31,7 +36,7 @@ class Lines:
         self._extend(last)
 
     def finish(self) -> Iterator[Line]:
-        """The last line, where it has no line feed."""
+        """Yield the last line, where it has no line feed."""
         if self._partial or self._long:
             yield self._complete()
 

@@ -1,6 +1,6 @@
 """Facts and names out of N-Triples (W3C, RDF 1.2), which Oxigraph parses, a line at a time.
 
-IRIs become ids, relation names and words: what RDF calls things, said the way the graph does.
+IRIs become the ids, relation names and words of the graph.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _NUMBERS = {
     _XSD + name for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte")
 } | {_XSD + name for name in ("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")}
 _CLOCK = re.compile(r"T.*|(?<=\d)(Z|[+-]\d\d:\d\d)$", re.DOTALL)
-_MAX_DEPTH = 16  # triples within triples: the parser goes down into each, on a stack that ends
+_MAX_DEPTH = 16  # triples within triples: the parser recurses into each, on a bounded stack
 _ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
 _PROPERTY = re.compile(r"P\d+", re.ASCII)
-# A node that Wikidata's full dump puts between an entity and a value; nothing that has a name.
+# A node without a name that Wikidata's full dump puts between an entity and a value
 _STATEMENT_NODE = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|reference|value)/")
 
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
@@ -82,13 +82,13 @@ class NTriplesReader(Reader):
 
 
 def id_of(iri: str) -> str:
-    """Wikidata's own short id, else the whole IRI."""
+    """Return Wikidata's short id, else the whole IRI."""
     match = _ENTITY.fullmatch(iri)
     return (match[1] or match[2]) if match else iri
 
 
 def local_name(iri: str) -> str:
-    """What follows the last `#` or `/` (`:` where there is neither), with its %XX read."""
+    """Return the part after the last `#` or `/` (`:` where there is neither), with its %XX decoded."""
     bare = iri.rstrip("#/")
     name = re.split(r"[#/]", bare)[-1] if re.search(r"[#/]", bare) else bare.rpartition(":")[2]
     try:
@@ -98,7 +98,7 @@ def local_name(iri: str) -> str:
 
 
 def words_of(id: str) -> str:
-    """What an entity is called until a label comes; "" where its id says nothing (Q419, _:b0)."""
+    """Return the name of an entity until a label comes; "" where its id holds no words (Q419, _:b0)."""
     if ":" not in id or id.startswith("_:"):
         return ""
     try:
@@ -108,7 +108,7 @@ def words_of(id: str) -> str:
 
 
 def _parse(text: str) -> ox.Quad | None:
-    """The triple of a line; None of an empty line or a comment."""
+    """Parse the triple of a line; return None for an empty line or a comment."""
     bare = text.strip(" \t")
     if not bare or bare.startswith("#"):
         return None
@@ -116,7 +116,7 @@ def _parse(text: str) -> ox.Quad | None:
     if text.count("<<") > _MAX_DEPTH:
         raise Refused("no N-Triples line: too many triples within one another", "syntax")
     try:
-        # to the end of the line: something may follow the dot
+        # All of them, for text after the dot is an error only when it is parsed
         quads = list(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
     except SyntaxError as cause:
         reason = excerpt((cause.msg or "").partition(": ")[2])

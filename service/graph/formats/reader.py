@@ -1,6 +1,6 @@
-"""A knowledge-graph file being read: bytes go in, as they arrive and however they are cut; rows come out.
+"""Reads a knowledge-graph file: bytes go in, as they arrive and wherever they are cut; rows come out.
 
-What is held is bounded: a block, one line of the format's greatest length, and for CSV one record.
+Memory is bounded: a block, one line of the format's greatest length, and for CSV one record.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ READERS: dict[str, type[Reader]] = {
     "nt": NTriplesReader,
     "wikidata": WikidataReader,
 }
-_MAX_COMMENT_BYTES = 1_000_000  # before the file is taken for N-Triples
+_MAX_COMMENT_BYTES = 1_000_000  # comments at the beginning after which the format is N-Triples
 
 
 class GraphFileReader:
-    """format: as it is named or, once enough is read, detected; until then None.
+    """Reads one file, whose `format` is named, or None until it is detected.
 
-    Both methods work while they are iterated: go through all that one gives before calling the next. After a
-    GraphFileError the reading is over.
+    Both methods are generators: exhaust one before the next call. After a GraphFileError reading cannot go on.
     """
 
     def __init__(self, format: str | None = None, language: str = "en") -> None:
@@ -47,12 +46,12 @@ class GraphFileReader:
 
     @property
     def lines(self) -> int:
-        """How many are read so far, counted as editors count them."""
+        """Number of lines so far, counted as text editors do."""
         return self._lines.count
 
     @property
     def skipped(self) -> Counter[str]:
-        """What is well-formed but not taken, by why."""
+        """Counts of well-formed statements that are not taken, by reason."""
         return self._reader.skipped if self._reader else Counter()
 
     def feed(self, data: bytes) -> Iterator[Result]:
@@ -65,13 +64,13 @@ class GraphFileReader:
         yield from self._read(self._lines.finish())
         if self._reader is None:
             if self.format is None and not self._comments:
-                raise GraphFileError("the file is empty: there is nothing to tell its format by")
+                raise GraphFileError("the file is empty: name its format, or send a file with facts")
             yield from self._begin(self.format or "nt")
         if self._reader is not None:
             yield from self._reader.end()
 
     def _read(self, lines: Iterator[Line]) -> Iterator[Result]:
-        """The first line that settles the format begins the reader; the lines before it are read then, too."""
+        """Read lines; the first that settles the format creates the reader, which then reads the lines before it."""
         while self._reader is None:
             line = next(lines, None)
             if line is None:
@@ -79,7 +78,7 @@ class GraphFileReader:
             content, format = line[1], self.format
             if isinstance(content, LongLine):
                 if format is None:
-                    reason = "the format cannot be told, the first line is too long"
+                    reason = "the first line is too long to show the format"
                     raise GraphFileError(f"{reason}: name the format")
             elif not content.strip():
                 continue

@@ -1,4 +1,4 @@
-"""What a reader hands out: rows, rejected lines, and the error that ends a file. And what it is given: lines."""
+"""The output of a reader (rows, rejected lines, the error that ends a file) and its input (lines)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", 
 class Row(NamedTuple):
     """One statement of a file.
 
-    subject: an id where `by_id`, else the name as written, which the graph has to resolve.
-    relation: "" unless the row is a fact.
-    object: its text; "" for an entity of which only the id is known.
-    object_id: "" for a literal or an object that is written by name.
+    Attributes:
+        kind: Which statement it is.
+        subject: An id where `by_id`, else the name as written, which the graph has to resolve.
+        relation: "" unless the row is a fact.
+        object: The text of the object; "" for an entity of which only the id is known.
+        object_id: "" for a literal or an object that is written by name.
+        line: Number of its line.
+        by_id: True for a subject that is written by id.
     """
 
     kind: Kind
@@ -27,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A line, or one value on a Wikidata line, that is not taken. code: what a program branches on."""
+    """A line, or one value on a Wikidata line, that is not taken; programs branch on its `code`."""
 
     line: int
     reason: str
@@ -38,11 +42,11 @@ Result: TypeAlias = Row | Rejection
 
 
 class GraphFileError(ValueError):
-    """The whole file cannot be read; what was read of it before should not be kept."""
+    """The whole file cannot be read; the caller should drop the rows before the error."""
 
 
 class Refused(Exception):
-    """Within this package: why a text or a line is no good. Reading goes on behind it."""
+    """Within this package: a text or a line is rejected. Reading goes on after it."""
 
     def __init__(self, reason: str, code: Code) -> None:
         super().__init__(reason)
@@ -54,7 +58,7 @@ class Refused(Exception):
 
 
 class Skipped(Exception):
-    """Within this package: something is well-formed but not taken. why: what it is counted as."""
+    """Within this package: a well-formed statement is not taken, and counted as `why`."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -62,12 +66,11 @@ class Skipped(Exception):
 
 
 class LongLine(NamedTuple):
-    """In place of a line that is too long to hold. quotes: how many `"` it has, for readers that pair them."""
+    """Stands for a line that is too long to hold, with the number of its `"`, for readers that pair them."""
 
     quotes: int
 
 
-Line: TypeAlias = tuple[int, bytes | LongLine]
-"""Its number, counted from 1, and what stands before its line feed."""
+Line: TypeAlias = tuple[int, bytes | LongLine]  # number, counted from 1, and content without its line feed
 
-LINE_BYTES = 64  # what holding a line costs beside its content, about
+LINE_BYTES = 64  # memory of a line beyond its content, about

@@ -1,4 +1,4 @@
-"""What a name, a relation or a text of a file may look like; every format cleans its texts here.
+"""The rules for names, relations and texts of a file; every format cleans its texts here.
 
 The graph finds names by their letters, so one name must have one spelling: NFC, and single spaces.
 """
@@ -12,22 +12,24 @@ from service.graph.formats.row import LongLine, Refused
 
 MAX_TEXT_CHARS = 2_000
 MAX_RELATION_CHARS = 200
-ANY_LANGUAGE = "mul"  # a language tag: the same in all languages
-RESERVED_PREFIX = "@"  # begins what the graph says of names and of relations themselves
+ANY_LANGUAGE = "mul"  # language tag of a text that is the same in all languages
+RESERVED_PREFIX = "@"  # prefix of the graph's own relations, for names and for relations themselves
 EXCERPT_CHARS = 120
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")  # U+0085 is a line's end, and so a space
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]"
+)  # without U+0085, a line's end, and so a space
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
                         r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]*")  # fmt: skip
-_MAX_COMPOSED = 4  # characters that NFC makes one of
+_MAX_COMPOSED = 4  # largest number of characters that NFC composes to one
 
 
 def clean(field: str, raw: str, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """The text in its one spelling.
+    """Return the text in its one spelling.
 
     Raises:
-        Refused: names the field and what is wrong with its text.
+        Refused: The text is not allowed; the error names the field and the reason.
     """
     text = " ".join(raw.split())
     if not raw.isprintable():
@@ -36,7 +38,7 @@ def clean(field: str, raw: str, max_chars: int = MAX_TEXT_CHARS) -> str:
             raise Refused(f"the {field} has the control character U+{ord(control[0]):04X}", "control")
         if _SURROGATE.search(raw):
             raise Refused(f"the {field} has half a character (a lone surrogate)", "encoding")
-    # Composing a long run of marks is slow, so a text that is too long in any case is left as it is.
+    # Composing a long run of marks is slow, so a text that stays too long is not composed.
     if not text.isascii() and len(text) <= max_chars * _MAX_COMPOSED:
         text = "" if _INVISIBLE.fullmatch(text) else normalize("NFC", text)
     if not text:
@@ -63,7 +65,7 @@ def _refuse_reserved(field: str, text: str) -> str:
 
 
 def decode(line: bytes | LongLine) -> str:
-    """A line as text, without the carriage return of a line end."""
+    """Decode a line, without the carriage return of a line end."""
     if isinstance(line, LongLine):
         raise Refused("the line is too long to be read", "too_long")
     try:
@@ -81,6 +83,6 @@ def refuse_control(raw: str) -> None:
 
 
 def excerpt(raw: str) -> str:
-    """As much of a text as fits a sentence, without what would spoil a terminal or a log."""
+    """Shorten a text for a message, without characters that would spoil a terminal or a log."""
     start = raw if len(raw) <= EXCERPT_CHARS else raw[: EXCERPT_CHARS - 1] + "…"
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in start)

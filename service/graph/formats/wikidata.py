@@ -1,6 +1,6 @@
 """Items and properties out of Wikidata's JSON dump: one entity on a line, the lines between `[` and `]`.
 
-https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html. What PHP writes of an empty map is an empty list.
+https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html. PHP writes an empty map as an empty list.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from service.graph.formats.base import Reader
 from service.graph.formats.row import Code, Kind, Refused, Rejection, Result, Row, Skipped
 from service.graph.formats.text import clean, clean_relation, excerpt
 
-Value = tuple[str, str]  # its text, and its id where it is an item
+Value = tuple[str, str]  # text of a value, and its id where it is an item
 
 _ID = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
 _TIME = re.compile(r"([+-]?)(\d{1,12})-(0\d|1[0-2])-([0-2]\d|3[01])(?:T.*)?", re.ASCII)
@@ -22,7 +22,7 @@ _AMOUNT = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _ITEM = re.compile(r"Q[1-9]\d{0,18}", re.ASCII)
 _DECADE, _YEAR, _MONTH, _DAY = 8, 9, 10, 11  # Wikidata's numbers for how exact a time is
 _MAX_DEGREES = 360
-_DECIMALS = 6  # of a degree: ten centimetres on the ground
+_DECIMALS = 6  # decimals of a degree: ten centimetres on the ground
 
 
 class WikidataReader(Reader):
@@ -66,7 +66,7 @@ class WikidataReader(Reader):
         return next((_dict(texts[tag]) for tag in self.languages if tag in texts), None)
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
-        """Of the preferred statements where there are any, never of a deprecated one."""
+        """Yield the facts of the preferred statements where there are any, never of a deprecated one."""
         for property, statements in _dict(entity.get("claims")).items():
             values = [_dict(statement) for statement in _list(statements)]
             best = "preferred" if any(value.get("rank") == "preferred" for value in values) else "normal"
@@ -84,11 +84,11 @@ class WikidataReader(Reader):
                     yield _rejection(refused, property, line)
 
     def _value(self, snak: dict[str, Any]) -> Value:
-        """Its text and id.
+        """Read a value.
 
         Raises:
-            Refused: it is not what its type promises.
-            Skipped: it is, but values of its kind are not taken.
+            Refused: The value does not fit its type.
+            Skipped: Values of its type are not taken.
         """
         if snak.get("snaktype") in ("novalue", "somevalue"):
             raise Skipped("no_value")
@@ -125,7 +125,7 @@ class WikidataReader(Reader):
 
 
 def _parse(text: str) -> dict[str, Any] | None:
-    """The entity of a line; None of a line that only opens or closes the list."""
+    """Parse the entity of a line; return None for a line that only opens or closes the list."""
     bare = text.strip().removesuffix(",").rstrip()
     if bare in ("", "[", "]", "[]"):
         return None
@@ -153,12 +153,12 @@ def _name(id: str, kind: Kind, text: dict[str, Any], line: int) -> Result:
 
 
 def _rejection(refused: Refused, place: str, line: int) -> Rejection:
-    """A bad value costs itself, not the entity."""
+    """Reject one bad value and keep the rest of its entity."""
     return Rejection(line, f"{excerpt(place)}: {refused.reason}", refused.code)
 
 
 def _time(fields: dict[str, Any]) -> str:
-    """As exact as it is known: "44 BC", "1880s", "1889", "1889-03", "1889-03-31"."""
+    """Write a time as exactly as it is known: "44 BC", "1880s", "1889", "1889-03", "1889-03-31"."""
     match, precision = _TIME.fullmatch(_text(fields.get("time"))), fields.get("precision", _DAY)
     if match is None or not isinstance(precision, int):
         raise Refused("the object is no time", "syntax")

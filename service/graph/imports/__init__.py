@@ -1,1 +1,1 @@
-"""A file of triples becomes an import: its rows resolved, spooled, packed into buckets and stored."""
+"""Turns a file of triples into an import: its rows are resolved, spooled, packed into buckets and stored."""

@@ -1,6 +1,6 @@
-"""From spooled rows to the buckets of an import: each statement once, with names and counts on the way.
+"""From spooled rows to the buckets of an import: each statement once, with names and counts.
 
-While the facts pass by their subjects they are spooled again by their objects, and become the buckets behind these.
+While facts are packed by their subjects, they are spooled again by their objects for the buckets that follow.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from service.graph.imports.spool import PARTS, Spool
 
 ROWS_PER_BUCKET = 64
 MAX_BUCKETS = 1 << 22
-STATEMENTS_PER_PART = 16 * MAX_STATEMENTS  # of one entity in each further part
+STATEMENTS_PER_PART = 16 * MAX_STATEMENTS  # statements about one entity in each further part
 NAME_ORDER = {LABEL: 0, DESCRIPTION: 1, ALIAS: 2}  # names stand before the facts, which may be very many
 
 EntityRows = dict[str, dict[tuple[str, ...], None]]  # entity -> its statements, each once
-ACT = 3  # where in a statement it stands
+ACT = 3  # place of the act in a statement
 
 
 def bucket_count(rows: int) -> int:
-    """A power of two, as the parts of a spool are, so that either divides the other."""
+    """Return the number of buckets: a power of two, as the number of a spool's parts, so that one divides the other."""
     needed_buckets = min(MAX_BUCKETS, max(1, rows // ROWS_PER_BUCKET))
     return 1 << (needed_buckets - 1).bit_length()
 
 
 def chunk(number: int, buckets: int) -> tuple[int, int]:
-    """The first bucket of a chunk, and the one behind its last: what one part of the spool completes."""
+    """Return the range of buckets of a chunk, which one part of the spool completes."""
     return number * buckets // PARTS, (number + 1) * buckets // PARTS
 
 
 def chunk_of(bucket: int, buckets: int) -> int:
-    """Which chunk a bucket is in."""
+    """Return the chunk to which a bucket belongs."""
     return -(-(bucket + 1) * PARTS // buckets) - 1
 
 
 @dataclass
 class BucketBatch:
-    """Keys and bytes of some buckets. parts: bucket -> how many further parts it has."""
+    """Keys and bytes of some buckets, and the number of further parts of each (`parts`)."""
 
     contents: list[tuple[str, bytes]] = field(default_factory=list)
     names: list[tuple[str, str]] = field(default_factory=list)
@@ -53,12 +53,16 @@ class BucketBatch:
 
 @dataclass
 class BucketBuilder:
-    """source: the import.
+    """Builds the buckets of one import.
 
-    labels: of entities that are objects by id only.
-    ids_by_name: entities that the file names, for objects that it named before.
-    has_entity: whether the graph has an entity already, by its id and its label.
-    new_entities: how many it did not have, of those built so far.
+    Attributes:
+        spool: The rows of the import.
+        source: The id of the import.
+        buckets: Number of buckets.
+        labels: Labels of entities that are objects by id only.
+        ids_by_name: Entities that the file names, for objects that it named before.
+        has_entity: Tells by id and label whether the graph has an entity already.
+        new_entities: Number of entities built so far that the graph did not have.
     """
 
     spool: Spool
@@ -70,7 +74,7 @@ class BucketBuilder:
     new_entities: int = 0
 
     def build(self) -> Iterator[BucketBatch]:
-        """The buckets in their order, some at a time."""
+        """Yield the buckets in their order, some at a time."""
         in_edges = Spool()
         try:
             yield from self._build_facts(in_edges)
@@ -91,17 +95,17 @@ class BucketBuilder:
                     in_edges.add((statement[2], statement[0], "", entity, ""))
                 bucket = pending.setdefault(bucket_codec.bucket_of(entity, self.buckets), {})
                 statements, key = bucket.setdefault(entity, {}), tuple(statement)
-                if statement[ACT] == "set":  # the last time counts, of a statement that is added the first
+                if statement[ACT] == "set":  # the last repetition counts; of an added statement, the first
                     statements.pop(key, None)
                 statements[key] = None
             batch = BucketBatch()
             for number in range(*chunk(part, self.buckets)):
-                # Empty ones, too: a bucket that is not there is damage.
+                # Empty ones, too: a missing bucket is damage.
                 self._build_bucket(number, pending.pop(number, {}), batch)
             yield batch
 
     def _build_in_edges(self, spool: Spool) -> Iterator[BucketBatch]:
-        """The facts by their objects, the first ones of each relation of an object."""
+        """Yield buckets of the facts by their objects, the first ones of each relation of an object."""
         pending: dict[int, dict[str, dict[str, dict[InEdge, None]]]] = {}
         for part in range(PARTS):
             for entity, relation, _, subject, _ in spool.read_part(part):
@@ -153,9 +157,9 @@ def _first_edges(by_relation: Mapping[str, Iterable[InEdge]]) -> list[Sequence[s
 
 
 def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:
-    """Names, then what is set, of each relation the last, then what is added: the first ones are all that is read.
+    """Sort statements by how soon they must be read: names, then the last set one of each relation, then added ones.
 
-    Without what is as by default: most statements add a text.
+    Defaults at a statement's end are left out: most statements add a text.
     """
     last_set = {s[0]: s for s in statements if s[ACT] == "set"}
     remaining = (s for s in statements if s[ACT] != "set" or last_set[s[0]] is s)

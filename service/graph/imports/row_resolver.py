@@ -1,4 +1,4 @@
-"""From rows of a file to statements about entities: which entity a name means, which relation, what is left out."""
+"""From rows of a file to statements about entities: names are resolved, and rejected rows are counted."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
 
-MAX_LISTED = 100  # rejected lines that are kept with their reasons
+MAX_LISTED = 100  # rejected lines that are listed with their reasons
 
 EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
 
 
 @dataclass
 class Counts:
-    """rejections, skipped: by why. rejected_lines: the first of them, with their reasons."""
+    """Counts of one file; rejections and skipped rows by reason, and the first `rejected_lines` in full."""
 
     triples: int = 0
     rejections: Counter[str] = field(default_factory=Counter)
@@ -40,21 +40,24 @@ class Counts:
 class RowResolver:
     """Takes the rows of one file and spools statements.
 
-    spool: what they say.
-    labels: of entities that the file knows by id.
-    relations: how the file calls its relations.
-    ids_by_name: entities that the file knows by name.
-    objects_by_name: False for a file that knows ids, which does not call objects by names.
+    Attributes:
+        spool: The statements.
+        labels: Labels of entities that the file knows by id.
+        relations: Labels of the file's relations.
+        ids_by_name: Entities that the file knows by name.
+        objects_by_name: False for a file with ids, where the text of an object names no entity.
     """
 
     def __init__(
         self, view: GraphView, linker: Linker, entities_by_name: EntitiesByName, linker_is_current: bool
     ) -> None:
-        """
+        """Resolve names against a version of the graph.
+
         Args:
-            view: the graph that the file is added to.
-            entities_by_name: which entities bear names at that version.
-            linker_is_current: whether the linker knows names of that version only.
+            view: The graph that the file is added to.
+            linker: Knows the names of all versions.
+            entities_by_name: Returns the entities that have names at that version.
+            linker_is_current: True when the linker knows names of that version only.
         """
         self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
         self._entities_by_name = entities_by_name
@@ -66,11 +69,11 @@ class RowResolver:
         self.ids_by_name: dict[str, str] = {}
         self._ambiguous_names: dict[str, Ambiguous] = {}
         self._bearers_by_name: dict[str, Sequence[Entity]] = {}
-        self._graph_ids: set[str] = set()  # entities of the graph that the file names
+        self._graph_ids: set[str] = set()  # ids of the graph's entities that the file names
         self._relation_cache: dict[str, tuple[str, str]] = {}
 
     def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
-        """Look up, many at once, what names of these rows mean where the linker cannot tell. Before they are added."""
+        """Look up the names of these rows that the linker cannot resolve, many at once, before the rows are added."""
         names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
         if self.objects_by_name and not (self._linker_is_current and not self._view.edits):
             names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
@@ -99,7 +102,7 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if is_fact and self.objects_by_name and not object_id:
-                # The entity that an object is, where its name is that of a single entity.
+                # An object whose name is that of a single entity becomes that entity.
                 object_id = self.ids_by_name.get(row.object, "")
                 if not object_id and len(candidates := self._linker.resolve(row.object)) == 1:
                     object_id = self._only_bearer(row.object, candidates) or ""
@@ -111,7 +114,7 @@ class RowResolver:
             self.counts.reject(row.line, error.code, error.detail)
 
     def has_entity(self, entity: str, label: str) -> bool:
-        """Whether the graph had this entity before the file."""
+        """Return True if the graph had this entity before the file."""
         view = self._view
         if entity in view.base.statements or entity in view.edits or entity in self._graph_ids:
             return True
@@ -123,7 +126,7 @@ class RowResolver:
         )
 
     def _relation(self, name: str) -> tuple[str, str]:
-        """Its name in the graph, and the act that a value of it is said by."""
+        """Return the name of a relation in the graph, and the act of its statements."""
         cached = self._relation_cache.get(name)
         if cached is None:
             relation = resolve_relation(name, self._view)
@@ -132,7 +135,7 @@ class RowResolver:
         return cached
 
     def _entity(self, name: str) -> str:
-        """The entity with this name; a new one where there is none, with the name as its label."""
+        """Return the entity with this name; a new one where there is none, with the name as its label."""
         if name in self._ambiguous_names:
             raise self._ambiguous_names[name]
         id = self.ids_by_name.get(name)
@@ -150,7 +153,7 @@ class RowResolver:
         return id
 
     def _only_bearer(self, name: str, candidates: Sequence[str]) -> str | None:
-        """The entity that bears the name at this version. Ambiguous where several do."""
+        """Return the entity that has the name at this version, if any; raise Ambiguous where several have it."""
         if self._is_sure(candidates):
             return candidates[0]
         bearers = self._bearers(name)
@@ -159,7 +162,7 @@ class RowResolver:
         return bearers[0].id if bearers else None
 
     def _is_sure(self, candidates: Sequence[str]) -> bool:
-        """Whether the linker alone can tell. An edit may have taken the name away from the entities it is about."""
+        """Return True if the linker alone can resolve the name: no edit can have removed the name of its entity."""
         return len(candidates) == 1 and self._linker_is_current and candidates[0] not in self._view.edits
 
     def _bearers(self, name: str) -> Sequence[Entity]:

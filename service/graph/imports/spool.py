@@ -1,7 +1,7 @@
-"""The rows of an import until all of it is read: on disk, in parts, so that only its names are held in memory.
+"""The rows of an import until all are read: on disk, in parts, so that only the names are held in memory.
 
-A part holds a range of the hash of the entity, and so whole buckets or a share of one. The files have no name: a
-process that is killed leaves nothing.
+A part holds a range of the hash of the entity, and so whole buckets or a share of one. The files have no name, so a
+killed process leaves none behind.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import TypeAlias
 from models.graph.blocks import CHUNKS
 
 PARTS = CHUNKS  # a power of two
-MAX_MEMORY_BYTES = 1_000_000  # of a part before it goes to disk
+MAX_MEMORY_BYTES = 1_000_000  # size at which a part goes to disk
 LINES_PER_WRITE = 2_000
 
-SpooledRow: TypeAlias = tuple[str, str, str, str, str]
-"""entity, relation, object, object id, act; none holds a tab."""
+SpooledRow: TypeAlias = tuple[
+    str, str, str, str, str
+]  # entity, relation, object, object id, act, all without tabs
 
 
 class Spool:
@@ -36,7 +37,7 @@ class Spool:
             self._write(part)
 
     def read_part(self, number: int) -> Iterator[list[str]]:
-        """The rows of one part, in the order in which they came."""
+        """Yield the rows of one part, in the order in which they were added."""
         self._write(number)
         file = self._files[number]
         file.seek(0)

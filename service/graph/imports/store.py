@@ -1,7 +1,7 @@
-"""The rows of an import into Redis, before the commit that names them; and out of it again when none does.
+"""Writes the rows of an import into Redis, before the commit that names them, and drops them when none does.
 
-What is being written is noted first, so that an import that was killed is swept away before the next one. The commit
-takes the note away in the same step: rows that a commit names are never dropped, whoever fails when.
+A note of the rows is written first, so that those of a killed import are dropped before the next one. The commit
+deletes the note in the same step, so no failure at any moment drops rows that a commit names.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
-KEYS_PER_BATCH, BYTES_PER_BATCH = 256, 4_000_000  # in one pipeline
+KEYS_PER_BATCH, BYTES_PER_BATCH = 256, 4_000_000  # limits of one pipeline
 NAMES_PER_KEY = 10_000
 
 
 @dataclass
 class ImportNote:
-    """The most that an import has in Redis: buckets, keys of names, and bucket -> how many further parts."""
+    """The most that an import can have in Redis: buckets, keys of names, and each bucket's number of further parts."""
 
     buckets: int
     names: int = 0
@@ -57,7 +57,7 @@ class ImportNote:
 
     @staticmethod
     def of(import_keys: Iterable[str]) -> ImportNote:
-        """From the keys that it has."""
+        """Make the note of an import from its keys."""
         note = ImportNote(0)
         for key in import_keys:
             numbers = keys.numbers(key)
@@ -71,7 +71,7 @@ class ImportNote:
 
 
 class ImportStore:
-    """The rows of imports in Redis, as they come and go."""
+    """Writes, checks and drops the rows of imports in Redis."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -81,14 +81,15 @@ class ImportStore:
     async def write(
         self, builder: BucketBuilder, relations: dict[str, str], progress: Callable[[int], None]
     ) -> Manifest:
-        """Write what the builder builds.
+        """Write the buckets that the builder yields.
 
         Args:
-            relations: how the file calls its relations.
-            progress: called with how many triples are written.
+            builder: Builds the buckets.
+            relations: Labels of the file's relations.
+            progress: Is called with the number of triples written.
 
         Raises:
-            LedgerUnavailable: then `drop` what is there.
+            LedgerUnavailable: Not all is written; `drop` the import.
         """
         source, note = builder.source, ImportNote(2 * builder.buckets)
         chunk_digests: list[str] = []
@@ -97,7 +98,7 @@ class ImportStore:
         triples = entities = 0
 
         async def store_all(contents: list[tuple[str, bytes]], is_last: bool) -> None:
-            """These rows, and as many names as fill whole keys; all of them behind the last rows."""
+            """Store these rows, and as many pending names as fill whole keys, or all after the last rows."""
             n_names = len(pending_names)
             n_whole = n_names if is_last else n_names - n_names % NAMES_PER_KEY
             starts = range(0, n_whole, NAMES_PER_KEY)
@@ -131,7 +132,7 @@ class ImportStore:
         )
 
     async def find_damage(self, manifest: Manifest) -> str | None:
-        """Where the rows of an import are not what its commit says, in one sentence; None where all of them are."""
+        """Describe in one sentence where the rows of an import differ from its commit; return None if none does."""
         for number, digest in enumerate(manifest.chunks):
             first, end = chunk(number, manifest.buckets)
             total = sha256()
@@ -144,7 +145,7 @@ class ImportStore:
         return None
 
     async def rows(self, manifest: Manifest) -> AsyncIterator[tuple[str, bytes]]:
-        """Key and content of all that an import has in Redis. LedgerCorrupt when some of it is missing."""
+        """Yield key and content of each row of an import; raise LedgerCorrupt when one is missing."""
         for bucket in range(manifest.all_buckets):
             for row in _check_present(await self._read_bucket(manifest.id, bucket)):
                 yield row
@@ -153,11 +154,11 @@ class ImportStore:
                 yield row
 
     async def announce(self, source: str, import_keys: Iterable[str]) -> None:
-        """Note the keys of an import's rows, which `store` then writes, until its commit is there."""
+        """Note the keys of an import's rows, which `store` then writes, until its commit is made."""
         await self._note(source, ImportNote.of(import_keys), first=True)
 
     async def store(self, contents: Sequence[tuple[str, bytes]]) -> None:
-        """Write keys with their contents, as many at once as a pipeline carries within its time."""
+        """Write keys with their contents, as many at once as a pipeline carries within its time limit."""
         batches = constrained_batches(
             contents, BYTES_PER_BATCH, KEYS_PER_BATCH, get_len=lambda row: len(row[1]), strict=False
         )
@@ -169,8 +170,8 @@ class ImportStore:
                 await pipeline.execute()
 
     async def drop(self, source: str) -> bool:
-        """Leave nothing of an import that no commit names. False when a commit names it: then it stays."""
-        async with self._connection.call("take an import for dead"):
+        """Delete the rows of an import that no commit names. Return False when a commit names it: then it stays."""
+        async with self._connection.call("claim an import as dead"):
             data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
             return False
@@ -182,17 +183,17 @@ class ImportStore:
         return True
 
     async def sweep(self, running: Container[str]) -> None:
-        """Drop what killed imports left behind. running: imports of this editor, which are alive."""
+        """Drop the rows of killed imports, but not those of imports `running` in this editor."""
         sources: list[str] = []
         for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
             async with self._connection.call("list the imports"):
                 sources += [source.decode() for source in await self._connection.commands.hkeys(key)]
         n_dropped = sum([await self.drop(source) for source in sources if source not in running])
         if n_dropped:
-            log.warning("dropped what %d unfinished imports had left", n_dropped)
+            log.warning("dropped the rows of %d unfinished imports", n_dropped)
 
     async def _read_bucket(self, source: str, bucket: int) -> Mapping[str, bytes | None]:
-        """Key and content of it and its further parts, in the order in which they were written. LedgerCorrupt."""
+        """Read a bucket and its further parts, in the order of writing; raise LedgerCorrupt for a damaged bucket."""
         key = keys.bucket(source, bucket)
         content = await read(self._connection, [key])
         ends = [start + count for start, count in bucket_codec.decode(key, content[key]).parts.values()]
@@ -200,7 +201,7 @@ class ImportStore:
         return await read(self._connection, further) | content
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
-        """NotReady when another editor took the import for dead."""
+        """Write the note of an import; raise NotReady when another editor claimed the import as dead."""
         async with self._connection.call("note an import"):
             args = [source, note.encode(), "first" if first else ""]
             is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)

@@ -1,1 +1,1 @@
-"""Which names of the graph stand in a text."""
+"""Finds the names of the graph in a text."""

@@ -1,18 +1,18 @@
-"""Which characters join the one before them, and which scripts put no spaces between their words.
+"""Classes of characters: those that join the one before them, and scripts without spaces between words.
 
-Insides of character classes for `re`, which is faster than `regex` but knows no Unicode properties.
+They are written for `re`, which is faster than `regex` but knows no Unicode properties.
 """
 
 from __future__ import annotations
 
 import regex
 
-# Planes 0 to 3, and the marks of the last one: beyond them nothing joins or belongs to a script.
+# Planes 0 to 3, and the marks of plane 14: no other character joins or belongs to a script.
 _CHARACTERS = "".join(map(chr, (*range(0x40000), *range(0xE0100, 0xE01F0))))
 
 
 def to_class(pattern: str) -> str:
-    """The inside of `[...]`. pattern: of one such character, in the syntax of `regex`."""
+    """Return the inside of `[...]` for `re`, from a pattern of one character in the syntax of `regex`."""
     runs = (match[0] for match in regex.finditer(f"(?:{pattern})+", _CHARACTERS))
     return "".join(f"\\U{ord(run[0]):08x}-\\U{ord(run[-1]):08x}" for run in runs)
 
@@ -24,7 +24,7 @@ INVISIBLE = r"\0\u00ad\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe00-\
 JOINS = to_class(
     rf"(?![{INVISIBLE}])[\p{{M}}\p{{Grapheme_Extend}}\p{{GCB=SpacingMark}}\p{{GCB=V}}\p{{GCB=T}}\u200d]"
 )
-# Scripts whose words follow each other without spaces. Without their digits: a number is a word in every script.
+# Scripts whose words follow each other without spaces, except their digits: a number is a word in every script.
 NO_SPACES = to_class(
     r"(?!\p{Nd})[\p{Line_Break=SA}\p{Ideographic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}"
     r"\p{Script=Yi}\p{Script=Javanese}\p{Script=Balinese}\p{Script=Tai_Viet}\p{Script=Tangut}\p{Script=Nushu}"

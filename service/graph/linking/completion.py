@@ -1,4 +1,4 @@
-"""Names that begin with what was typed, at one of their words; shortest first, so that the exact one comes first.
+"""Completion: names one of whose words begins with a prefix, the shortest first, so that the exact one leads.
 
 A run is a few thousand names in sorted order, packed into bytes: about 65 bytes a name, and sorting one is the
 longest step there is. A million names are a hundred runs; each answers by two binary searches.
@@ -15,13 +15,20 @@ from typing import NamedTuple
 
 from service.graph.linking.words import word_starts
 
-RUN = 8192  # names in a run: what is sorted in one step; fits 16 bits
-_KEY_BYTES = 256  # by which word starts are sorted; what is longer is compared name by name
-_END = b"\0"  # after each name; folding leaves none in a name, and it sorts before every character
+RUN = 8192  # names in a run, which is sorted in one step; the number fits 16 bits
+_KEY_BYTES = 256  # bytes of a prefix that are searched for; a longer one is compared name by name
+_END = b"\0"  # end of each name; folding leaves none in a name, and it sorts before every character
 
 
 class Entry(NamedTuple):
-    """In the order in which names are offered. key: the folded name, n_chars long. name: as written."""
+    """A name; entries sort in the order in which names are offered.
+
+    Attributes:
+        n_chars: Length of `key`.
+        key: The folded name.
+        name: The name as written.
+        id: The entity.
+    """
 
     n_chars: int
     key: str
@@ -34,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Run:
-    """Immutable. `_starts`: places where words begin, sorted by what follows; `_owners`: the entries they are of."""
+    """Immutable. `_starts` are places where words begin, sorted by the text there; `_owners` are their entries."""
 
     __slots__ = ("_ends", "_ids", "_keys", "_name_ends", "_names", "_owners", "_starts")
 
@@ -57,7 +64,7 @@ class Run:
         self._owners = array("H", (i for _, i, _ in suffixes))
 
     def beginning(self, prefix: str, limit: int) -> list[Entry]:
-        """The first entries one of whose words begins so, in order. prefix: folded."""
+        """Return the first entries, in their order, one of whose words begins with a folded prefix."""
         prefix_bytes, text = _encode(prefix)[:_KEY_BYTES], self._keys
         size = len(prefix_bytes)
         first = bisect_left(self._starts, prefix_bytes, key=lambda start: text[start : start + size])
@@ -75,7 +82,7 @@ class Run:
 
 
 def best(runs: Sequence[Run], recent: Sequence[Entry], prefix: str, limit: int) -> list[Entry]:
-    """prefix: folded. recent: names that are in no run yet, looked through entry by entry."""
+    """Return the first entries that match a folded prefix; `recent` names, in no run yet, are compared singly."""
     entries = [entry for run in runs for entry in run.beginning(prefix, limit)]
     entries += [entry for entry in recent if prefix in entry.key and _begins(entry.key, prefix)]
     return nsmallest(limit, entries)
@@ -86,7 +93,7 @@ def _begins(key: str, prefix: str) -> bool:
 
 
 def _word_starts(key: str) -> Iterable[int]:
-    """In bytes, the first included even where it is a mark."""
+    """Return where words begin, in bytes, and always the first byte, even where it is a mark."""
     if key.isascii():
         return word_starts(key)
     bytes_before = list(accumulate((len(_encode(char)) for char in key), initial=0))

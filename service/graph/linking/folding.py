@@ -1,7 +1,7 @@
-"""How a name and a text are made comparable: canonical caseless form, one kind of space, one kind of apostrophe.
+"""Folding makes names and texts comparable: canonical caseless form, one kind of space, one kind of apostrophe.
 
-Unicode 3.13, D145: two strings match when NFD(casefold(NFD(x))) is the same; here NFC is taken of it, so that Hangul
-stays in syllables. Folding may change lengths (ß, İ, a decomposed é), so a folded text knows where it came from.
+Unicode 3.13, D145: two strings match when NFD(casefold(NFD(x))) is the same; here its NFC is taken, so that Hangul
+stays in syllables. Folding may change lengths (ß, İ, a decomposed é), so a folded text keeps the original places.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from unicodedata import normalize
 from service.graph.linking.characters import APOSTROPHES, INVISIBLE, JOINS
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
-_VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # what becomes another character, one for one
+_VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # characters that are replaced one for one
 _SHRINKING = re.compile(rf"\s\s|[{INVISIBLE}]")
-# The shortest stretches that fold to the same, whatever stands beside them.
+# The shortest stretches whose folding does not depend on their neighbours
 _CLUSTER = re.compile(f"[^{JOINS}{INVISIBLE}](?:[{INVISIBLE}]*[{JOINS}]+)*|[{JOINS}]+|[{INVISIBLE}]+")
 
 
 class FoldedText(NamedTuple):
-    """starts, ends: for each folded character the stretch of the original that it came from.
+    """A folded text, with the stretch of the original (`starts`, `ends`) of each folded character.
 
-    Empty when both are the same, character for character.
+    Both are empty when the characters match one for one.
     """
 
     text: str
@@ -35,20 +35,20 @@ class FoldedText(NamedTuple):
         return (self.starts[start], self.ends[end - 1]) if self.starts else (start, end)
 
     def splits(self, start: int, end: int) -> bool:
-        """True where one of the two ends lies within what was one character of the original."""
+        """Return True where one of the two ends lies within a single character of the original."""
         starts = self.starts
         return any(0 < at < len(starts) and starts[at] == starts[at - 1] for at in (start, end))
 
 
 def fold(name: str) -> str:
-    """A name as it is looked up; "" when nothing of it is visible."""
+    """Fold a name for look-up; return "" when no character of it is visible."""
     if name.isascii():
         return " ".join(name.replace("\0", "").lower().split())
     return " ".join(_VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", name))).split())
 
 
 def fold_text(text: str) -> FoldedText:
-    """A text, folded, with the way back. Spaces at its ends stay."""
+    """Fold a text and keep the way back to the original. Spaces at its ends stay."""
     if not _SHRINKING.search(text):
         lowercase = text.casefold()
         if text.isascii() or (len(lowercase) == len(text) and lowercase == _caseless(text)):
@@ -68,7 +68,7 @@ def fold_text(text: str) -> FoldedText:
 
 
 def _caseless(text: str) -> str:
-    """A dotted small i is an i: İ folds to one, and so İzmir, İZMİR and izmir are one name."""
+    """Return the caseless form. The dot of a folded İ is dropped, so İzmir, İZMİR and izmir are one name."""
     return normalize("NFC", normalize("NFD", text).casefold().replace("i\u0307", "i"))
 
 

@@ -1,7 +1,7 @@
-"""The linker: names in, names found in texts out. One per process; readers never wait.
+"""The linker finds names in texts. A process has one; readers never wait.
 
-All names are one immutable index behind one reference: a reader takes it once, a writer makes the next one beside it
-and swaps it in.
+All names are one immutable index behind one reference: a reader takes it once, a writer builds the next index and
+swaps the reference.
 """
 
 from __future__ import annotations
@@ -24,18 +24,22 @@ Name = tuple[str, str]  # a name as written, and the id of an entity that it may
 
 
 class Linker:
-    """Holds every name that any version gave: whether one is in force at a version is for the caller to say."""
+    """Holds the names of all versions; the caller knows which hold at one version."""
 
     def __init__(self) -> None:
         self._names = NameIndex()
         self._writing = Lock()
 
     def __len__(self) -> int:
-        """Pairs of a name and an entity."""
+        """Count the pairs of a name and an entity."""
         return self._names.n_pairs
 
     def add(self, names: Iterable[Name]) -> None:
-        """All of them are seen by the next `find`, or none. ValueError when one is empty; then none is added."""
+        """Add names, all or none.
+
+        Raises:
+            ValueError: A name is empty; then none is added.
+        """
         entries = [Entry.of(fold(name), name, id) for name, id in names]
         for entry in entries:
             if not entry.key:
@@ -44,27 +48,27 @@ class Linker:
             self._names = self._names.with_names(entries)
 
     def add_many(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """A large import, in steps that are seen one by one. For a thread of its own: others run between the steps."""
+        """Add the names of a large import in steps. Run this in a thread: other threads run between the steps."""
         for batch in chunked(names, BATCH):
             self.add(batch)
             time.sleep(pause_s)
 
     def replace(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """Forget all names but these; nobody may add any while this runs. For a thread of its own."""
+        """Replace all names by these. Run this in a thread, and add no name meanwhile."""
         fresh = Linker()
         fresh.add_many(names, pause_s)
         with self._writing:
             parts, self._names = self._names.parts(), fresh._names
-        while parts:  # to free a million names at once would hold everybody up
+        while parts:  # a million names that are freed at once would stop all threads
             parts.pop()
 
     def find(self, text: str) -> list[Span]:
-        """Every name in a text, overlapping or not: the longest first, the leftmost among equals."""
+        """Find every name in a text, overlapping or not: the longest first, the leftmost among equals."""
         names, folding = self._names, fold_text(text)
         spans = matches(folding.text, names)
         if folding.starts:
             spans = [span for span in spans if not folding.splits(span.start, span.end)]
-        # A name that is not linked inside a sentence is linked where it is all there is.
+        # A name that is not linked inside a sentence is linked where it is the whole text.
         whole = folding.text.strip(" ")
         ids = names.entities(whole) if whole and unlinkable(whole) else ()
         if ids:
@@ -76,11 +80,11 @@ class Linker:
         return [Span(*folding.original(span.start, span.end), span.ids) for span in spans]
 
     def resolve(self, name: str) -> tuple[str, ...]:
-        """The entities that are called exactly so, whatever its letters' case; () when there is none."""
+        """Return the entities that have exactly this name, in any case of its letters; () when there is none."""
         return self._names.entities(fold(name))
 
     def complete(self, prefix: str, limit: int) -> list[Name]:
-        """Names that begin so, or one of whose words does: shortest first, then by the alphabet."""
+        """Return names one of whose words begins with the prefix: shortest first, then by the alphabet."""
         names, folding = self._names, fold(prefix)
         if not folding or limit < 1:
             return []

@@ -1,4 +1,4 @@
-"""Which names stand in a folded text."""
+"""Finds names in a folded text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Span(NamedTuple):
 
 
 def matches(text: str, names: NameIndex) -> list[Span]:
-    """Every name that stands in the text, overlapping or not."""
+    """Find every name in the text, overlapping or not."""
     spans: list[Span] = []
     starts, ends, heads, opens = split(text)
     may_end = frozenset(ends)

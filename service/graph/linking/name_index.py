@@ -13,7 +13,7 @@ from service.graph.linking.words import head, unlinkable_key
 
 MAX_RECENT = 1024  # names that completion looks through singly before they become a run
 
-# One id is the rule, and a tuple for it would cost as much as the name.
+# Most names have one id, and a tuple for it would take as much memory as the name.
 Ids: TypeAlias = "str | tuple[str, ...]"
 
 
@@ -21,11 +21,13 @@ Ids: TypeAlias = "str | tuple[str, ...]"
 class NameIndex:
     """Immutable.
 
-    ids: folded name -> the entities it may mean.
-    lengths: how a linkable name begins -> bit n is set where such a name has n characters. By it a text is asked only
-        for what can be there.
-    runs, recent: the names for completion; the recent ones are in no run yet.
-    n_pairs: of a name and an entity.
+    Attributes:
+        ids: Folded name -> the entities that it may mean.
+        lengths: Beginning of a linkable name -> bit n is set where such a name has n characters, so that a text is
+            compared only with names that fit.
+        runs: The names for completion.
+        recent: Names that are in no run yet.
+        n_pairs: Number of pairs of a name and an entity.
     """
 
     ids: PersistentMap[Ids] = field(default_factory=PersistentMap)
@@ -35,14 +37,14 @@ class NameIndex:
     n_pairs: int = 0
 
     def entities(self, key: str) -> tuple[str, ...]:
-        """The ids of the entities that this folded name may mean."""
+        """Return the ids of the entities that this folded name may mean."""
         ids = self.ids.get(key)
         if ids is None:
             return ()
         return (ids,) if isinstance(ids, str) else ids
 
     def with_names(self, entries: Iterable[Entry]) -> NameIndex:
-        """This index with these names. Pairs of a name and an entity that it has already are passed over."""
+        """Return this index with further names. Pairs of a name and an entity that it has already are passed over."""
         unique: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             unique.setdefault((entry.key, entry.id), entry)
@@ -72,5 +74,5 @@ class NameIndex:
         )
 
     def parts(self) -> list[object]:
-        """Whatever is large in it, in small parts."""
+        """Split the large contents into small parts, to be freed one by one."""
         return [*self.ids.shards, *self.lengths.shards, *self.runs, *self.recent]

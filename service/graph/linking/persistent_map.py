@@ -1,7 +1,7 @@
-"""An immutable mapping of a million strings that is cheap to extend: whoever holds one never sees it change.
+"""An immutable mapping of a million strings that is cheap to extend.
 
 It is cut into many small dicts by hash. Extending it copies the few that change, so that no step holds the
-interpreter's lock for long, whatever the size.
+interpreter's lock for long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PersistentMap(Generic[V]):
         return self.shards[hash(key) & _MASK].get(key)
 
     def with_items(self, items: Mapping[str, V]) -> PersistentMap[V]:
-        """This mapping with these items, which replace those of the same key."""
+        """Return this mapping with further items, which replace those of the same key."""
         new_items: dict[int, dict[str, V]] = defaultdict(dict)
         for key, value in items.items():
             new_items[hash(key) & _MASK][key] = value

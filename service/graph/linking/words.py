@@ -1,8 +1,8 @@
-"""Where a name may begin and end in a folded text.
+"""The boundaries of words in a folded text, where a name may begin and end.
 
-A name begins and ends where a word does. Letters and digits make words; a mark belongs to what it stands on. Scripts
-without spaces have a boundary on both sides of each character, Hangul on the right side only: particles attach.
-Everything that is no word is bounded on both sides, so that "C++" and ".pe" are names, too.
+Letters and digits make words; a mark belongs to the character before it. Scripts without spaces have a boundary on
+both sides of each character, Hangul on the right side only: particles attach. Any other character is bounded on both
+sides, so that "C++" and ".pe" are names, too.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import NamedTuple
 from service.graph.linking.characters import HANGUL, JOINS, NO_SPACES
 from service.graph.linking.folding import fold
 
-MAX_LINKED_CHARS = 300  # of a name that is looked for inside texts; Wikidata allows a label 250
+MAX_LINKED_CHARS = 300  # characters of a name that is looked for inside texts; Wikidata allows a label 250
 
-_WORD, _SYLLABLE, _STRAY = 1, 2, 3  # numbers of the groups below; what is in none is bounded on both sides
-_WORD_KINDS = (_WORD, _SYLLABLE)  # stray: a mark that stands on nothing
+# Numbers of the groups below; a character in no group is bounded on both sides. A stray mark follows no character
+_WORD, _SYLLABLE, _STRAY = 1, 2, 3
+_WORD_KINDS = (_WORD, _SYLLABLE)
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _ASCII = re.compile(r"([a-z0-9]+)|[^a-z0-9 ]")
 _ANY = re.compile(
@@ -27,10 +28,14 @@ _STRAY_MARK = re.compile(f"[{JOINS}]")
 
 
 class Words(NamedTuple):
-    """The stretches of a folded text that no boundary divides, spaces left out.
+    """The stretches of a folded text between boundaries, without spaces.
 
-    heads: where the stretch ends by which the names that begin here are looked up. A word tells names apart well
-    enough; of anything smaller two are taken, where there are two. opens: whether a name may begin here.
+    Attributes:
+        starts: Where each stretch begins.
+        ends: Where it ends.
+        heads: Where the head ends by which names that begin here are looked up: one word, or two stretches that are
+            no words.
+        opens: True where a name may begin.
     """
 
     starts: list[int]
@@ -40,7 +45,7 @@ class Words(NamedTuple):
 
 
 def split(text: str) -> Words:
-    """The words of a folded text."""
+    """Split a folded text into words."""
     starts: list[int] = []
     ends: list[int] = []
     kinds: list[int] = []
@@ -69,13 +74,13 @@ def split(text: str) -> Words:
 
 
 def head(name: str) -> str:
-    """The beginning by which a folded name is looked up."""
+    """Return the head by which a folded name is looked up."""
     first = _ASCII_WORD.match(name) if name.isascii() else None
     return first[0] if first else name[: split(name).heads[0]]
 
 
 def word_starts(name: str) -> list[int]:
-    """Where words of a folded name begin."""
+    """Return where the words of a folded name begin."""
     if name.isascii():
         return [match.start() for match in _ASCII.finditer(name)]
     words = split(name)
@@ -83,7 +88,7 @@ def word_starts(name: str) -> list[int]:
 
 
 def unlinkable(name: str) -> str | None:
-    """Why a name is never found inside a sentence; None when it can be. It may still be looked up."""
+    """Return why a name is never found inside a sentence, None when it can be. It may still be looked up."""
     return unlinkable_key(fold(name))
 
 

@@ -59,7 +59,7 @@ def test_comments_before_a_file_of_facts_are_rejected_like_any_other_line() -> N
     ],
 )
 def test_what_is_none_of_the_four_is_refused_with_its_first_line(data: str) -> None:
-    with pytest.raises(GraphFileError, match=r"cannot be told from the first line, '.*': name it"):
+    with pytest.raises(GraphFileError, match=r"the first line, '.*', does not show the format: name it"):
         read(data)
 
 
