@@ -1,5 +1,4 @@
-"""Relations that are walked from object to subject: "the country whose capital is Lima", "Lima is the capital of which
-country?".
+"""Relations that are walked from object to subject, such as "the country whose capital is Lima".
 
 An inverse relation is a relation of its own with the types exchanged, so compositions, graphs and losses treat it like
 any other. Its words are those of the writers, whose noun phrase for a value is turned to its subject, and some frames.

@@ -1,0 +1,46 @@
+"""The shape of the code: `python -m tests.shape [--at REVISION] [PATH ...]` prints it, `--lint` holds it.
+
+`--lint` exits with 1 if a name is a pronoun or a participle, or if a limit of `limits.toml` is exceeded. `--prose`
+lists every fault of prose, those that the limits still allow, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.shape.figures import table
+from tests.shape.limits import exceeded_shapes, find_exceeded, read_limits
+from tests.shape.names import find_forbidden_names
+from tests.shape.prose import find_bad_prose
+from tests.shape.sources import read_revision, read_working_tree
+
+
+def main() -> None:
+    """Print figures or complaints about the files of the project."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--at", help="a git revision; without it the working tree")
+    options.add_argument(
+        "--lint", action="store_true", help="list what breaks a rule and exit with 1 if anything does"
+    )
+    options.add_argument("--prose", action="store_true", help="list the faults of prose and exit with 0")
+    options.add_argument("paths", nargs="*", help="only files whose path begins with one of these")
+    args = options.parse_args()
+    sources = read_working_tree() if args.at is None else read_revision(args.at)
+    if args.paths:
+        sources = {path: text for path, text in sources.items() if path.startswith(tuple(args.paths))}
+    if args.prose:
+        print("\n".join(fault for _, fault in find_bad_prose(sources)))
+    elif args.lint:
+        limits = read_limits()
+        problems = [*find_forbidden_names(sources), *find_exceeded(sources, limits)]
+        if not args.paths:
+            problems += exceeded_shapes(sources, limits["area"])
+        print("\n".join(problems) or "names, sentences and sizes are within their limits")
+        sys.exit(bool(problems))
+    else:
+        print(table(sources))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Limits of `limits.toml`: lines and files of a folder, lengths of functions, faults of prose."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.shape.figures import measure
+from tests.shape.prose import find_bad_prose
+from tests.shape.sources import AREAS, folder_of, parse, select_area, without_tests
+
+TABLE = Path(__file__).parent / "limits.toml"
+
+
+def read_limits() -> dict[str, Any]:
+    """Read the table of limits.
+
+    Raises:
+        ValueError: A raise of a folder's lines has no reason.
+    """
+    limits = tomllib.loads(TABLE.read_text("utf-8"))
+    for entry in limits.get("raise", []):
+        if not entry.get("reason", "").strip():
+            raise ValueError(
+                f"{TABLE.name}: the raise of {entry['folder']} by {entry['lines']} lines has no reason"
+            )
+    return limits
+
+
+def find_exceeded(sources: Mapping[str, str], limits: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each limit of a folder or a function that the files exceed."""
+    yield from exceeded_lines(sources, limits)
+    yield from exceeded_files(sources, limits["files"])
+    yield from exceeded_lengths(sources, limits["function"])
+    yield from exceeded_prose(sources, limits["prose"])
+
+
+def exceeded_lines(sources: Mapping[str, str], limits: Mapping[str, Any]) -> Iterator[str]:
+    """Check the lines of each folder against its budget and the raises of that."""
+    budgets = Counter(limits["lines"])
+    for entry in limits.get("raise", []):
+        budgets[entry["folder"]] += entry["lines"]
+    lines: Counter[str] = Counter()
+    for path, text in without_tests(sources):
+        lines[folder_of(path)] += len(text.splitlines())
+    for folder, n_lines in sorted(lines.items()):
+        if n_lines > budgets[folder]:
+            yield (
+                f"{folder}: {n_lines} lines, its budget is {budgets[folder]}: delete what is no longer needed, or add "
+                f"a [[raise]] of {n_lines - budgets[folder]} lines with its reason to {TABLE.name}"
+            )
+
+
+def exceeded_files(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:
+    """Check how many files each folder holds, `__init__.py` left out."""
+    paths = [path for path, _ in without_tests(sources) if not path.endswith("/__init__.py")]
+    for folder, n_files in sorted(Counter(map(folder_of, paths)).items()):
+        limit = limits.get(folder, limits["any"])
+        if n_files > limit:
+            yield f"{folder}: {n_files} files, at most {limit} are allowed: give a topic a folder"
+
+
+def exceeded_lengths(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:
+    """Check how many lines each function has."""
+    for path, text in sorted(without_tests(sources)):
+        for node in ast.walk(parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                n_lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                limit = limits.get(f"{path}:{node.name}", limits["any"])
+                if n_lines > limit:
+                    yield f"{path}:{node.lineno}: {node.name} has {n_lines} lines, {limit} are allowed: split it"
+
+
+def exceeded_shapes(sources: Mapping[str, str], limits: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Check the figures of each area that `python -m tests.shape` prints."""
+    for area, bars in limits.items():
+        shape = measure(select_area(sources, AREAS[area]))
+        for figure, bar in bars.items():
+            if (value := getattr(shape, figure)) > bar:
+                yield f"{area}: {figure.replace('_', ' ')} is {value:.1f}, at most {bar} is allowed"
+
+
+def exceeded_prose(sources: Mapping[str, str], limits: Mapping[str, int]) -> Iterator[str]:
+    """List the faults of prose of each folder that has more of them than it may."""
+    faults: dict[str, list[str]] = {}
+    for path, fault in find_bad_prose(sources):
+        faults.setdefault(folder_of(path), []).append(fault)
+    for folder, sentences in sorted(faults.items()):
+        if len(sentences) > limits.get(folder, 0):
+            yield from sentences
+            yield f"{folder}: {len(sentences)} faults of prose, at most {limits.get(folder, 0)} are allowed"
