@@ -36,6 +36,7 @@ MAY = {
     },
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/extraction": {"service.extraction"},
+    "service/scheduling": {"service.scheduling", "service.errors", "models"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
         *("service.concurrency", "errata.wire"),
@@ -43,20 +44,25 @@ MAY = {
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config"),
         *("service.concurrency", "service.metrics", "service.tracing"),
-        *("service.loading", "service.outcome", "service.graph", "models", "errata.wire"),
+        *(
+            "service.loading",
+            "service.outcome",
+            "service.graph",
+            "service.scheduling",
+            "models",
+            "errata.wire",
+        ),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
-            "service.batch_queue",
             "service.concurrency",
             "service.graph",
             "service.informing",
             "service.loading",
             "service.outcome",
             "service.tracing",
-            "service.turns",
-            "service.work",
+            "service.scheduling",
             "models",
         ),
     },
@@ -70,8 +76,13 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
-        *("service.turns", "service.work", "service.outcome", "models.cost", "errata.wire"),
+        *("service.concurrency", "service.logs", "service.tracing"),
+        *(
+            "service.scheduling",
+            "service.outcome",
+            "models.cost",
+            "errata.wire",
+        ),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),

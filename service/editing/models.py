@@ -48,9 +48,9 @@ from models.system import (
     Side,
     System,
 )
-from service.editing.priority import CommitPriority, piece_size
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
+from service.scheduling.priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a quarter of a second
 QUESTIONS_PER_PASS = 64  # in one forward pass; between two passes other work gets its turn

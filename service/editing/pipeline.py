@@ -23,7 +23,6 @@ from models.memory import Block, Image
 from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
-from service.editing.priority import CommitPriority
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -31,6 +30,7 @@ from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersi
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
+from service.scheduling.priority import CommitPriority
 
 log = logging.getLogger(__name__)
 

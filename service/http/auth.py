@@ -9,8 +9,8 @@ from fastapi import Depends, Request
 
 from service.access.access import Gate
 from service.access.caller import ANONYMOUS, Caller, Scope
-from service.turns import Asker
-from service.work import check_work
+from service.scheduling.turns import Asker
+from service.scheduling.work import check_work
 
 
 @dataclass(frozen=True)

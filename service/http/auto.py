@@ -20,14 +20,14 @@ from typing import Any
 from errata.wire import AnswerDelta, AnswerRequest
 from pydantic import JsonValue
 
-from service.batch_queue import NO_ASKER
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
-from service.turns import Asker
-from service.work import INPUT_OF_FIELD
+from service.scheduling.batch_queue import NO_ASKER
+from service.scheduling.turns import Asker
+from service.scheduling.work import INPUT_OF_FIELD
 
 PATIENCE_S = (
     10.0  # wait for further systems after one has replied; a restarting one may take its whole time limit

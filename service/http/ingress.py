@@ -16,7 +16,7 @@ from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
 from service.http.routes import discovery
 from service.metrics import metrics
-from service.work import load_cost
+from service.scheduling.work import load_cost
 
 ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
 

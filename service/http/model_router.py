@@ -16,7 +16,6 @@ from types import MappingProxyType
 from errata.wire import AnswerRequest
 
 from models.cost import Cost, default_cost
-from service.batch_queue import NO_ASKER, BatchQueue
 from service.concurrency import KeyedSemaphore
 from service.config import AUTO
 from service.errors import (
@@ -32,9 +31,10 @@ from service.errors import (
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
 from service.outcome import CODE, Outcome
+from service.scheduling.batch_queue import NO_ASKER, BatchQueue
+from service.scheduling.turns import Asker
+from service.scheduling.work import bound_cost, to_ask
 from service.tracing import inject
-from service.turns import Asker
-from service.work import bound_cost, to_ask
 
 SERVER_FAILURES = tuple(
     error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)

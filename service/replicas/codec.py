@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Any
 
 from models.system import AnswerDelta, Ask, Reply, System
-from service.batch_queue import NO_ASKER
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
-from service.turns import Asker
-from service.work import INPUT_OF_FIELD, to_ask
+from service.scheduling.batch_queue import NO_ASKER
+from service.scheduling.turns import Asker
+from service.scheduling.work import INPUT_OF_FIELD, to_ask
 
 
 @dataclass(eq=False)

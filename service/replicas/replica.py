@@ -22,7 +22,6 @@ from models.cost import default_cost
 from models.memory import TakesFields, Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
 from service import tracing
-from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -52,6 +51,7 @@ from service.replicas.codec import (
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
+from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 
 log = logging.getLogger(__name__)
 

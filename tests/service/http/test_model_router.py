@@ -11,12 +11,12 @@ import pytest
 from errata.wire import AnswerRequest
 from prometheus_client import REGISTRY
 
-from service.batch_queue import NO_ASKER
 from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
 from service.http.model_router import LANES, ModelRouter
 from service.outcome import Outcome
-from service.turns import Asker
-from service.work import load_cost
+from service.scheduling.batch_queue import NO_ASKER
+from service.scheduling.turns import Asker
+from service.scheduling.work import load_cost
 from tests.service.http.conftest import local_router
 
 UNANSWERABLE = "How deep is the ocean?"

@@ -20,7 +20,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
 from service.replicas.replica import Replica
-from service.turns import Asker
+from service.scheduling.turns import Asker
 from tests.service.http.conftest import local_router
 from tests.service.parts import settings, start_deployment
 from tests.service.toy import FACTS, ToyMemory, ToySystem

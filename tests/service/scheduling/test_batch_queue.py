@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from service.batch_queue import REQUEUE, BatchQueue
 from service.errors import NotReady, TooMany
-from service.turns import Asker
+from service.scheduling.batch_queue import REQUEUE, BatchQueue
+from service.scheduling.turns import Asker
 
 
 class Processor:

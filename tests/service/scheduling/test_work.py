@@ -18,7 +18,7 @@ from models.systems import SYSTEMS
 from models.thu_ernie.system import ThuErnieSystem
 from service.errors import TooLarge
 from service.graph.linking.linker import Linker
-from service.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
+from service.scheduling.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
 
 KBERT, ERNIE_DOC = load_cost("models.kbert.system:load"), load_cost("models.ernie_doc.system:load")
 RELATIONAL, THU_ERNIE = load_cost("models.relational.system:load"), load_cost("models.thu_ernie.system:load")
@@ -86,7 +86,7 @@ def test_the_ingress_and_the_replicas_count_alike(system: Any) -> None:
 def test_costs_are_known_where_no_model_can_be_loaded() -> None:
     code = f"""
 import sys
-from service.work import load_cost
+from service.scheduling.work import load_cost
 for loader in {list(SYSTEMS.values())!r}: load_cost(loader)
 sys.exit("torch" in sys.modules)"""
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

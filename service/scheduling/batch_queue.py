@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from service.errors import NotReady, TooMany
-from service.turns import Asker, Turns
+from service.scheduling.turns import Asker, Turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from service.editing import priority
-from service.editing.priority import CommitPriority, piece_size
+from service.scheduling import priority
+from service.scheduling.priority import CommitPriority, piece_size
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.turns import RECENT_S, Asker, Turns
+from service.scheduling.turns import RECENT_S, Asker, Turns
 
 
 @dataclass(eq=False)
