@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from ipaddress import IPv6Network, ip_address
 from typing import Literal, TypeAlias
 
 from service.errors import Forbidden
@@ -37,5 +39,16 @@ class Caller:
         return self if scope in self.scopes else replace(self, scopes=(*self.scopes, scope))
 
 
+@lru_cache(10_000)
+def source_of(address: str) -> str:
+    """Return the network that limits of an address count: of IPv6 its /64, in which one host takes any address."""
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return str(ip if ip.version == 4 else IPv6Network((ip, 64), strict=False))
+
+
 ADMIN = Caller("admin", ALL_SCOPES, "admin")
-ANONYMOUS = Caller("nobody", ("ask",), "nobody")  # whoever asks where asking needs no key
+ANONYMOUS = Caller("nobody", ("ask",), "nobody")  # The caller where asking needs no key

@@ -8,31 +8,31 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from service.access.access import Gate
-from service.access.caller import ANONYMOUS, Caller, Scope
+from service.access.caller import ANONYMOUS, Caller, Scope, source_of
 from service.scheduling.turns import Asker
 from service.scheduling.work import check_work
 
 
 @dataclass(frozen=True)
 class Account:
-    """What an admitted request is charged to."""
+    """What an admitted request is charged to: its caller, or the network of its address."""
 
     gate: Gate
     caller: Caller
-    address: str
+    source: str
     request: str
 
     @property
     def asker(self) -> Asker:
-        """With whose questions those of the request take turns."""
-        name = self.address if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
+        """Return the caller whose questions take turns with those of others."""
+        name = self.source if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
         return Asker(name, self.request)
 
     async def charge(self, work: int) -> None:
         """Count the work, of which the guard has counted 1. Raises TooLarge, TooMany."""
         check_work(work)
         if work > 1:
-            await self.gate.charge(self.caller, self.address, work - 1)
+            await self.gate.charge(self.caller, self.source, work - 1)
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ class Guard:
     scope: Scope | None
 
     async def __call__(self, request: Request) -> AsyncIterator[None]:
-        address = get_address(request)
-        caller = await self.gate.admit(request.headers.get("authorization"), address, self.scope)
+        source = get_source(request)
+        caller = await self.gate.admit(request.headers.get("authorization"), source, self.scope)
         request.state.caller = caller
         if self.scope is not None:
             caller.check(self.scope)
-        request.state.account = Account(self.gate, caller, address, request.state.request_id)
-        async with self.gate.hold(caller, address):
+        request.state.account = Account(self.gate, caller, source, request.state.request_id)
+        async with self.gate.hold(caller, source):
             yield
 
 
-def get_address(request: Request) -> str:
-    """Return where a request comes from, as a trusted proxy says it."""
-    return request.client.host if request.client else "nowhere"
+def get_source(request: Request) -> str:
+    """Return the network that a request comes from, as a trusted proxy says it."""
+    return source_of(request.client.host) if request.client else "nowhere"
 
 
 def get_caller(request: Request) -> Caller:

@@ -22,7 +22,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
-from service.http.auth import get_address
+from service.http.auth import get_source
 from service.http.body import MAX_COMPLAINTS
 from service.http.responses import respond
 from service.outcome import Outcome
@@ -65,7 +65,7 @@ def install(app: FastAPI) -> None:
         path = request.url.path
         if path.startswith(ADMIN):  # no guard has counted what no route takes
             try:
-                await request.app.state.access.gate.count_unrouted(get_address(request))
+                await request.app.state.access.gate.count_unrouted(get_source(request))
             except TooMany as refusal:
                 return respond_error(request, refusal)
         if error.status_code == HTTPStatus.NOT_FOUND:

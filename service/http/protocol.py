@@ -19,6 +19,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from service.access.caller import source_of
 from service.errors import ErrataError, TooLarge, TooMany, TooSlow
 from service.http.responses import PROBLEM
 from service.outcome import Outcome
@@ -53,10 +54,11 @@ class Connections:
         if self._timer is None:
             self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
         self._open.add(connection)
-        self._counts[address] += 1
+        source = source_of(address)
+        self._counts[source] += 1
         if len(self._open) > MAX_CONNECTIONS:
             raise TooMany(f"{MAX_CONNECTIONS:,} connections are open already: try again in a moment")
-        if self._counts[address] > self.per_address and not self._is_exempt(address):
+        if self._counts[source] > self.per_address and not self._is_exempt(address):
             detail = (
                 f"this address has {self.per_address:,} connections open already: close some, or reuse them"
             )
@@ -64,9 +66,10 @@ class Connections:
 
     def remove(self, connection: BoundedProtocol, address: str) -> None:
         self._open.discard(connection)
-        self._counts[address] -= 1
-        if self._counts[address] <= 0:
-            del self._counts[address]
+        source = source_of(address)
+        self._counts[source] -= 1
+        if not self._counts[source]:
+            del self._counts[source]
 
     def _is_exempt(self, address: str) -> bool:
         return any(ip_address(address) in ip_network(network) for network in self.exempt)

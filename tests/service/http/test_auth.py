@@ -95,6 +95,24 @@ async def test_the_address_is_the_one_a_trusted_proxy_names_and_no_other(
         assert [await ask(client, f"192.0.2.{n}") for n in (3, 4)] == [200, 429]
 
 
+async def test_the_addresses_of_one_ipv6_network_have_one_limit_together(
+    config: Settings, editor: Editor
+) -> None:
+    async with serve(
+        config, editor, rate_per_address="3/minute", proxies=("127.0.0.1/32",), anonymous_access="everyone"
+    ) as client:
+
+        async def ask(address: str) -> int:
+            return (await client.get("/v1/memory", headers={"x-forwarded-for": address})).status_code
+
+        assert [await ask(f"2001:db8:0:7::{n:x}") for n in range(1, 6)] == [200, 200, 200, 429, 429]
+        assert await ask("2001:db8:0:8::1") == 200
+        mapped = ["192.0.2.9", "::ffff:192.0.2.9", "::ffff:c000:209", "192.0.2.9"]
+        assert [await ask(address) for address in mapped] == [200, 200, 200, 429]
+        invented = {"authorization": "Bearer errata_name_secret", "x-forwarded-for": "2001:db8:0:7::ff"}
+        assert (await client.get("/admin/versions", headers=invented)).status_code == 429
+
+
 async def test_one_caller_has_so_many_calls_under_way_and_no_more(config: Settings, editor: Editor) -> None:
     async with serve(config, editor, max_concurrent=2) as client:
         calls = (client.get("/admin/versions", headers=ADMIN) for _ in range(6))

@@ -12,6 +12,7 @@ import pytest_asyncio
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
+from service.errors import TooMany
 from service.http import protocol
 from service.http.protocol import Connections
 from tests.service.http.listening import listening
@@ -273,3 +274,15 @@ async def test_a_websocket_does_not_leave_the_count(url: httpx.URL, monkeypatch:
     for _ in range(5):
         assert b" 101 " not in await send(url, GET + upgrade)
     assert await is_well(url)
+
+
+async def test_connections_of_one_ipv6_network_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connections, "per_address", 3)
+    connections = Connections(asyncio.get_running_loop())
+    for number in range(3):
+        connections.add(object(), f"2001:db8::{number:x}")  # type: ignore[arg-type]  # no look comes
+    with pytest.raises(TooMany):
+        connections.add(object(), "2001:db8::ffff%eth0")  # type: ignore[arg-type]
+    connections.add(object(), "2001:db8:0:1::1")  # type: ignore[arg-type]
+    assert connections._timer is not None
+    connections._timer.cancel()
