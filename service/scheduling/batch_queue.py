@@ -1,9 +1,9 @@
-"""Collects single items into batches: the more that wait, the larger the next batch, and a lone item waits for nobody.
+"""Collect single items into batches: the more items wait, the larger the next batch; a lone item leaves at once.
 
-Used twice: the ingress sends questions that arrive together across a Ray handle in one call (a call between processes
-costs more than an answer), and a replica answers them in one forward pass. There is no waiting time to tune. Ray's own
-`serve.batch` needs a cluster around it, fails a whole batch for one item, and in the pinned version can hang for good
-after an error of its own (ray#66140).
+The ingress sends questions that arrive together across a Ray handle in one call (a call between processes costs more
+than an answer), and a replica answers them in one forward pass. There is no waiting time to tune. Ray's `serve.batch`
+needs a cluster around it, fails a whole batch for one item, and in the pinned version can hang for good after an
+error (ray#66140).
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
-REST_CHECK_S = 0.005  # how often a queue in which everybody rests is looked at
-TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
+REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is looked at
+TURNS_PER_BATCH = (
+    2  # number of turns; fewer and longer ones answer more, more and shorter ones let others wait less
+)
 
 
 class Requeue(Enum):
-    """In place of a result: the item waits for another turn."""
+    """The sign in place of a result that an item waits for another turn."""
 
     REQUEUE = "requeue"
 
@@ -37,7 +39,7 @@ REQUEUE = Requeue.REQUEUE
 
 @dataclass(eq=False)
 class Entry(Generic[Item, Result]):
-    """An item that somebody waits for."""
+    """An item that waits, and the future of its result."""
 
     item: Item
     future: asyncio.Future[Result]
@@ -83,8 +85,9 @@ class BatchQueue(Generic[Item, Result]):
         """Wait for the item's result.
 
         Args:
-            asker: With whose items it takes turns.
-            work: In a batch it counts as so much. An item with more than a whole batch is alone in its own.
+            item: Input of `process`.
+            asker: Caller and request with whose items it takes turns.
+            work: Share of a batch that it takes. An item with more than a whole batch is alone in its batch.
 
         Raises:
             TooMany: `capacity` items wait already.
@@ -115,7 +118,7 @@ class BatchQueue(Generic[Item, Result]):
         while self._waiting and len(self._running) < self._max_running:
             running = list(chain.from_iterable(self._running.values()))
             batch = self._waiting.take(self._max_batch, running, (self._max_running + 1) // 2)
-            if not batch:  # they rest, or have a batch under way, and room is kept for others
+            if not batch:  # the callers rest, or have a batch under way and room is kept for others
                 if not self._running and self._rest_timer is None:
                     self._rest_timer = asyncio.get_running_loop().call_later(REST_CHECK_S, self._end_rest)
                 break
@@ -131,7 +134,7 @@ class BatchQueue(Generic[Item, Result]):
 
     async def _run(self, batch: Sequence[Entry[Item, Result]]) -> None:
         """Settle every future of the batch, whatever `process` does."""
-        batch = [entry for entry in batch if not entry.future.done()]  # the others hung up
+        batch = [entry for entry in batch if not entry.future.done()]  # the other callers hung up
         failure: Exception = NotReady("the call to the model was given up: try again in a moment")
         requeue: list[Entry[Item, Result]] = []
         loop = asyncio.get_running_loop()
@@ -143,7 +146,7 @@ class BatchQueue(Generic[Item, Result]):
                     requeue.append(entry)
                 else:
                     settle(entry.future, result)
-        except Exception as error:  # it belongs to those who wait
+        except Exception as error:  # the callers of the batch get it
             failure, requeue = error, []
         finally:
             for entry in batch:

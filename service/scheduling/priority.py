@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 
-MAX_WAIT_S = 0.25  # of one piece: long commits, or many, do not stop the others for good
-PIECES = 8  # that others make of what a commit does in one
+MAX_WAIT_S = 0.25  # longest wait of one piece, so that many commits do not stop the others for good
+PIECES = 8  # number of pieces that others make of work that a commit does at once
 
 _goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
 
@@ -26,7 +26,7 @@ class CommitPriority:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """What this task and those that it starts do in the block goes first."""
+        """Let this task, and the tasks that it starts, go first inside the block."""
         token = _goes_first.set(True)
         self._n_first += 1
         self._free.clear()
@@ -40,7 +40,7 @@ class CommitPriority:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """In the block this task may hand in a piece: at once for a commit, else one after the other."""
+        """Wait until this task may hand in a piece: a commit at once, others one after the other."""
         if _goes_first.get():
             yield
             return
@@ -52,5 +52,5 @@ class CommitPriority:
 
 
 def piece_size(commit_size: int) -> int:
-    """How many items this task may hand in together, of which a commit hands in `commit_size`."""
+    """Return how many items this task may hand in together, where a commit hands in `commit_size`."""
     return commit_size if _goes_first.get() else max(1, commit_size // PIECES)

@@ -1,4 +1,4 @@
-"""Whose turn it is: callers take turns by the work that they ask for, and so do the requests of one caller.
+"""Take turns by work: callers share a queue equally, and so do the requests of one caller.
 
 Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers and once more inside of each.
 """
@@ -10,13 +10,15 @@ from collections.abc import Callable, Hashable, Sequence
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-RECENT_S = 0.5  # others who asked within it are expected to ask again
+RECENT_S = 0.5  # period after which a caller who asked is no longer expected to ask again
 
 
 class Asker(NamedTuple):
-    """Whose question it is.
+    """The caller and the request that a question belongs to.
 
-    caller: who is answered in turn with others, by name or address. request: one of the caller's requests.
+    Attributes:
+        caller: Name or address; callers are answered in turn.
+        request: One of the caller's requests; they are answered in turn, too.
     """
 
     caller: str = ""
@@ -24,7 +26,7 @@ class Asker(NamedTuple):
 
 
 class Waiting(Protocol):
-    """What waits for a turn. work: of one turn, more than 0."""
+    """An item that waits for a turn; its work is more than 0."""
 
     @property
     def asker(self) -> Asker: ...
@@ -40,8 +42,8 @@ class Flow(Generic[Item]):
     """The items of one caller, or of one request.
 
     Attributes:
-        credit: Work that it may still take before others have a turn.
-        work: All that came while some of it waited.
+        credit: Work that may still be taken before others have a turn.
+        work: Work of all items that came since the flow was last empty.
     """
 
     def __init__(self, quantum: int) -> None:
@@ -58,7 +60,7 @@ class Flow(Generic[Item]):
             self.items.append(item)
 
     def first(self) -> Item:
-        """Return the item whose turn it is; a part that has used its credit gets more, and lets the others go first."""
+        """Return the item whose turn it is; a part that has used up its credit gets more and goes behind the others."""
         while not self.items:
             key, part = next(iter(self.parts.items()))
             item = part.first()
@@ -77,7 +79,7 @@ class Flow(Generic[Item]):
         return len(self.parts)
 
     def remove(self, item: Item, path: Sequence[Hashable]) -> int:
-        """Return the work that came with the item's request."""
+        """Remove an item, and return the work of its whole request."""
         if not path:
             self.items.remove(item)
             return self.work
@@ -90,7 +92,12 @@ class Flow(Generic[Item]):
 
 
 class Turns(Generic[Item]):
-    """The items that wait. quantum: the work of one turn. clock: monotonic time in seconds."""
+    """The items that wait.
+
+    Args:
+        quantum: Work of one turn.
+        clock: Monotonic time in seconds.
+    """
 
     def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:
         self._quantum, self._clock = quantum, clock
@@ -122,14 +129,15 @@ class Turns(Generic[Item]):
         self._newest_caller = item.asker.caller
 
     def take(self, max_work: int, running: Sequence[Item] = (), n_turns: int = 1) -> list[Item]:
-        """Take the next items, of `max_work` together; a single item may have more.
+        """Take the next items.
 
-        While others ask, too, nobody has more than a turn in a batch, or than they have together: whoever comes next
-        waits for a short batch.
+        While others ask, a caller has at most a turn in a batch, or as much as the others have together, so that the
+        next question waits for a short batch.
 
         Args:
-            running: What was taken before and is under way.
-            n_turns: As many may be under way for somebody, while others ask.
+            max_work: Work of the items together; a single item may have more.
+            running: Items that were taken before and are under way.
+            n_turns: Turns that one caller may have under way while others ask.
         """
         items: list[Item] = []
         n_passed = 0
@@ -149,13 +157,13 @@ class Turns(Generic[Item]):
         return items
 
     def rest(self, asker: Asker, seconds: float) -> None:
-        """Let others who ask for little, if there are any, go before the caller for as long."""
+        """Let others who ask for little go before the caller for so many seconds."""
         now = self._clock()
         self._rests = {key: end for key, end in self._rests.items() if end > now}
         self._rests |= dict.fromkeys((asker, asker.caller), now + seconds)
 
     def discard(self, item: Item) -> None:
-        """Take this item, if it waits."""
+        """Remove an item if it waits."""
         if item not in self._items:
             return
         self._items.remove(item)
@@ -166,7 +174,7 @@ class Turns(Generic[Item]):
             del self._counts[item.asker.caller]
 
     def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
-        """Whether its asker rests, or would have more of the share than `max_work`, and more than others have."""
+        """Return whether the asker rests, or would have more of the share than `max_work` and than others have."""
         now, asker = self._clock(), item.asker
         if self._is_resting(asker, now):
             return True
@@ -180,7 +188,7 @@ class Turns(Generic[Item]):
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))
 
     def _is_resting(self, asker: Asker, now: float) -> bool:
-        """While somebody asks for little: two who ask for much would only keep each other waiting."""
+        """Return whether the asker rests; it does only while another asks for little, since two long ones would both wait."""
         short = self._short_request
         if short is None or short == asker or now - self._short_request_at >= RECENT_S:
             return False
