@@ -42,8 +42,8 @@ def test_each_alert_says_what_it_means_and_what_to_do(alert: str) -> None:
     assert rule["labels"]["severity"] in ("critical", "warning")
     assert {"summary", "description", "runbook_url"} == rule["annotations"].keys()
     address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
-    assert address == "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}deploy/README.md{{ end }}"
-    assert anchor in anchors((ROOT / "deploy" / "README.md").read_text())
+    assert address == "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}deploy/prometheus/ALERTS.md{{ end }}"
+    assert anchor in anchors((ROOT / "deploy" / "prometheus" / "ALERTS.md").read_text())
 
 
 def anchors(markdown: str) -> set[str]:

@@ -21,7 +21,7 @@ GLANCE = Row(
     (
         Panel(
             "Alerts that fire",
-            "Each has a section in deploy/README.md.",
+            "Each has a section in deploy/prometheus/ALERTS.md.",
             "short",
             (Line('count(ALERTS{alertstate="firing",alertname=~"Errata.*"}) or vector(0)', ""),),
             "number",
