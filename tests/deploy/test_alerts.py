@@ -19,6 +19,7 @@ from tests.deploy.prometheus import ALERTS, RECORDING_RULES, metric_names, needs
 from tests.deploy.test_grafana import RAYS, page_names
 from tests.deploy.test_prometheus import promtool
 from tests.service.http.conftest import local_router
+from tests.shape.links import anchors
 
 CASES = ROOT / "tests" / "deploy" / "alerts.yml"
 EXPRS = [*RECORDING_RULES.values(), *(rule["expr"] for rule in ALERTS.values())]
@@ -42,14 +43,10 @@ def test_each_alert_says_what_it_means_and_what_to_do(alert: str) -> None:
     assert rule["labels"]["severity"] in ("critical", "warning")
     assert {"summary", "description", "runbook_url"} == rule["annotations"].keys()
     address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
-    assert address == "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}deploy/prometheus/ALERTS.md{{ end }}"
+    assert (
+        address == "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}deploy/prometheus/ALERTS.md{{ end }}"
+    )
     assert anchor in anchors((ROOT / "deploy" / "prometheus" / "ALERTS.md").read_text())
-
-
-def anchors(markdown: str) -> set[str]:
-    """As the places where code is read make them of headings."""
-    headings = re.findall(r"^#+ (.+)$", markdown, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("expr", EXPRS)
