@@ -27,6 +27,8 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict
 
+from models.versioned_blocks import VersionedBlocks
+
 if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does not look into them
     from torch import Tensor
 
@@ -252,33 +254,51 @@ class Image:
     blocks: Mapping[str, Block] = field(default_factory=dict, repr=False)
 
     def apply(self, delta: Delta) -> Image:
-        """Return the image with a delta written to it."""
-        blocks = dict(self.blocks)
-        for key in delta.removes:
-            del blocks[key]
-        for block in delta.puts:
-            blocks[block.key] = block
-        return Image(self.base, blocks)
+        """Return the image with a delta written to it; one that only adds costs what it adds."""
+        before = self._versioned_blocks
+        after = before.changed(delta.puts, delta.removes)
+        image = Image(self.base, after)
+        if after.ordered.starts_with(before.ordered) and "_total" in self.__dict__:
+            total = self._total.copy()
+            total.update(b"".join(block.sha256 for block in after.ordered[len(before) :]))
+            image.__dict__["_total"] = total
+        return image
 
     def delta_to(self, target: Image) -> Delta:
         """Return the delta that turns this image into `target`."""
-        removes = tuple(key for key in self.blocks if key not in target.blocks)
+        before, after = self._versioned_blocks, target._versioned_blocks
+        if after.ordered.starts_with(before.ordered):
+            return Delta(tuple(after.ordered[len(before) :]))
+        removes = tuple(key for key in before if key not in after)
         puts = []
-        for key, block in target.blocks.items():
-            old = self.blocks.get(key)
-            if old is not block and (old is None or (old.order, old.digest) != (block.order, block.digest)):
+        for block in after.ordered:
+            old = before.get(block.key)
+            if old is not block and (old is None or (old.order, old.sha256) != (block.order, block.sha256)):
                 puts.append(block)
         return Delta(tuple(puts), removes)
 
-    @cached_property
+    @property
     def ordered_blocks(self) -> Sequence[Block]:
         """Return the blocks in the ledger's order."""
-        return sorted(self.blocks.values(), key=lambda block: (block.order, block.key))
+        return self._versioned_blocks.ordered
 
     @cached_property
+    def _versioned_blocks(self) -> VersionedBlocks:
+        if isinstance(self.blocks, VersionedBlocks):
+            return self.blocks
+        return VersionedBlocks.of(self.blocks.values())
+
+    @cached_property
+    def _total(self) -> Any:
+        """Return the running SHA-256 over base and blocks, which a version with more blocks goes on with."""
+        total = hashlib.sha256(self.base.encode())
+        total.update(b"".join(block.sha256 for block in self.ordered_blocks))
+        return total
+
+    @property
     def checksum(self) -> str:
         """Return the SHA-256 of base and blocks: two images have the same one if all their bits are the same."""
-        return checksum(self.base, (block.digest for block in self.ordered_blocks))
+        return "sha256:" + self._total.hexdigest()
 
 
 def checksum(base: str, digests: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from models.memory import Block, BlockError, Delta, Image
+from models.versioned_blocks import VersionedBlocks
 
 
 def block(name: str, order: int, value: float) -> Block:
@@ -86,3 +87,35 @@ def test_the_checksum_depends_on_base_order_and_content() -> None:
     assert Image("other", plain.blocks).checksum != plain.checksum
     assert image({"a": (2, 1), "b": (1, 2)}).checksum != plain.checksum
     assert image({"a": (1, 1)}).checksum != plain.checksum
+
+
+@given(st.lists(names, max_size=4))
+def test_versions_that_share_their_blocks_are_what_each_is_alone(
+    steps: list[dict[str, tuple[int, int]]],
+) -> None:
+    """Each version adds to the newest one or to an earlier one, and replaces where a key is there already."""
+    versions = [image({"a": (1, 1)})]
+    expected = [{"a": (1, 1)}]
+    for number, step in enumerate(steps):
+        start = number // 2
+        puts = tuple(image(step).blocks.values())
+        versions.append(versions[start].apply(Delta(puts)))
+        expected.append(expected[start] | step)
+    for version, content in zip(versions, expected, strict=True):
+        assert version.checksum == image(content).checksum
+        assert dict(version.blocks) == dict(image(content).blocks)
+        assert [block.key for block in version.ordered_blocks] == [
+            block.key for block in image(content).ordered_blocks
+        ]
+        for other, other_content in zip(versions, expected, strict=True):
+            assert version.apply(version.delta_to(other)).checksum == image(other_content).checksum
+
+
+def test_a_version_that_adds_shares_the_blocks_of_the_one_before() -> None:
+    before = Image("base").apply(Delta((block("a", 1, 1.0),)))
+    after = before.apply(Delta((block("b", 2, 2.0),)))
+    assert isinstance(after.blocks, VersionedBlocks)
+    assert isinstance(before.blocks, VersionedBlocks)
+    assert after.blocks.ordered.starts_with(before.blocks.ordered)
+    assert list(before.blocks) == ["a"]
+    assert "b" not in before.blocks
