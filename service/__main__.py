@@ -13,7 +13,7 @@ from service.launch.run import run
 
 def main() -> int:
     arguments = parse()
-    # Once it runs, file descriptors 1 and 2 are the log; the person keeps these.
+    # The service turns file descriptors 1 and 2 into its log; these copies stay with the person who started it.
     with os.fdopen(os.dup(1), "w") as output, os.fdopen(os.dup(2), "w") as errors:
         try:
             run(arguments, lambda text: print(text, file=output, flush=True), output.isatty())
@@ -21,9 +21,9 @@ def main() -> int:
             print(f"Errata cannot start: {error}", file=errors)
             return 1
         except Exception as error:
-            logging.getLogger(__name__).exception("an error that nobody foresaw")
+            logging.getLogger(__name__).exception("unexpected error")
             log = arguments["var"] / "log"
-            print(f"Errata has failed ({type(error).__name__}: {error}): {log} says more", file=errors)
+            print(f"Errata has failed ({type(error).__name__}: {error}): see {log}", file=errors)
             return 1
     return 0
 
@@ -31,4 +31,4 @@ def main() -> int:
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    os._exit(status)  # all is stopped; what Ray does at exit ends in a crash where a thread of it hangs
+    os._exit(status)  # everything has stopped; Ray's exit handlers crash where one of its threads hangs

@@ -1,12 +1,12 @@
-"""The whole Ray wiring: which deployments there are, how many of each, and who calls whom.
+"""The Ray wiring: the deployments, the number of replicas of each, and their calls.
 
     HTTP --> ingress (*) --+--> <model> (n replicas each)    questions: one hop
                            +--> editor (1)                   edits, history
 
-(*) One here; behind Ray's proxies as many as the deployment's file says.
+(*) The launcher starts one; behind Ray's proxies there are as many as the deployment's file says.
 
-Replicas and the editor meet in the ledger and nowhere else. No deployment reserves cores, so that everything fits on a
-small machine; each replica limits its own threads. What computes on a GPU reserves a share of one.
+Replicas and the editor meet only in the ledger. No deployment reserves cores, so that everything fits on a small
+machine; each replica limits its own threads. A deployment that computes on a GPU reserves a share of one.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ from service.editing.deployment import EditorDeployment
 from service.http.ingress import IngressDeployment
 from service.replicas.replica import ReplicaDeployment
 
-ONE_TRY = 1  # at the start, where what is wrong is wrong again; once it has run, Ray restarts it for ever
-HEALTH_CHECK_EVERY_S = 1.0  # Ray notices a death no sooner
-STOP_S = 2.0  # for requests in flight when a replica is asked to end
-MAX_CONNECTIONS = 4_096
-BATCHES_AHEAD = 4  # the next batches are full when one is done, and who waits for a version blocks nobody
-CALLS_PER_REPLICA = 2  # beyond which there should be more of them: one answering, one on its way
+ONE_TRY = 1  # starts of a part that has never run, since it would fail again; Ray restarts one that has run
+HEALTH_CHECK_EVERY_S = 1.0  # the longest time until Ray notices a death
+STOP_S = 2.0  # time for requests in flight when a replica is asked to end
+MAX_CONNECTIONS = 4_096  # requests in flight at an ingress
+BATCHES_AHEAD = (
+    4  # batches in a replica: the next are full when one is done, and waits for a version block none
+)
+CALLS_PER_REPLICA = 2  # calls under way above which a model gets another replica
 UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 5.0, 300.0  # a replica starts in seconds; a quiet minute is soon over
-GPU_UNITS = 10_000  # of which Ray counts shares of a GPU
+GPU_UNITS = 10_000  # smallest shares of a GPU that Ray counts
 SEE_ALL_GPUS = {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}}
 
 
 def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Application:
-    """The application that Ray Serve runs.
+    """Build the application that Ray Serve runs.
 
-    Here and nowhere else replicas and threads follow from the cores, those of this process: the editor on another
+    Only here the numbers of replicas and threads follow from the cores of this process, so that an editor on another
     machine waits for as many replicas as were started.
 
     Args:
-        n_gpus: how many Ray counts; 0 also where they are not there yet.
-        tries: how often a part may fail before it has run once; Ray takes no more than three for each replica.
+        settings: The settings.
+        n_gpus: Number of GPUs that Ray counts; 0 also where they have not joined yet.
+        tries: How often a part may fail before it has run once; Ray allows at most three for each replica.
     """
     settings = settings.share_cores(count_cores())
     common = {
@@ -51,25 +54,13 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
         "graceful_shutdown_timeout_s": STOP_S,
         "max_constructor_retry_count": tries,
     }
-    if settings.max_replicas is None:
-        scale: dict[str, Any] = {"num_replicas": settings.min_replicas}
-    else:
-        scale = {
-            "autoscaling_config": AutoscalingConfig(
-                min_replicas=settings.min_replicas,
-                max_replicas=settings.max_replicas,
-                target_ongoing_requests=CALLS_PER_REPLICA,
-                upscale_delay_s=UPSCALE_DELAY_S,
-                downscale_delay_s=DOWNSCALE_DELAY_S,
-            )
-        }
     models = {
         name: ReplicaDeployment.options(
             name=name,
             max_ongoing_requests=settings.max_batch * BATCHES_AHEAD,
             max_queued_requests=settings.max_queued,
             ray_actor_options=_reserve(settings, [name], n_gpus),
-            **scale,
+            **_scale(settings),
             **common,
         ).bind(settings, name)
         for name in settings.systems
@@ -90,11 +81,26 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
     ).bind(settings, models, editor)
 
 
-def _reserve(settings: Settings, models: Sequence[str], n_gpus: int) -> dict[str, Any]:
-    """What a process that loads these models asks of Ray.
+def _scale(settings: Settings) -> dict[str, Any]:
+    """Return the options of a model's number of replicas, fixed or by load."""
+    if settings.max_replicas is None:
+        return {"num_replicas": settings.min_replicas}
+    return {
+        "autoscaling_config": AutoscalingConfig(
+            min_replicas=settings.min_replicas,
+            max_replicas=settings.max_replicas,
+            target_ongoing_requests=CALLS_PER_REPLICA,
+            upscale_delay_s=UPSCALE_DELAY_S,
+            downscale_delay_s=DOWNSCALE_DELAY_S,
+        )
+    }
 
-    All processes that compute on a GPU, each replica at the most there may be and the editor, share the GPUs evenly.
-    Ray shows a process the GPU that it gives it, as cuda:0; a process with a device by its number sees all of them.
+
+def _reserve(settings: Settings, models: Sequence[str], n_gpus: int) -> dict[str, Any]:
+    """Return the options with which a process that loads these models reserves a share of a GPU.
+
+    All processes that compute on a GPU, the largest number of replicas and the editor, share the GPUs evenly. Ray
+    shows a process only its GPU, as cuda:0; a process with a device by its number sees all of them.
     """
     devices = {name: settings.device_of(name) for name in settings.systems}
     on_gpu = [name for name, device in devices.items() if device != "cpu" and (device != "auto" or n_gpus)]

@@ -18,17 +18,17 @@ CANCEL_EVERY_S = 0.2
 
 @dataclass
 class _Flight(Generic[T]):
-    """A task in progress, and how many callers wait for it."""
+    """A task in progress, and the number of callers that wait for it."""
 
     task: asyncio.Task[T]
     waiters: int = 0
 
 
 class SingleFlight(Generic[T]):
-    """Concurrent requests for one key share one task; it is cancelled when nobody waits for it any more.
+    """Concurrent requests for one key share one task, which is cancelled when no caller waits for it any more.
 
     Args:
-        max_concurrent: how many tasks of different keys run together; the others wait their turn.
+        max_concurrent: Number of tasks of different keys that run together; the others wait their turn.
     """
 
     def __init__(self, max_concurrent: int) -> None:
@@ -36,7 +36,7 @@ class SingleFlight(Generic[T]):
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
-        """The result of `make`, which runs once for all who wait for `key`; so does what it raises."""
+        """Return the result of `make`, or raise its error; it runs once for all callers that wait for `key`."""
 
         async def run() -> T:
             async with self._slots:
@@ -71,10 +71,10 @@ class KeyedSemaphore:
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and returns when each has ended, whatever its outcome.
+    """Cancel tasks, and return when each has ended with any outcome.
 
     Each is cancelled until it ends: Python 3.11's `wait_for`, in which redis-py writes, swallows a cancellation that
-    comes when what it waits for is done.
+    arrives when its inner task is done.
     """
     tasks = list(tasks)
     while running := [task for task in tasks if not task.done()]:
@@ -83,13 +83,13 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         await asyncio.wait(running, timeout=CANCEL_EVERY_S)
     for task in tasks:
         if not task.cancelled():
-            task.exception()  # retrieved: else the loop logs that nobody did
+            task.exception()  # retrieved, so that the loop does not log it
 
 
 async def finish(closing: Coroutine[Any, Any, None]) -> None:
-    """Runs `closing` to its end even when the caller is cancelled meanwhile; the cancellation is raised afterwards.
+    """Run `closing` to its end even when the caller is cancelled meanwhile; raise the cancellation afterwards.
 
-    Pools of redis-py close their connections in tasks; one that is cancelled before it began leaves its socket open.
+    Pools of redis-py close their connections in tasks; a task that is cancelled before its start leaves a socket open.
     """
     task = asyncio.create_task(closing)
     cancelled: asyncio.CancelledError | None = None
@@ -103,7 +103,7 @@ async def finish(closing: Coroutine[Any, Any, None]) -> None:
 
 
 async def run_to_end(work: Coroutine[Any, Any, None], grace_s: Callable[[], float]) -> None:
-    """Runs `work` in a task of its own: when the caller is cancelled it has `grace_s()` to end by itself.
+    """Run `work` in a separate task, which has `grace_s()` seconds to end after the caller is cancelled.
 
     The cancellation is raised when it has ended.
     """
@@ -122,17 +122,17 @@ async def _end(task: asyncio.Task[None], grace_s: float) -> None:
 
 
 async def iterate_in_thread(items: Iterator[T], executor: Executor | None = None) -> AsyncIterator[T]:
-    """Yields the items of a blocking iterator, each computed in a thread, in order. No item may be None."""
+    """Yield the items of a blocking iterator, each computed in a thread, in order. No item may be None."""
     loop = asyncio.get_running_loop()
     while (item := await loop.run_in_executor(executor, next, items, None)) is not None:
         yield item
 
 
 def freeze_gc() -> None:
-    """Exempts everything loaded so far from garbage collection; to be called once a process has loaded its libraries.
+    """Exempt all objects so far from garbage collection. Call it when a process has loaded its libraries.
 
-    A full collection looks at every object that is not exempt, half a million after the imports of torch and Ray:
-    0.3 s in which nobody is answered, at a moment that nobody chooses.
+    A full collection visits every object that is not exempt, half a million after the imports of torch and Ray: a pause
+    of 0.3 s at any moment.
     """
     gc.collect()
     gc.freeze()

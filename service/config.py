@@ -1,9 +1,9 @@
-"""The service's one settings object: what a person may choose, checked before anything starts.
+"""The service's one settings object, checked before anything starts.
 
-Each setting's description is what `--help` says of it. Two things do not belong on a command line or in a file and come
-from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_ADMIN_KEY, the admin key; or the
-files that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started
-later would inherit them. The key itself is not kept: only its SHA-256 is.
+Each setting's description is its help text. Two values do not belong on a command line or in a settings file and come
+from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_ADMIN_KEY, the admin key; or from
+the files that ..._FILE names. Both are removed from the environment when they are read, because every process that is
+started later would inherit them. Only the SHA-256 of the key is kept.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
-CORES_FOR_TWO = 4  # from so many on there are two replicas
+CORES_FOR_TWO = 4  # number of cores from which a model has two replicas
 AUTO = "auto"  # model that a request names to ask every system that can read it
 NO_LIMIT = "none"
-PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
-ALL = "*"  # in what is chosen by model: all the models that are not named
+PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # default rates where other machines can connect
+ALL = "*"  # key of all models that are not named, in a setting by model
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect there."""
+    """Return True if only this machine can connect to the host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -59,7 +59,7 @@ def _check_network(text: str) -> str:
 
 
 def _check_issuer(url: str) -> str:
-    """Refuses a line that others can listen to: keys that came over it prove nothing. And all but host and path."""
+    """Refuse an address without encryption, over which keys could be replaced, and one with more than host and path."""
     parts = urlsplit(url)
     if "@" in parts.netloc or "?" in url or "#" in url:
         raise ValueError("the issuer is an address without a user, a query or a fragment")
@@ -81,7 +81,7 @@ def _check_dtype(name: str) -> str:
 
 
 def _split_by_model(value: Any) -> Any:
-    """Reads `cuda`, or words such as `cuda` and `NAME=cuda:1`, as a mapping from model names, or ALL."""
+    """Read `cuda`, or words such as `cuda` and `NAME=cuda:1`, as a mapping from model names, or ALL."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list | tuple):
         return value
@@ -109,21 +109,21 @@ class Oidc(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_check_issuer)] = Field(
-        description="whose tokens are good here"
+        description="address of the issuer whose tokens are accepted"
     )
-    audience: str = Field(min_length=1, description="what a token has to name as its audience")
+    audience: str = Field(min_length=1, description="audience that a token has to name")
     scopes: str = Field("scope", description="claim with the scopes")
-    prefix: str = Field("errata:", description="how ours begin in that claim, as in errata:ask")
+    prefix: str = Field("errata:", description="prefix of Errata's scopes in that claim, as in errata:ask")
     name: str = Field("sub", description="claim that names the author")
     jwks_host: Annotated[str, Field(pattern=r"^[^\s/@?#]+$")] | None = Field(
-        None, description="HOST or HOST:PORT of the issuer's keys, where it is another than the issuer's"
+        None, description="HOST or HOST:PORT of the issuer's keys, where it differs from the issuer's"
     )
 
 
 class Settings(BaseModel):
-    """What a person may choose. It is made once, where the service is launched, and travels to every process.
+    """The settings. They are made once, where the service is launched, and travel to every process.
 
-    `replicas` and `torch_threads` that nobody has chosen are None until the service is built: `share_cores`.
+    Without a choice, `replicas` and `torch_threads` are None until the service is built: `share_cores`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -132,7 +132,7 @@ class Settings(BaseModel):
     redis_url: Annotated[str, Field(pattern=r"^(rediss?(\+sentinel)?|unix)://")] | None = None
 
     port: Port = Field(8000, description="port of HTTP")
-    var: Path = Field(Path("var"), description="folder of all data")
+    var: Path = Field(Path("var"), description="folder for all data")
     host: str = Field("127.0.0.1", description="address to listen on")
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
         {name: SYSTEMS[name] for name in DEFAULT_SYSTEMS},
@@ -140,18 +140,18 @@ class Settings(BaseModel):
     )
     default_model: str | None = Field(
         None,
-        description="the model that answers, and is corrected, where a request names none (default: auto where there "
-        "are several: all are asked, the surest answers, and the first is corrected)",
+        description="the model that answers, and is corrected, where a request names none (default with several "
+        "models: auto, which asks all, returns the surest answer, and corrects the first)",
     )
     replicas: Count | None = Field(
         None,
-        description="of each model; 1-4: one to four, as there is to answer "
+        description="replicas of each model; 1-4: one to four, depending on the load "
         f"(default: 2 with {CORES_FOR_TWO} cores or more, else 1)",
     )
     max_replicas: Count | None = None
     device: Devices = Field(
         {ALL: "auto"},
-        description="where models compute: cpu, cuda, cuda:N, or auto, which is cuda where there is a GPU (default: "
+        description="device of the models: cpu, cuda, cuda:N, or auto, which is cuda where there is a GPU (default: "
         "auto); NAME=cuda:1 is for that model alone; may be repeated",
     )
     dtype: Dtypes = Field(
@@ -163,80 +163,82 @@ class Settings(BaseModel):
         1_048_576,
         description="value slots for edits, one for each token of their answers; 1048576 are some 200,000 edits",
     )
-    auto_grow_bank: bool = Field(False, description="set as many slots more aside when four fifths are taken")
+    auto_grow_bank: bool = Field(False, description="double the slots when four fifths are used")
 
     scope_opens: Probability = Field(
         Thresholds.opens,
-        description="an edit answers a question that asks for its fact with this probability; higher: fewer other "
-        "questions, and fewer of its own in other words",
+        description="an edit answers a question that asks for its fact with this probability; a higher one lets it "
+        "answer fewer unrelated questions, and fewer paraphrases of its own",
     )
     scope_near: Probability = Field(
         Thresholds.near,
-        description="from this probability on a reply names the edit as `nearby_edit`, though it does not answer",
+        description="a reply names an edit that does not answer as `nearby_edit` from this probability on",
     )
     scope_replaces: Probability = Field(
         Thresholds.replaces,
-        description="a new edit takes the place of an earlier one that asks for the same with this probability",
+        description="a new edit replaces an earlier one whose question asks for the same with this probability",
     )
 
     anonymous_access: Literal["loopback", "everyone", "none"] = Field(
         "loopback",
-        description="who may ask without a key: those on this machine while nobody else can connect (loopback), "
-        "everyone, or nobody (none)",
+        description="who may ask without a key: callers on this machine while no other machine can connect "
+        "(loopback), everyone, or none",
     )
     rate_per_key: RateText | None = Field(
         None,
-        description=f"calls of one key, e.g. 600/minute, or none (default: {PER_KEY} unless --host is this machine's "
-        "alone)",
+        description=f"calls of one key, e.g. 600/minute, or none (default: {PER_KEY} where other machines can connect, "
+        "else none)",
     )
     rate_per_address: RateText | None = Field(
         None,
-        description=f"calls of one address without a key, or with a wrong one (default: {PER_ADDRESS}, as above)",
+        description=f"calls of one address without a valid key (default: {PER_ADDRESS}, as above)",
     )
     max_concurrent: Count | None = Field(
-        None, description="calls of one caller under way (default: any number)"
+        None, description="calls of one caller at the same time (default: any number)"
     )
     proxies: tuple[Network, ...] = Field(
         (),
-        description="believe the X-Forwarded-For of a proxy in this network, e.g. 10.0.0.0/8; may be repeated",
+        description="trust the X-Forwarded-For of proxies in this network, e.g. 10.0.0.0/8; may be repeated",
     )
     allowed_hosts: tuple[HostName, ...] = Field(
         (),
-        description="a name by which this service may be called, e.g. errata.example.org, besides this machine's own "
-        "(default: any, where other machines can connect); may be repeated",
+        description="a host name of this service, e.g. errata.example.org, besides those of this machine (default: "
+        "any, where other machines can connect); may be repeated",
     )
     max_connections_per_address: Count = Field(
-        256, description="open connections of one address that is none of the proxies"
+        256, description="open connections of one address that is no proxy"
     )
     tls_cert: FilePath | None = Field(None, description="PEM file of the certificate and its chain")
     tls_key: FilePath | None = Field(None, description="PEM file of the certificate's key")
     oidc: Oidc | None = None
 
-    log_format: Format = Field("console", description="a line each")
-    log_level: Level = Field("warning", description="info has a line for every request")
+    log_format: Format = Field("console", description="form of a log line")
+    log_level: Level = Field("warning", description="lowest level that is logged; info logs every request")
     traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
-        None, description="send them to this collector (OTLP/HTTP), e.g. http://127.0.0.1:4318"
+        None, description="send traces to this collector (OTLP/HTTP), e.g. http://127.0.0.1:4318"
     )
     trace_sample_rate: Annotated[float, Field(ge=0, le=1)] = Field(
-        1.0, description="of the requests whose sender does not say whether they are traced"
+        1.0, description="share of requests that are traced, of those whose sender does not decide it"
     )
     metrics_port: Port | None = Field(
         None,
-        description="serve /metrics of each machine on a port of its own, too: Ray's proxies ask any machine for it",
+        description="also serve /metrics of each machine on this port: Ray's proxies ask any machine for it",
     )
 
-    torch_threads: Count | None = Field(None, description="of each replica (default: its share of the cores)")
+    torch_threads: Count | None = Field(
+        None, description="threads of each replica (default: its share of the cores)"
+    )
     max_batch: Count = Field(32, description="questions in a forward pass")
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        256, description="questions that wait at an ingress for a model; further ones get 429"
+        256, description="questions that wait at an ingress for a model; more get 429"
     )
-    history: Count = Field(8, description="recent versions that a replica keeps ready for pins")
+    history: Count = Field(8, description="recent versions that a replica caches for requests that pin one")
     snapshot_every: Annotated[int, Field(ge=1)] = Field(
         256, description="commits from one snapshot in the ledger to the next"
     )
-    version_wait_s: Seconds = Field(2.0, description="how long a question waits for its min_version")
-    ack_timeout_s: Seconds = Field(5.0, description="how long a commit waits for the replicas")
-    redis_timeout_s: Seconds = Field(1.0, description="of a call to Redis")
+    version_wait_s: Seconds = Field(2.0, description="seconds that a question waits for its min_version")
+    ack_timeout_s: Seconds = Field(5.0, description="seconds that a commit waits for the replicas")
+    redis_timeout_s: Seconds = Field(1.0, description="seconds that a call to Redis may take")
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -266,7 +268,7 @@ class Settings(BaseModel):
         return self
 
     def share_cores(self, n_cores: int) -> Self:
-        """With as many replicas and threads as so many cores are good for, where nobody has chosen how many."""
+        """Return the settings with numbers of replicas and threads that fit the cores, where none are chosen."""
         usual = 2 if n_cores >= CORES_FOR_TWO else 1
         replicas = self.replicas or min(usual, self.max_replicas or usual)
         threads = self.torch_threads or max(1, n_cores // (self.max_replicas or replicas))
@@ -274,24 +276,24 @@ class Settings(BaseModel):
 
     @property
     def min_replicas(self) -> int:
-        """The fewest replicas that a model has when all is well."""
+        """The smallest number of replicas of a model."""
         assert self.replicas is not None, "share_cores() comes first"
         return self.replicas
 
     @property
     def n_threads(self) -> int:
-        """Of each replica."""
+        """Threads of each replica."""
         assert self.torch_threads is not None, "share_cores() comes first"
         return self.torch_threads
 
     @property
     def model_to_ask(self) -> str:
-        """Return the model that answers where a question names none: `auto` among several."""
+        """The model that answers where a question names none: `auto` among several."""
         return self.default_model or (AUTO if len(self.systems) > 1 else next(iter(self.systems)))
 
     @property
     def model_to_correct(self) -> str:
-        """Return the model that is corrected where an edit names none."""
+        """The model that is corrected where an edit names none."""
         return self.default_model if self.default_model in self.systems else next(iter(self.systems))
 
     @property
@@ -301,7 +303,7 @@ class Settings(BaseModel):
 
     @property
     def is_reachable(self) -> bool:
-        """From other machines: on their network, or through a proxy on this one, which has a name or is trusted."""
+        """True if other machines can connect, by network or through a proxy here (one is trusted, or has a name)."""
         own_names = {*LOOPBACK_NAMES, self.host.lower()}
         return (
             not is_loopback(self.host) or bool(self.proxies) or not own_names.issuperset(self.allowed_hosts)
@@ -309,14 +311,14 @@ class Settings(BaseModel):
 
     @property
     def host_names(self) -> frozenset[str]:
-        """By which this service may be called; empty: any, for other machines may know it by any."""
+        """Host names of this service; empty means any, because other machines may use any name."""
         if not is_loopback(self.host) and not self.allowed_hosts:
             return frozenset()
         return frozenset((*LOOPBACK_NAMES, self.host.lower(), *self.allowed_hosts))
 
     @property
     def open_to_all(self) -> bool:
-        """Whether asking needs no key."""
+        """True if asking needs no key."""
         return self.anonymous_access == "everyone" or (
             self.anonymous_access == "loopback" and not self.is_reachable
         )
@@ -335,25 +337,25 @@ class Settings(BaseModel):
 
     @property
     def replica_limit(self) -> int:
-        """The most replicas that a model ever has."""
+        """The largest number of replicas of a model."""
         return self.max_replicas or self.min_replicas
 
     @property
     def thresholds(self) -> Thresholds:
-        """Of the scope."""
+        """The probabilities of the scope."""
         return Thresholds(self.scope_opens, self.scope_near, self.scope_replaces)
 
     def device_of(self, model: str) -> str:
-        """auto, cpu, cuda or cuda:N."""
+        """Return the device of a model: auto, cpu, cuda or cuda:N."""
         return self.device.get(model) or self.device.get(ALL, "auto")
 
     def dtype_of(self, model: str) -> str:
-        """float32 or bfloat16."""
+        """Return the dtype of a model: float32 or bfloat16."""
         return self.dtype.get(model) or self.dtype.get(ALL, "float32")
 
 
 def explain(error: ValidationError) -> str:
-    """A sentence for each setting that cannot be used, with what to do."""
+    """Write a sentence for each setting that cannot be used, with what to do."""
     sentences: list[str] = []
     for details in error.errors():
         place, message = details["loc"], details["msg"].removeprefix("Value error, ")
@@ -372,16 +374,16 @@ def explain(error: ValidationError) -> str:
 
 
 class SecretMissing(ValueError):
-    """The text names the file that should hold it."""
+    """The file of a secret cannot be read; the text names it."""
 
 
 def take_redis_url() -> str | None:
-    """Reads ERRATA_REDIS_URL, once: it is gone afterwards. SecretMissing."""
+    """Read ERRATA_REDIS_URL and remove it; raise SecretMissing if its file cannot be read."""
     return _take_secret("ERRATA_REDIS_URL")
 
 
 def take_admin_key() -> str | None:
-    """Reads ERRATA_ADMIN_KEY, once: it is gone afterwards. SecretMissing."""
+    """Read ERRATA_ADMIN_KEY and remove it; raise SecretMissing if its file cannot be read."""
     return _take_secret("ERRATA_ADMIN_KEY")
 
 

@@ -1,8 +1,8 @@
-"""How many cores a process may compute on: those it is scheduled on, and no more than its control groups pay for.
+"""Counts the cores that a process may use: those it is scheduled on, limited by the quotas of its control groups.
 
 `docker run --cpus`, Kubernetes' limits and systemd's CPUQuota do not take cores away: they are quotas of time, which
-threads of a process use up together, to be stopped until the next period. Linux, control groups v1 and v2; loky, joblib
-and Ray read the quota of the outermost group alone, which a systemd unit or a nested group does not have.
+the threads of a process use up together, and then stop until the next period. Supported are control groups v1 and v2 of
+Linux; loky, joblib and Ray read only the quota of the outermost group, which a systemd unit or a nested group lacks.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ MEMBERSHIP, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def count_cores(membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int:
-    """At least one; of a quota of two and a half cores, two: a third thread would wait for the others.
+    """Count the cores, at least one. A quota of 2.5 cores counts as two: a third thread would wait for the others.
 
     Args:
-        membership: the process's control groups, as /proc shows them.
-        groups: where their file systems are mounted.
+        membership: File of the process's control groups in /proc.
+        groups: Folder where their file systems are mounted.
     """
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, int(min([n_cores, *_read_quotas(membership, groups)])))
 
 
 def _read_quotas(membership: Path, groups: Path) -> Iterator[float]:
-    """The quotas of the process's groups and of all around them, in cores."""
+    """Yield the quotas, in cores, of the process's groups and of all groups around them."""
     lines = membership.read_text().splitlines() if membership.exists() else []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        # Version 2 has no controllers there, and one mount for all. In a container the path may be the host's.
+        # Version 2 lists no controllers, and has one mount for all. In a container the path may be the host's.
         mounts = (groups / controllers, groups / "cpu") if controllers else (groups, groups / "unified")
         group = PurePosixPath(path.lstrip("/"))
         for folder in (mount / inner for mount in mounts for inner in (group, *group.parents)):
@@ -42,7 +42,7 @@ def _read_quotas(membership: Path, groups: Path) -> Iterator[float]:
 
 
 def _read_quota(folder: Path) -> float:
-    """Raises ValueError where there is none, OSError where there is no such group."""
+    """Read the quota of a group; raise ValueError where it has none, OSError where there is no such group."""
     if (folder / "cpu.max").exists():
         quota, period = (folder / "cpu.max").read_text().split()
     else:

@@ -1,7 +1,7 @@
 """Every way a request can fail, so that each failure has one status, one stable code and one place to look.
 
     ErrataError                          500 internal
-    ├── Malformed                        what was sent cannot be used
+    ├── Malformed                        the request cannot be used
     │   ├── MalformedJson                400 malformed_json
     │   ├── InvalidInput                 422 invalid_input
     │   ├── TooLarge                     413 too_large
@@ -14,7 +14,7 @@
     ├── Missing
     │   ├── NotFound                     404 not_found
     │   └── UnknownModel                 404 unknown_model
-    ├── Conflict                         right in itself, wrong at this moment
+    ├── Conflict                         the request does not fit the current state
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
     │   ├── GraphMoved                   409 graph_moved          extras: current, expected
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
@@ -34,8 +34,8 @@
     ├── LedgerCorrupt                    503 ledger_corrupt       extras: version or block
     └── Internal                         500 internal
 
-The domain raises, one handler answers. Status, title and Retry-After follow from the code by the table that the client
-has too, `errata.wire.PROBLEMS`. Every class is built the same way, from a detail and extras, so that an error survives
+The domain raises, one handler answers. Status, title and Retry-After follow from the code by a table that the client
+shares, `errata.wire.PROBLEMS`. Every class is built the same way, from a detail and extras, so that an error survives
 pickling on its way from a replica to the ingress.
 """
 
@@ -50,9 +50,11 @@ JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JS
 
 
 class ErrataError(Exception):
-    """detail: one sentence naming the thing and what to do. extras: more fields of the problem document.
+    """The base of all errors. A class without its own code has that of its family.
 
-    A class without a code of its own, or with children, has the code that its family falls back on.
+    Attributes:
+        detail: One sentence that names the mistake and the remedy.
+        extras: More fields of the problem document.
     """
 
     code: ClassVar[str] = "internal"
@@ -87,7 +89,7 @@ class TooLarge(Malformed):
 
 
 class TooSlow(Malformed):
-    """A body of which too little came for too long."""
+    """A body arrived too slowly."""
 
     code = "too_slow"
 
@@ -97,7 +99,7 @@ class UnsupportedMediaType(Malformed):
 
 
 class EditRefused(Malformed):
-    """An edit that cannot work. `reason` is the editor's own stable code (`no_active_slot`, ...)."""
+    """An edit that cannot work. `reason` is the editor's stable code (`no_active_slot`, ...)."""
 
     code = "edit_refused"
 
@@ -142,31 +144,31 @@ class StaleVersion(Conflict):
 
 
 class GraphMoved(Conflict):
-    """What was read from the graph to make this is no longer so; making it again means reading it again."""
+    """The graph has changed since it was read for this change; a new attempt reads it again."""
 
     code = "graph_moved"
 
 
 class Ambiguous(Conflict):
-    """A name that several entities bear. `candidates` says how to tell them apart."""
+    """Several entities have the name. `candidates` describes them."""
 
     code = "ambiguous"
 
 
 class AddOrSet(Conflict):
-    """A further value of a relation of which nobody said how many it holds. `values` are those that are there."""
+    """The relation has a value already, and may hold one or many. `values` are its values."""
 
     code = "add_or_set"
 
 
 class SimilarName(Conflict):
-    """A name that nothing bears and that is one letter away from a name in use. `candidates` says whose."""
+    """The name is new and one letter away from a name in use, that of `candidates`."""
 
     code = "similar_name"
 
 
 class BreaksTests(Conflict):
-    """Fact tests of earlier edits that would no longer hold. `tests` names them; only `strict` refuses for them."""
+    """Fact tests of earlier edits, the `tests`, would fail. Only requests with `strict` are refused for that."""
 
     code = "breaks_tests"
 
@@ -176,13 +178,13 @@ class MemoryFull(Conflict):
 
 
 class KeyTaken(Conflict):
-    """A name that a key has, or had: what was done under it stands in the ledger."""
+    """A key has, or had, this name, under which its changes are in the ledger."""
 
     code = "key_taken"
 
 
 class LedgerNotEmpty(Conflict):
-    """A backup goes into an empty ledger, or into what an earlier try has left of itself."""
+    """A backup is restored only into an empty ledger, or to continue a restore of itself."""
 
     code = "ledger_not_empty"
 
@@ -200,7 +202,7 @@ class Unavailable(ErrataError):
 
 
 class VersionAhead(Unavailable):
-    """A version that was asked for and that the replica did not reach in time."""
+    """The replica did not reach the requested version in time."""
 
     code = "version_ahead"
 
@@ -214,7 +216,7 @@ class LedgerUnavailable(Unavailable):
 
 
 class LedgerCorrupt(ErrataError):
-    """What is stored is not what was written. A person has to act, so there is no Retry-After."""
+    """The stored data was altered or lost. A person has to act, so there is no Retry-After."""
 
     code = "ledger_corrupt"
 

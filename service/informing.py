@@ -1,6 +1,6 @@
-"""What a memory adds to a question before it is asked: the contract between such a memory and those who ask.
+"""The contract of a memory that adds facts to a question before a system answers it.
 
-The graph is one (`service/graph`): its rows lie in Redis, and no model waits for a network.
+The graph is such a memory (`service/graph`): its rows are in Redis, and no model waits for a network.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from service.errors import ErrataError
 
 @dataclass(frozen=True)
 class InformedBatch:
-    """Questions with what a memory says of them.
+    """Questions with the facts of a memory.
 
     Attributes:
-        asks: The questions, or why nothing can be said of one.
-        link_s: Seconds that it took to find names in the words of the batch.
-        read_s: Seconds that it took to read what is said of them.
+        asks: The questions, or the error of a question.
+        link_s: Seconds of finding names in the words of the batch.
+        read_s: Seconds of reading their facts.
         hits: Rows that were cached.
         misses: Rows that had to be read.
-        facts: Number of facts that each question got.
+        facts: Number of facts of each question.
     """
 
     asks: list[Ask | ErrataError]
@@ -37,7 +37,7 @@ class InformedBatch:
 
 
 class Informs(Protocol):
-    """Adds to questions what a memory says of them, many at once."""
+    """Adds the facts of a memory to many questions at once."""
 
     memory: str
     """Name of the memory."""
@@ -48,16 +48,16 @@ class Informs(Protocol):
     async def inform(
         self, asks: Sequence[Ask], views: Sequence[Any], reach: Reach | None = None
     ) -> InformedBatch:
-        """Return each question with what its view says of it.
+        """Return each question with the facts of its view.
 
         Args:
             asks: The questions.
             views: The memory at the version of each question.
-            reach: How far around the entities of a question the system reads; None for these alone.
+            reach: How far the system reads around the entities of a question; None for these alone.
         """
 
     def find_damage(self, view: Any) -> str | None:
-        """Return what keeps a part of this view from being found, in one sentence; None if nothing does."""
+        """Describe in one sentence why a part of this view is not found; return None if all is."""
 
     async def watch_damage(self, newest: Callable[[], View | None]) -> None:
-        """Look again for ever at what was damaged; somebody may have put it right."""
+        """Check damaged parts again every few seconds, for ever; an operator may have repaired them."""

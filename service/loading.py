@@ -1,7 +1,7 @@
 """From the settings' import path to a loaded system, in the process and the thread that will use it.
 
-Each thread in which torch computes has its own team of threads, as large as the replica's share of the cores; two teams
-compete for the cores. So one thread does all the work of a process.
+Each thread in which torch computes has its own team of threads, as large as the replica's share of the cores. Two teams
+would compete for the cores, so one thread does all the work of a process.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from service.config import Settings
 
 
 def load_system(settings: Settings, model: str) -> Bundle:
-    """The system and its memories, with this process's share of the cores. Takes seconds.
+    """Load a system and its memories, with this process's share of the cores. This takes seconds.
 
     Raises:
-        BrokenContract: it does not keep the contract of models/system.py.
-        DeviceUnavailable: its device or dtype cannot be had in this process.
-        Exception: whatever its loader raises.
+        BrokenContract: The system breaks the contract of models/system.py.
+        DeviceUnavailable: Its device or dtype is not available in this process.
+        Exception: Its loader failed.
     """
     torch.set_num_threads(settings.n_threads)
     module, _, attribute = settings.systems[model].partition(":")

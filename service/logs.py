@@ -1,7 +1,7 @@
-"""What the service's processes log, a line each: for a person, or as JSON for whoever collects it.
+"""Logging of the service's processes, one line per record: for a person, or as JSON for a collector.
 
-All of them write to one file, each line at once. A process that Ray starts finds format, level and file in the
-environment, since nothing else is there yet when it begins to log.
+All processes write to one file, each line at once. A process that Ray starts finds format, level and file in the
+environment, which is the only thing that exists when it begins to log.
 """
 
 from __future__ import annotations
@@ -24,23 +24,21 @@ Format: TypeAlias = Literal["console", "json"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 FORMAT, LEVEL, FILE = "ERRATA_LOG_FORMAT", "ERRATA_LOG_LEVEL", "ERRATA_LOG_FILE"
-ROOT = "service"  # the loggers that the level is for; of libraries only warnings are of interest
+ROOT = "service"  # loggers to which the level applies; libraries log warnings only
 JSON_FIELDS = "%(asctime)s %(levelname)s %(name)s %(process)d %(request)s %(trace)s %(message)s"
 JSON_NAMES = {"asctime": "time", "levelname": "level", "name": "logger"}
 
 REPEATS, MINUTE_S = 5, 60.0
-MAX_SERIES = 1_000  # places and callers that are told apart
-WITHOUT_LIMIT = {"unlimited": True}
-"""`extra` of what is logged however often it happens."""
+MAX_SERIES = 1_000  # pairs of place and caller that are counted separately
+WITHOUT_LIMIT = {"unlimited": True}  # `extra` of a record that is logged however often it happens
 
-request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""Of the request that is being answered."""
+request_id: ContextVar[str] = ContextVar("request_id", default="")  # id of the request that is being answered
 
 
 class RepeatFilter(logging.Filter):
-    """Passes a few warnings a minute from one line of code, of one caller; the next one says how many were left out.
+    """Passes a few warnings a minute from one line of code and one caller; the next one counts those left out.
 
-    Whoever can make the service warn would otherwise fill its disk.
+    Otherwise a caller who can make the service warn could fill its disk.
 
     Args:
         clock: Monotonic time in seconds.
@@ -71,7 +69,7 @@ class RepeatFilter(logging.Filter):
 
 @dataclass
 class _Series:
-    """Records of one place within a minute. begun_at: monotonic time in seconds."""
+    """The records of one place in the minute from `begun_at`, a monotonic time in seconds."""
 
     begun_at: float
     n_passed: int = 0
@@ -91,12 +89,12 @@ class _ConsoleFormatter(logging.Formatter):
 
 
 def environment(format: Format, level: Level, file: str) -> Mapping[str, str]:
-    """The variables from which the processes that are started configure themselves."""
+    """Return the environment variables from which started processes configure themselves."""
     return {FORMAT: format, LEVEL: level, FILE: file}
 
 
 def configure() -> None:
-    """Configures this process as its environment says; with no file, it logs to stderr."""
+    """Configure this process from its environment; without a file, it logs to stderr."""
     file = os.environ.get(FILE)
     handler = WatchedFileHandler(file, encoding="utf-8") if file else logging.StreamHandler()
     if os.environ.get(FORMAT, "console") == "json":

@@ -1,6 +1,6 @@
-"""What crosses a Ray handle: a status and JSON that is ready to leave, never an exception.
+"""The result of a call across a Ray handle: a status and JSON that is ready to send, never an exception.
 
-An exception would be pickled with its traceback and wrapped by Ray; bytes made once in the replica pass through.
+An exception would be pickled with its traceback and wrapped by Ray; bytes from the replica pass through unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from service.errors import ErrataError
 
-# Headers with the version of a commit that was made and the code of a problem.
+# Headers with the version of a new commit and the code of a problem
 VERSION, CODE = "errata-version", "errata-code"
 
 
@@ -28,13 +28,13 @@ class Outcome:
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:
-        """Make the outcome of a success, with the version of the commit that was made."""
+        """Make the outcome of a success, with the version of its commit, if it made one."""
         body = model if isinstance(model, bytes) else model.model_dump_json().encode()
         return Outcome(status, body, {} if version is None else {VERSION: str(version)})
 
     @staticmethod
     def of(error: ErrataError, instance: str | None) -> Outcome:
-        """Make the problem document of an error; `instance` is the path that was asked, if there is one."""
+        """Make the problem document of an error; `instance` is the path of the request, if there is one."""
         problem = {
             **error.extras,
             "type": f"urn:errata:problem:{error.code}",

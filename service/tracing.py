@@ -1,9 +1,9 @@
-"""Traces of OpenTelemetry from HTTP to the model and to Redis, sent over OTLP/HTTP to where one setting says.
+"""Traces of OpenTelemetry from HTTP to the model and to Redis, sent over OTLP/HTTP to a collector.
 
 FastAPI makes a span of every request and continues its sender's trace (W3C Trace Context); Ray Serve starts the tracer
-of every process and carries the trace over its handles. This file says where the spans of a process go, and makes those
-that both know nothing of: the parts of a question and of a commit, and every call to Redis. They are made within a
-trace alone: no heartbeat begins one.
+of every process and carries the trace over its handles. This module configures the collector, and makes the spans that
+both do not know: the parts of a question and of a commit, and every call to Redis. It makes spans only within a trace,
+so a heartbeat has none.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def environment(endpoint: str, sample_rate: float) -> Mapping[str, str]:
-    """The variables from which the processes that are started configure their tracer.
+    """Return the environment variables from which started processes configure their tracer.
 
     Args:
-        endpoint: of the collector.
-        sample_rate: share of the requests that are traced, of those whose sender does not say.
+        endpoint: Address of the collector.
+        sample_rate: Share of requests that are traced, of those whose sender does not decide it.
     """
     return {
         "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH": f"{__name__}:{processors.__name__}",
@@ -43,13 +43,13 @@ def environment(endpoint: str, sample_rate: float) -> Mapping[str, str]:
 
 
 def processors() -> list[SpanProcessor]:
-    """Where the spans of this process go; Ray asks for it once. The exporter reads the OTEL_ variables."""
+    """Return the processors of this process's spans; Ray calls it once. The exporter reads the OTEL_ variables."""
     return [BatchSpanProcessor(OTLPSpanExporter())]
 
 
 @contextmanager
 def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
-    """A span around a block, within a trace. It records an exception that leaves the block."""
+    """Make a span around a block, within a trace. It records an exception that leaves the block."""
     if not trace.get_current_span().get_span_context().is_valid:
         yield
         return
@@ -58,10 +58,10 @@ def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
 
 
 def record_spans(parts: Mapping[str, float]) -> None:
-    """Records spans of what is over.
+    """Record spans of parts that have ended.
 
     Args:
-        parts: seconds of each, in their order; the last has just ended.
+        parts: Seconds of each part, in order; the last has just ended.
     """
     if not trace.get_current_span().is_recording():
         return
@@ -72,12 +72,12 @@ def record_spans(parts: Mapping[str, float]) -> None:
 
 
 def set_attributes(**attributes: str) -> None:
-    """Sets attributes of the current span, if there is one."""
+    """Set attributes of the current span, if there is one."""
     trace.get_current_span().set_attributes(attributes)
 
 
 def inject() -> Mapping[str, str]:
-    """What carries the trace to where Ray does not; empty outside of one."""
+    """Return the carrier that takes the trace where Ray does not; it is empty without a trace."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     return carrier
@@ -85,7 +85,7 @@ def inject() -> Mapping[str, str]:
 
 @contextmanager
 def continue_trace(carrier: Mapping[str, str], name: str) -> Iterator[None]:
-    """A span of the trace that `inject` carried here; nothing where there was none."""
+    """Make a span in the trace of a carrier from `inject`; do nothing for an empty carrier."""
     if not carrier:
         yield
         return
@@ -94,6 +94,6 @@ def continue_trace(carrier: Mapping[str, str], name: str) -> Iterator[None]:
 
 
 def trace_id() -> str:
-    """The current trace's id in hexadecimal; "" outside of one."""
+    """Return the current trace's id in hexadecimal; "" without a trace."""
     context = trace.get_current_span().get_span_context()
     return trace.format_trace_id(context.trace_id) if context.is_valid else ""

@@ -1,1 +1,1 @@
-"""All that a service knows as one file, and back."""
+"""Backs up all data of a service into one file, and restores it."""

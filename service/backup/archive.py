@@ -1,4 +1,4 @@
-"""The one file of a backup: a tar, so that any machine can look into it, sealed by the digest of all that it holds.
+"""The one file of a backup: a tar, so that any machine can read it, sealed by a digest.
 
 The last member names the SHA-256 of every byte before it. A file without it was cut.
 """
@@ -17,11 +17,11 @@ SEAL = "sha256"
 MIME = "application/x-tar"
 END = bytes(2 * tarfile.BLOCKSIZE)
 READ_BYTES = 1_000_000
-MAX_MEMBER_BYTES = 512_000_000  # Redis holds no longer a value
+MAX_MEMBER_BYTES = 512_000_000  # size of Redis' largest value
 
 
 async def seal(members: AsyncIterator[tuple[str, bytes]]) -> AsyncIterator[bytes]:
-    """The file in pieces, of members as name and content."""
+    """Write members, given as name and content, to a sealed file, and yield it in pieces."""
     total = sha256()
     async for name, data in members:
         piece = _member(name, data)
@@ -38,14 +38,14 @@ def _member(name: str, data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Archive:
-    """A file whose seal is right. places: name, offset and bytes of each member, in the order of writing."""
+    """A file with the right seal. `places` are name, offset and size of each member, in the order of writing."""
 
     file: BinaryIO
     places: tuple[tuple[str, int, int], ...]
 
     @staticmethod
     def open(file: BinaryIO) -> Archive:
-        """InvalidInput when it is no backup, was cut, or is not what was written."""
+        """Open a backup; raise InvalidInput when it is none, was cut, or was altered."""
         infos: list[tarfile.TarInfo] = []
         try:
             file.seek(0)
@@ -66,7 +66,7 @@ class Archive:
         return Archive(file, tuple((info.name, info.offset_data, info.size) for info in members))
 
     def members(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-        """Name and content of those whose names begin with `prefix`."""
+        """Yield name and content of the members whose names begin with `prefix`."""
         for name, offset, size in self.places:
             if name.startswith(prefix):
                 yield name, _read(self.file, offset, size)
@@ -78,7 +78,7 @@ def _read(file: BinaryIO, offset: int, size: int) -> bytes:
 
 
 def _digest(file: BinaryIO, end: int) -> str:
-    """Of the first `end` bytes."""
+    """Return the digest of the first `end` bytes."""
     total, remaining = sha256(), end
     file.seek(0)
     while remaining and (piece := file.read(min(READ_BYTES, remaining))):

@@ -1,7 +1,7 @@
-"""Makes a backup, read out of Redis page by page while the service goes on, and puts one back.
+"""Makes a backup, read out of Redis page by page while the service runs, and restores one.
 
-A backup ends at the version that was the newest when it began. Rows never change once a commit names them, so what is
-written meanwhile disturbs nothing.
+A backup ends at the version that was the newest when it began. Rows never change once a commit names them, so later
+writes do not matter.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Backup:
         return Backup(RedisLedger(access.connection), access.keys, access.audit)
 
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
-        """The file in pieces. Reading it raises LedgerCorrupt when rows that a commit names are missing.
+        """Return the file in pieces. Reading it raises LedgerCorrupt when rows that a commit names are missing.
 
         Args:
-            checkpoints: memory -> the checkpoint that its rows lie on.
+            checkpoints: Memory -> the checkpoint on which its rows were written.
 
         Raises:
-            NotReady: a restore is under way.
+            NotReady: A restore is under way.
         """
         await self.ledger.check_restored(await self.ledger.head())
         return seal(self._members(checkpoints))
@@ -57,17 +57,17 @@ class Backup:
     async def restore(
         self, file: BinaryIO, checkpoints: Mapping[str, str], with_keys: bool = False
     ) -> RestoreReceipt:
-        """See Restore."""
+        """Restore a backup; see `Restore.run`."""
         return await Restore(self.ledger, self.keys, self.audit, checkpoints, with_keys).run(file)
 
     async def _members(self, checkpoints: Mapping[str, str]) -> AsyncIterator[tuple[str, bytes]]:
-        """Name and content, in the order in which a restore reads them."""
+        """Yield the members in the order in which a restore reads them."""
         version, digest = await self.ledger.end()
         about = About(version=version, digest=digest, created=time.time(), checkpoints=checkpoints)
         yield layout.ABOUT, about.model_dump_json().encode()
         async for member in self._history(version):
             yield member
-        tags = await Tags(self.ledger.connection).all()  # those of later versions came meanwhile
+        tags = await Tags(self.ledger.connection).all()  # may include tags of versions made meanwhile
         lines = [tag.model_dump_json() for tag in tags if tag.version <= version]
         yield layout.TAGS, _lines(lines)
         yield layout.KEYS, _lines([key.model_dump_json() for key in await self.keys.all()])
@@ -78,7 +78,7 @@ class Backup:
             number, after = number + 1, calls[-1].id
 
     async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
-        """Commits by the page, each page after the blocks and rows that it names and no earlier one did."""
+        """Yield commits page by page, each page after those of its blocks and rows that no earlier page has."""
         imports = ImportStore(self.ledger.connection)
         digests: set[str] = set()
         last = 0

@@ -1,11 +1,11 @@
-"""What the members of a backup are called, and what each holds.
+"""The members of a backup.
 
-errata.json          About: which versions it holds, and of which checkpoints
-log/<first version>  commits, one a line, each in the very bytes that the ledger has
-blocks/<sha256>      rows of every version, and what each edit contributes
+errata.json          About: its versions and their checkpoints
+log/<first version>  commits, one a line, with the same bytes as in the ledger
+blocks/<sha256>      rows of every version, and the rows that each edit contributes
 graph/..., names/... rows of imports, by their keys in Redis
 tags                 names of versions, one a line
-keys                 issued keys, one a line, with the digests of what opens them, which nobody can turn back
+keys                 issued keys, one a line, each with a digest from which the key cannot be recovered
 audit/<n>            calls of the admin routes, one a line, the oldest first
 """
 
@@ -24,9 +24,13 @@ IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 
 class About(BaseModel):
-    """digest: of the last commit. created: unix time in seconds.
+    """The description of a backup.
 
-    checkpoints: memory -> what its rows lie on, where that is known.
+    Attributes:
+        version: The last version.
+        digest: Digest of the last commit.
+        created: Unix time in seconds.
+        checkpoints: Memory -> the checkpoint on which its rows were written, where that is known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,7 +43,7 @@ class About(BaseModel):
 
 
 def member_of(key: str) -> str:
-    """The member that holds the rows under this key of the graph."""
+    """Return the member that holds the rows under this key of the graph."""
     return key.removeprefix(PREFIX).replace(":", "/")
 
 

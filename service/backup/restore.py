@@ -1,7 +1,7 @@
-"""Puts a backup into an empty ledger, bit for bit: checked whole before anything is written, commits last.
+"""Restores a backup into an empty ledger, bit for bit: the whole file is checked first, and commits are written last.
 
-A restore that was cut off goes on when it is given the same backup again: what is there already is left as it is.
-Until then nobody else commits.
+A restore that was cut off goes on when it is given the same backup again; data that is there already stays. Until then
+the ledger takes no other commits.
 """
 
 from __future__ import annotations
@@ -26,9 +26,15 @@ from service.ledger.tags import Tags
 
 @dataclass(frozen=True)
 class Restore:
-    """checkpoints: memory -> what its rows lie on in this service.
+    """A restore.
 
-    with_keys: Keys open what they opened; without it they open nothing until they are rotated, whoever made the file.
+    Attributes:
+        ledger: The ledger to restore into.
+        keys: The issued keys.
+        audit: The audit.
+        checkpoints: Memory -> its checkpoint in this service.
+        with_keys: True restores keys so that they work; otherwise each works only after it is rotated, so that the
+            maker of a file gains no access.
     """
 
     ledger: RedisLedger
@@ -38,24 +44,24 @@ class Restore:
     with_keys: bool = False
 
     async def run(self, file: BinaryIO) -> RestoreReceipt:
-        """Puts everything back.
+        """Restore everything.
 
         Raises:
-            InvalidInput, LedgerNotEmpty: nothing was written.
-            LedgerUnavailable: give it again to go on.
+            InvalidInput, LedgerNotEmpty: Nothing was written.
+            LedgerUnavailable: Only a part was written; the same backup, given again, goes on.
         """
         backup = await asyncio.to_thread(VerifiedBackup.open, file)
         for memory, checkpoint in backup.about.checkpoints.items():
             running = self.checkpoints.get(memory)
             if running is not None and running != checkpoint:
-                detail = f"the rows of {memory} in this backup lie on the checkpoint {checkpoint}"
+                detail = f"the rows of {memory} in this backup were written on checkpoint {checkpoint}"
                 raise InvalidInput(
-                    f"{detail}, and this service runs {running}: restore it where that one runs"
+                    f"{detail}, and this service runs {running}: restore it into a service with the former"
                 )
         n_present, digest = await self.ledger.end()
         if n_present and list(backup.digests[n_present - 1 : n_present]) != [digest]:
             detail = f"the ledger is at version {n_present} already, with other commits than this backup's"
-            advice = "restore into an empty one, that is with an empty --var or Redis"
+            advice = "restore into an empty ledger, that is with an empty --var or Redis"
             raise LedgerNotEmpty(f"{detail}: {advice}", version=n_present)
         is_whole = await self.ledger.begin_restore(backup.about.version, n_present)
         await self._restore_rows(backup, n_present)
@@ -70,7 +76,7 @@ class Restore:
         )
 
     async def _restore_surroundings(self, backup: VerifiedBackup) -> tuple[int, int, int]:
-        """Put back calls, keys and tags; return how many. Into a ledger with a history of its own none gets."""
+        """Restore calls, keys and tags, and return their numbers. A ledger that was not empty gets none of them."""
         calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
         keys = [
             await self.keys.restore(key if self.with_keys else key.without_secrets())
@@ -82,7 +88,7 @@ class Restore:
         return sum(calls), sum(keys), sum(tags)
 
     async def _restore_rows(self, backup: VerifiedBackup, n_present: int) -> None:
-        """An import that a commit in the ledger names has its rows: announced again, it would be swept as dead."""
+        """Restore rows. An import that a commit in the ledger names is left out: a note would mark it as dead."""
         imports = ImportStore(self.ledger.connection)
         missing = {source for source, version in backup.import_versions.items() if version > n_present}
         for source in missing:

@@ -1,4 +1,4 @@
-"""Reads a backup once, whole, and finds out whether it fits together, before any of it is written to Redis."""
+"""Reads a whole backup once and checks that its parts fit together, before any of it is written to Redis."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ LACKS_ROWS = "this backup lacks rows that its commits name: make it again"
 
 @dataclass(frozen=True)
 class VerifiedBackup:
-    """The parts of a backup in which everything was found to fit.
+    """The parts of a backup that has passed all checks.
 
-    digests: of its commits, from the first.
-    import_versions: import -> the version that made it.
-    import_keys: import -> the keys of its rows.
+    Attributes:
+        archive: The file.
+        about: Its description.
+        digests: Digests of its commits, from the first.
+        import_versions: Import -> the version that made it.
+        import_keys: Import -> the keys of its rows.
     """
 
     archive: Archive
@@ -49,7 +52,7 @@ class VerifiedBackup:
 
     @staticmethod
     def open(file: BinaryIO) -> VerifiedBackup:
-        """InvalidInput says what does not fit."""
+        """Open a backup and check all of it; raise InvalidInput for parts that do not fit."""
         archive = Archive.open(file)
         name, data = next(archive.members(), ("nothing", b""))
         try:
@@ -67,7 +70,7 @@ class VerifiedBackup:
             except LedgerCorrupt as error:
                 raise InvalidInput(f"a commit of this backup cannot be read: {error.detail}") from error
             if entry.version != len(digests) or entry.previous != digests[-1]:
-                detail = f"version {entry.version} of this backup does not follow on {len(digests) - 1}"
+                detail = f"version {entry.version} of this backup does not follow version {len(digests) - 1}"
                 raise InvalidInput(detail)
             digests.append(entry.digest)
             row_digests.update(digest for _, _, digest in entry.entries())
@@ -87,7 +90,7 @@ class VerifiedBackup:
         return backup
 
     def commits(self) -> Iterator[list[Commit]]:
-        """As many as a member has."""
+        """Yield the commits of one member at a time."""
         for _, data in self.archive.members(layout.LOG):
             yield [Commit.decode(line) for line in data.splitlines()]
 
@@ -96,7 +99,7 @@ class VerifiedBackup:
         return chunked(blocks, rows.BLOCKS_PER_CALL)
 
     def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
-        """Key and content of the rows of these imports."""
+        """Yield key and content of the rows of these imports, in batches."""
         import_rows = (
             (key, data)
             for name, data in self.archive.members()
@@ -111,7 +114,7 @@ class VerifiedBackup:
         return self._read_lines(layout.TAGS, Tag.model_validate_json)
 
     def calls(self) -> Iterator[list[Entry]]:
-        """Of the admin routes, the oldest first."""
+        """Yield the calls of the admin routes, the oldest first, in batches."""
         return self._read_lines(layout.AUDIT, _read_call)
 
     def _read_lines(self, prefix: str, parse: Callable[[bytes], T]) -> Iterator[list[T]]:
@@ -126,7 +129,7 @@ def _read_block(name: str, data: bytes) -> Block:
     try:
         return Block.decode(data, key=name, order=0, digest="sha256:" + name.removeprefix(layout.BLOCKS))
     except (BlockError, ValueError, KeyError) as error:
-        raise InvalidInput(f"{name} of this backup is not what was written: make it again") from error
+        raise InvalidInput(f"{name} of this backup was altered: make it again") from error
 
 
 def _read_manifest(block: Block) -> Manifest:
@@ -145,12 +148,16 @@ def _read_call(line: bytes) -> Entry:
 
 
 def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[str]]:
-    """The keys of the rows of each import. InvalidInput when rows are missing or altered.
+    """Return the keys of the rows of each import.
 
-    The manifest of an import stands before its rows. Rows that no manifest is of are not summed: nobody misses them.
+    The manifest of an import stands before its rows. Rows without a manifest are not checked: no commit names them.
 
     Args:
-        digests: of all blocks that the commits name.
+        archive: The file.
+        digests: Digests of all blocks that the commits name.
+
+    Raises:
+        InvalidInput: Rows are missing or altered.
     """
     manifests: dict[str, Manifest] = {}
     import_keys: dict[str, list[str]] = defaultdict(list)

@@ -1,1 +1,1 @@
-"""Text out of files that people have: HTML and PDF."""
+"""Extracts text from HTML and PDF files."""

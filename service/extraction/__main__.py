@@ -1,6 +1,6 @@
 """`python -m service.extraction TYPE`: read a file from standard input, and write its text as JSON.
 
-This process is bounded, as files may be made to unpack into gigabytes or to take hours.
+This process is bounded, because a hostile file can unpack into gigabytes or take hours.
 """
 
 import json

@@ -1,7 +1,6 @@
-"""How the text of each format is read.
+"""Reads the text of each format.
 
-The functions here read files of strangers: they run in the process of `__main__.py`, which has bounds on memory and
-time.
+These functions read untrusted files, so they run in the process of `__main__.py`, whose memory and time are bounded.
 """
 
 import re
@@ -17,8 +16,7 @@ from pypdf.errors import PyPdfError
 from service.extraction.process import FileText, Unreadable
 
 MAX_PAGES = 5_000  # pages of a PDF
-NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
-"""Characters that no text has."""
+NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")  # characters that no text has
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -60,16 +58,16 @@ def read_pdf(data: bytes) -> FileText:
     )
 
 
+# Media type -> the function that reads a file of it
 READERS: Mapping[str, Callable[[bytes], FileText]] = {
     "text/html": read_html,
     "application/xhtml+xml": read_html,
     "application/pdf": read_pdf,
 }
-"""Media type -> how a file of it is read."""
 
 
 def _find_encoding(data: bytes) -> str | None:
-    """Return UTF-8 where the bytes are that; None leaves it to what the page says, for which the default is Latin-1."""
+    """Return "utf-8" if the bytes are UTF-8; None lets the parser read the page's declaration, by default Latin-1."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Extraction in a process of its own, so that a file that was made to do harm ends nothing but that process."""
+"""Runs extraction in a separate process, so that a hostile file can end only that process."""
 
 import asyncio
 import json
@@ -12,11 +12,11 @@ AT_ONCE = 2  # files that are read at the same time by one ingress
 
 
 class FileText(NamedTuple):
-    """What a file says.
+    """The text of a file.
 
     Attributes:
-        text: The text, paragraphs apart.
-        title: The title that the file gives itself, or "".
+        text: The text, with an empty line between paragraphs.
+        title: The title in the file's metadata, or "".
     """
 
     text: str

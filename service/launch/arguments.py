@@ -25,11 +25,8 @@ GROUPS = {
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every version_wait_s ack_timeout_s "
     "redis_timeout_s",
 }
-FLAGS = {
-    "systems": "--system",
-    "proxies": "--proxy",
-    "allowed_hosts": "--allowed-host",
-}  # singular, for each adds a value
+# Flags in the singular, because each use adds a value
+FLAGS = {"systems": "--system", "proxies": "--proxy", "allowed_hosts": "--allowed-host"}
 METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME[=MODULE:LOADER]", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
@@ -41,19 +38,19 @@ TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "N
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
-  ERRATA_ADMIN_KEY   the admin key, instead of the one made in VAR/admin.key
-  ERRATA_REDIS_URL_FILE, ERRATA_ADMIN_KEY_FILE   the file that holds it, such as a mounted secret
+  ERRATA_ADMIN_KEY   the admin key, instead of a generated one in VAR/admin.key
+  ERRATA_REDIS_URL_FILE, ERRATA_ADMIN_KEY_FILE   a file with the value, such as a mounted secret
 """
 
 
 def parse(words: Sequence[str] | None = None) -> dict[str, Any]:
-    """The settings that the command line gives, by name, for `Settings` to check; host, port and var always.
+    """Parse the command line into settings by name, for `Settings` to check; host, port and var are always there.
 
-    Ends the process with usage and status 2 for words it does not know.
+    Unknown words end the process with the usage and status 2.
     """
     parser = argparse.ArgumentParser(
         "python -m service",
-        description="Start Errata: the models, the editor, the ledger and HTTP. Ctrl-C stops all of it.",
+        description="Start Errata: the models, the editor, the ledger and HTTP. Ctrl-C stops all of them.",
         epilog=ENVIRONMENT,
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,
@@ -78,7 +75,7 @@ def parse(words: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
-    """The options of argparse for one setting."""
+    """Return the options of argparse for one setting."""
     text = (field.description or "").replace("%", "%%")
     if isinstance(field.default, int | float | str | Path) and not isinstance(field.default, bool):
         text += f" (default: {field.default})"
@@ -97,7 +94,7 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
 
 
 def _list_types(annotation: Any) -> Iterator[Any]:
-    """The annotation, and what its unions and `Annotated` are made of."""
+    """Yield the annotation, and the parts of its unions and of `Annotated`."""
     yield annotation
     if get_origin(annotation) is not Literal:
         for part in get_args(annotation):

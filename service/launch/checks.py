@@ -1,4 +1,4 @@
-"""Checks of the settings that the settings cannot make by themselves: they look at this machine, and start nothing.
+"""Checks of the settings against this machine, before anything is started.
 
 Without them, a process that Ray starts would find the mistake, a minute later and in its log.
 """
@@ -13,14 +13,14 @@ from service.launch.exits import CannotStart
 
 
 def check_systems(settings: Settings) -> None:
-    """Finds a misspelt module at once; what is in it only the replicas load."""
+    """Check that the module of each system exists; only the replicas load it."""
     for name, loader in settings.systems.items():
         module = loader.partition(":")[0]
         try:
             spec = importlib.util.find_spec(module)
         except ModuleNotFoundError:
             spec = None
-        except Exception as error:  # the packages around a module are run to find it
+        except Exception as error:  # finding a module runs its parent packages
             reason = f"{type(error).__name__}: {error}"
             raise CannotStart(
                 f"the module {module!r} of the model {name!r} cannot be found ({reason})"
@@ -32,11 +32,12 @@ def check_systems(settings: Settings) -> None:
 
 
 def check_tls(settings: Settings) -> None:
-    """The empty password keeps ssl from asking for one at the terminal."""
+    """Check the certificate and its key."""
     if settings.tls_cert is None or settings.tls_key is None:
         return
     try:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        # The empty password keeps ssl from asking for one at the terminal
         context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
     except ssl.SSLError as error:
         files = f"{settings.tls_cert} and {settings.tls_key}"
@@ -50,7 +51,7 @@ def check_tls(settings: Settings) -> None:
 
 
 def check_devices(settings: Settings) -> None:
-    """Looks for each device and dtype on this machine. Torch takes seconds to import, and `auto` needs no look."""
+    """Check each device and dtype on this machine; without need, torch, which takes seconds, is not imported."""
     choices = {name: (settings.device_of(name), settings.dtype_of(name)) for name in settings.systems}
     if all(device in ("auto", "cpu") and dtype == "float32" for device, dtype in choices.values()):
         return

@@ -1,6 +1,6 @@
-"""A Ray cluster of our own, on this machine alone: no dashboard, no port open to others, nothing shared.
+"""A private Ray cluster on this machine: no dashboard, no port open to others, nothing shared.
 
-Ray is configured by the environment of the process that starts it, and its workers inherit that, so this file
+Ray is configured by the environment of the process that starts it, and its workers inherit that, so this module
 sets it before Ray is imported for the first time.
 """
 
@@ -26,22 +26,22 @@ from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
-ATTEMPTS = 4  # of half a minute each
-# On a busy machine.
+ATTEMPTS = 4  # attempts of half a minute each
+# Parts of Ray's messages on a machine that is too busy
 LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
-IMPORTS_AHEAD = ("torch", "service.http.app")  # seconds of what `service.app` imports, and nothing of Ray
+IMPORTS_AHEAD = ("torch", "service.http.app")  # slow imports of `service.app` that do not import Ray
 OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
 EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
 
-SHUTDOWN_LOCK = threading.Lock()  # Ray ends a process that is still busy with it when it is shut down
+SHUTDOWN_LOCK = threading.Lock()  # Ray's shutdown ends the process while another thread still shuts down
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
-    # Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray.
+    # Ray keeps the folder of every run; here only the last one is kept, with a link to its logs in var/log/ray.
     for path in ray_folder(places.var).iterdir():
         path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
     link = places.log / "ray"
@@ -52,7 +52,7 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
     def import_ahead() -> None:
         for name in IMPORTS_AHEAD:
-            with suppress(Exception):  # what fails here fails again, and is reported, where it is needed
+            with suppress(Exception):  # an import that fails is repeated, and reported, where it is needed
                 import_module(name)
 
     threading.Thread(target=import_ahead, daemon=True).start()  # while Ray starts
@@ -65,13 +65,17 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
 
 def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
-    """Tries again while Ray's processes do not find each other in the time that Ray gives them, then CannotStart."""
+    """Start Ray, with further attempts while its processes do not find each other within Ray's time limit.
+
+    Raises:
+        CannotStart: No attempt succeeded.
+    """
     for _ in range(ATTEMPTS):
         try:
             return _init(settings, places)
-        except SystemExit:  # Ray's own answer to SIGTERM, which it takes over as it starts
+        except SystemExit:  # raised by Ray's own handler of SIGTERM while it starts
             exits.request_stop()
-        except Exception as error:  # Ray's have no names
+        except Exception as error:  # Ray's errors have no classes
             if not any(sign in str(error) for sign in LATE_SIGNS):
                 raise
             exits.catch_signals()
@@ -79,7 +83,7 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
             say("Ray did not start in time: this machine is busy. Trying again ...")
             stop_orphans(places.ray)
     raise CannotStart(
-        f"Ray did not start in time, {ATTEMPTS} times: this machine is too busy. Start it again when it is less so; "
+        f"Ray did not start in time, {ATTEMPTS} times: this machine is too busy. Start Errata again when it is not; "
         f"more is in {places.log}"
     )
 
@@ -115,13 +119,13 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         **REPLICA_ENVIRONMENT,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # in spite of its name: every port of Ray on 127.0.0.1 alone
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # despite its name, it keeps Ray's ports on 127.0.0.1
         "RAY_USAGE_STATS_ENABLED": "0",
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
         "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(settings.port),
         "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(settings.port + 1),  # the first that is not used
-        "RAY_SERVE_PORT_QUARANTINE_S": "0",  # an ingress that is started again needs this very port
+        "RAY_SERVE_PORT_QUARANTINE_S": "0",  # a restarted ingress needs the same port
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         "RAY_SERVE_LOG_TO_STDERR": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
@@ -130,7 +134,11 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
 
 
 def deploy(settings: Settings, places: Places) -> None:
-    """Returns when every deployment runs. CannotStart with the reason of the one that does not."""
+    """Deploy the service and return when every deployment runs.
+
+    Raises:
+        CannotStart: A deployment does not run; the error says why.
+    """
     import ray
     from ray import serve
     from ray.serve.config import HTTPOptions
@@ -142,7 +150,7 @@ def deploy(settings: Settings, places: Places) -> None:
         "enable_access_log": False,
         "log_level": "WARNING",
     }
-    http = HTTPOptions(  # of the ingress, but for the port: that is of Ray's proxy, which nobody uses
+    http = HTTPOptions(  # for the ingress, except the port: that is of Ray's proxy, which is not used
         host=settings.host,
         port=free_port(),
         ssl_certfile=settings.tls_cert and str(settings.tls_cert),
@@ -161,16 +169,16 @@ def deploy(settings: Settings, places: Places) -> None:
 
 
 def undeploy() -> None:
-    """Lets requests in flight end."""
+    """Stop the deployments after their requests in flight have ended."""
     from ray import serve
 
     within(STOP_LIMIT_S, serve.shutdown)
 
 
 def within(limit_s: float, stop: Callable[[], Any]) -> None:
-    """Runs `stop` in a thread and waits for it no longer than `limit_s`, so that what hangs in it hangs nobody else.
+    """Run `stop` in a thread and wait for at most `limit_s`, so that a hanging `stop` does not hang the caller.
 
-    One runs at a time; what could not begin in time never begins.
+    One runs at a time; a `stop` that could not begin in time never begins.
     """
     too_late = threading.Event()
 

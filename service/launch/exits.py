@@ -1,6 +1,6 @@
-"""How a launch ends other than by an unexpected error: it cannot start, or somebody asks it to stop.
+"""The expected ends of a launch: it cannot start, or a signal stops it.
 
-Ctrl-C and SIGTERM become an exception in the main thread, once: a second one must not cut the cleaning up short.
+Ctrl-C and SIGTERM become an exception in the main thread, once: a second signal must not interrupt the clean-up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class CannotStart(Exception):
-    """The text is the one sentence that is printed: it names the thing and says what to do. Exit status 1."""
+    """The service cannot start. Its text is printed and names the mistake and the remedy; the exit status is 1."""
 
 
 class StopRequested(Exception):
@@ -25,13 +25,13 @@ def is_stop_requested() -> bool:
 
 
 def catch_signals() -> None:
-    """Ray puts its own handlers in place of these, so this is called again once it runs."""
+    """Install the handlers. Ray replaces them, so this is called again once Ray runs."""
     for number in STOP_SIGNALS:
         signal.signal(number, request_stop)
 
 
 def request_stop(number: int = 0, frame: FrameType | None = None) -> NoReturn:
-    """Also the handler of the signals."""
+    """Stop the service; this is also the signals' handler."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise StopRequested

@@ -1,4 +1,4 @@
-"""What a newcomer reads when the service is ready: where it is, which key opens it, and four commands to try."""
+"""The text for a newcomer when the service is ready: its address, its key, and four commands to try."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.config import Settings
 from service.launch.places import Places
 
 USUAL_URL = "http://127.0.0.1:8000"
-CLIENT_KEY = "ERRATA_KEY"  # which the command sends; nothing of the service reads it
+CLIENT_KEY = "ERRATA_KEY"  # variable with the key that the command sends; the service does not read it
 READY = """
 Errata is ready after {took_s:.0f} s.
 
@@ -32,11 +32,14 @@ Ctrl-C stops everything; every edit stays.
 
 
 def ready(settings: Settings, places: Places, took_s: float, key: str | None, shows_key: bool = True) -> str:
-    """The text that is printed when the service is ready.
+    """Return the text that is printed when the service is ready.
 
     Args:
-        key: the one in the key file; None when the operator has given one.
-        shows_key: whether a person reads this and no log keeps it.
+        settings: The settings.
+        places: The folders.
+        took_s: Seconds that the start took.
+        key: The key in the key file; None when the operator has given one.
+        shows_key: True if a person reads this and no log keeps it.
     """
     file = None if key is None else places.var / FILE
     if file is None:
@@ -45,8 +48,8 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
         key_lines = f"  key file   {file}"
         if shows_key:
             key_lines = f"  admin key  {key}\n{key_lines}"
-    # What the command does not find by itself: an address or a key file that are not the usual ones, or a key file
-    # beside which the terminal has another key.
+    # Variables that the command needs: for another address, another key file, or a key file of which the terminal's
+    # environment hides the key.
     exports = "" if settings.url == USUAL_URL else f"\n  export ERRATA_URL={shlex.quote(settings.url)}"
     cwd = Path.cwd()
     if file is not None and (file.parent != cwd / "var" or CLIENT_KEY in os.environ):

@@ -1,4 +1,4 @@
-"""Where the ledger is: in an embedded Valkey that is ours, or in the Redis that ERRATA_REDIS_URL names."""
+"""The ledger's server: an embedded Valkey, or the Redis that ERRATA_REDIS_URL names."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def ledger(folder: Path, url: str | None) -> Iterator[str]:
-    """Yields the address of a server that can hold the ledger. CannotStart says why there is none."""
+    """Yield the address of a server that can hold the ledger; raise CannotStart when there is none."""
     try:
         if url is not None:
-            asyncio.run(check_address(url))  # for its refusals; its warnings are the editor's to log
+            asyncio.run(check_address(url))  # for its errors; the editor logs its warnings
             yield url
             return
         with EmbeddedValkey(folder) as valkey, keep_alive(valkey):
@@ -37,7 +37,7 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
 
 @contextmanager
 def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
-    """Restarts the server whenever it dies; replicas and the editor reconnect by themselves."""
+    """Restart the server whenever it dies; replicas and the editor reconnect by themselves."""
     stop = threading.Event()
 
     def watch() -> None:
@@ -47,12 +47,10 @@ def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
                 if valkey.revive():
                     log.warning("the embedded Valkey had died and was started again")
                 pause_s, last_trouble = CHECK_EVERY_S, ""
-            except (
-                Exception
-            ) as error:  # a full disk, say, is full for a while; nobody else looks after the server
+            except Exception as error:  # such as a full disk; this thread has to survive it
                 reason = f"the embedded Valkey cannot run: {error!r}"
                 trouble = error.detail if isinstance(error, ErrataError) else reason
-                # The server's last words carry its process id and the time. The same trouble is logged once.
+                # The log lines in it have a process id and the time. The same trouble is logged once.
                 if re.sub(r"\d+", "", trouble) != re.sub(r"\d+", "", last_trouble):
                     log.error("%s", trouble)
                 pause_s, last_trouble = min(2 * pause_s, MAX_PAUSE_S), trouble

@@ -1,8 +1,8 @@
-"""Ends the processes that an earlier run left behind when it was killed, so that no start ever piles up on another.
+"""Ends the processes that a killed run left behind, before the next start.
 
-Every process of Ray writes its log into the session's folder, and that folder is this service's alone: a process that
-has a file in it open for writing is ours. (One that only reads is a person with a pager.) Where there is no /proc,
-Ray's own cleaning has to do.
+Every process of Ray writes its log into the session's folder, which only this service uses: a process that has a file
+in it open for writing is an orphan. (One that only reads is a person with a pager.) Without /proc, Ray's own clean-up
+has to do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POLL_S = 0.05
 
 
 def stop_orphans(folder: Path) -> None:
-    """Ends every other process that writes in `folder`, politely first. Workers end with the raylet they belong to."""
+    """End every other process that writes in `folder`, by SIGTERM, then SIGKILL. Workers end with their raylet."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + GRACE_S
         for pid in _list_writers(folder):
@@ -35,7 +35,7 @@ def _list_writers(folder: Path) -> list[int]:
 
 
 def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
-    """For each file that a process has open, whether it is below `prefix` and open for writing."""
+    """Yield for each open file of a process below `prefix` whether it is open for writing."""
     for handle in _list_entries(Path(f"/proc/{pid}/fd")):
         with suppress(OSError):  # closed meanwhile
             if os.readlink(handle).startswith(prefix):
@@ -45,7 +45,7 @@ def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
 
 
 def _list_entries(folder: Path) -> list[Path]:
-    """Nothing of a process that is gone, a zombie, or somebody else's."""
+    """List a folder; the list is empty for a process that is gone, a zombie, or another user's."""
     try:
         return list(folder.iterdir())
     except OSError:

@@ -1,8 +1,8 @@
-"""Claims the port and the folder of one service, or says in a sentence who has them. Nothing is started yet.
+"""Claims the port and the folder of one service before anything is started.
 
 Owns in the var folder: `errata.lock` (held while the service lives), `log/`, `metrics/`; and a folder for Ray in
-the system's temporary folder, because Ray's sockets need short paths. All of them are this user's alone. Ray opens its
-own folder to everybody (mode 777), so it gets one inside the private one.
+the system's temporary folder, because Ray's sockets need short paths. Only this user may enter them. Ray opens its
+folder to all users (mode 777), so it is inside a private one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from service.ledger.embedded.lock import FolderLock
 PORTS = 65_536
 PORT_WAIT_S = 2.0
 POLL_S = 0.1
-RAY_SUBFOLDER = "r"  # with the names of Ray's sockets below it there are 107 bytes
+RAY_SUBFOLDER = "r"  # short, because the paths of Ray's sockets below it may have 107 bytes
 
 
 @dataclass(frozen=True)
 class Places:
-    """The folders of one service, all below `var` but for `ray`, which Ray makes below `ray_folder(var)`."""
+    """The folders of one service, all below `var` except `ray`, which Ray makes below `ray_folder(var)`."""
 
     var: Path
     log: Path
@@ -43,7 +43,7 @@ class Places:
 
 @contextmanager
 def claim(var: Path, host: str, port: int) -> Iterator[Places]:
-    """Makes the folders and holds them until the end. CannotStart when somebody else has the port or the folder."""
+    """Make the folders and hold them until the end; raise CannotStart when the port or the folder is in use."""
     try:
         var.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(var / "errata.lock")
@@ -74,18 +74,18 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
 
 
 def _close(folder: Path) -> None:
-    """Makes a folder, or finds it, and keeps others out of it."""
+    """Make a folder if it is missing, and close it to other users."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
         raise CannotStart(
-            f"{folder} cannot be kept from others: {error.strerror}; name another folder with --var"
+            f"{folder} cannot be closed to other users: {error.strerror}; name another folder with --var"
         ) from error
 
 
 def check_port(host: str, port: int) -> None:
-    """Tries to listen, as HTTP will. Waits a moment: a killed process keeps its port until its last thread ends."""
+    """Try to listen, as HTTP will. Wait a moment: a killed process keeps its port until its last thread ends."""
     if not 0 < port < PORTS:
         raise CannotStart(f"{port} is not a port: choose one from 1 to {PORTS - 1} with --port")
     deadline = time.monotonic() + PORT_WAIT_S
@@ -111,7 +111,7 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
 
 
 def _family(host: str) -> socket.AddressFamily:
-    """The family of the address that HTTP will listen on: a name with addresses of both stands for IPv4."""
+    """Return the family of the address that HTTP will listen on; a name with addresses of both means IPv4."""
     families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     return socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
 
@@ -123,6 +123,6 @@ def free_port() -> int:
 
 
 def ray_folder(var: Path) -> Path:
-    """The private folder around Ray's own."""
+    """Return the private folder around Ray's own."""
     name = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
     return Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}"

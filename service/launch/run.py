@@ -1,4 +1,4 @@
-"""Starts everything in order, waits until somebody asks for the end, and stops everything in the opposite order."""
+"""Starts the parts in order, waits for a signal, and stops the parts in the opposite order."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Say = Callable[[str], None]
 
 
 def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
-    """Returns when it was asked to stop and everything has stopped.
+    """Run the service, and return after a signal when all of it has stopped.
 
     Args:
-        arguments: settings by name, not yet checked; `host`, `port` and `var` among them.
-        say: prints for the person who started this.
-        to_terminal: whether that goes to a terminal, which keeps nothing.
+        arguments: Settings by name, not yet checked; `host`, `port` and `var` among them.
+        say: Prints for the person who started this.
+        to_terminal: True if `say` prints to a terminal, which keeps no log.
 
     Raises:
-        CannotStart: why it never ran.
+        CannotStart: The service never ran; the error says why.
     """
     exits.catch_signals()
     try:
         with claim(arguments["var"], arguments["host"], arguments["port"]) as places:
-            with (places.log / "launcher.log").open("ab") as file:  # all but what `say` prints
+            with (places.log / "launcher.log").open("ab") as file:  # for all output except that of `say`
                 os.dup2(file.fileno(), 1)  # Ray writes to both of the process's file descriptors
                 os.dup2(file.fileno(), 2)
             log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -44,7 +44,7 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
             _serve(arguments, places, say, to_terminal)
     except exits.StopRequested:
         say("Stopped.")
-    except (ImportError, SystemError):  # what an import makes of StopRequested
+    except (ImportError, SystemError):  # an import turns StopRequested into these
         if not exits.is_stop_requested():
             raise
         say("Stopped.")
@@ -63,7 +63,9 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
     check_systems(settings)
     check_tls(settings)
     check_devices(settings)
-    from service.launch.ledger import ledger  # torch and Ray take seconds to import; a refusal should not
+    from service.launch.ledger import (
+        ledger,
+    )  # late: torch and Ray take seconds to import, and errors come first
 
     with ledger(places.valkey, settings.redis_url) as redis_url:
         settings = settings.model_copy(update={"redis_url": redis_url})

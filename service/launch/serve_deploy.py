@@ -1,8 +1,8 @@
-"""The service as `serve run` and `serve deploy` start it: on a Ray cluster that is there, from a file in deploy/serve.
+"""The service for `serve run` and `serve deploy`: on an existing Ray cluster, from a file in deploy/serve.
 
-Ray calls `application` with the `args` of the file, which are settings by their names. What is secret stands in none,
-but in the environment of Ray's nodes, ERRATA_REDIS_URL and ERRATA_ADMIN_KEY or the files that ..._FILE names. HTTP is
-Ray's own, on every machine that the file says, so its address and port are not ours to choose.
+Ray calls `application` with the `args` of the file, which are settings by their names. Secrets are not among them:
+they are in the environment of Ray's nodes, in ERRATA_REDIS_URL and ERRATA_ADMIN_KEY or in the files that ..._FILE
+names. HTTP is Ray's own, on every machine that the file says, so the service does not choose its address and port.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ SET_ELSEWHERE = {
     "var": "nothing: the ledger is in Redis",
 }
 TRIES = 20  # a machine may be lost while something starts on it
-ALL_INTERFACES = "0.0.0.0"  # who listens for us may listen to other machines, so that asking needs a key
+ALL_INTERFACES = "0.0.0.0"  # Ray's proxies may listen to other machines, so asking needs a key
 
 
 def application(args: dict[str, Any]) -> Application:
-    """ValueError with a sentence that `serve status` shows."""
+    """Build the service; raise ValueError with a sentence for `serve status` when a setting is wrong."""
     n_gpus = int(ray.cluster_resources().get("GPU", 0)) if ray.is_initialized() else 0
     return build(read_settings(args), n_gpus, TRIES)
 
@@ -47,7 +47,7 @@ def application(args: dict[str, Any]) -> Application:
 def read_settings(args: dict[str, Any]) -> Settings:
     for name, place in SET_ELSEWHERE.items():
         if name in args:
-            raise ValueError(f"{name!r} is no setting of a deployed service: what counts is {place}")
+            raise ValueError(f"{name!r} is no setting of a deployed service: set {place}")
     redis_url, key = take_redis_url(), take_admin_key()
     if redis_url is None or key is None:
         missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_ADMIN_KEY"

@@ -1,10 +1,11 @@
-"""Runs first in every process that Ray starts on our own cluster, to change what has no setting in the pinned Ray.
+"""Runs first in every process of the private Ray cluster, and changes what has no setting in the pinned Ray.
 
-Replicas of Ray Serve listen for each other on all interfaces: ours on 127.0.0.1, for all of them are on this machine.
-Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be restarted there;
-nor is a port tried again that could not be opened once, and ours is the only one. Tests look at every port of a running
-service, and kill its ingress. Under `serve deploy` none of it applies: replicas are on several machines, and the ports
-are those of Ray's proxies. What both ways need is in `environment.py`; there, only `service.logs.configure` runs first.
+Replicas of Ray Serve listen for each other on all interfaces; here on 127.0.0.1, for all of them are on this machine.
+Ray's ingress opens its port without SO_REUSEADDR, so one that was killed while clients hold connections could not be
+restarted there; nor is a port tried again that could not be opened once, and there is only one. Tests look at every
+port of a running service, and kill its ingress. Under `serve deploy` none of this applies: replicas are on several
+machines, and the ports are those of Ray's proxies. Settings for both ways are in `environment.py`; there, only
+`service.logs.configure` runs first.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
 
 def set_up() -> None:
     logs.configure()
-    from ray.serve._private import node_port_manager, replica  # only a process of Ray has a use for it
+    from ray.serve._private import node_port_manager, replica  # late: only a process of Ray needs it
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server
     release = node_port_manager.PortAllocator.release

@@ -1,6 +1,6 @@
 """Which edits are active at a version: a pure function of the commits, so that undo is exact.
 
-An edit commit activates its edits. A revert undoes what is left of one commit's effect. A rollback makes the
+An edit commit activates its edits. A revert undoes the remaining effect of one commit. A rollback makes the
 active set that of an old version again. A commit's edits come and go together, and an edit that comes back
 keeps its first place, so the rows that follow from the active edits hold no trace of an undone edit.
 """

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 async def _from_1(connection: Connection) -> None:
-    """Do nothing: layout 2 only allowed rows of old versions to be dropped."""
+    """Leave the data unchanged: layout 2 only allowed rows of old versions to be dropped."""
 
 
 async def _from_2(connection: Connection) -> None:
@@ -48,7 +48,7 @@ STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}  # layout -> the step to th
 
 
 async def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, current: int = CURRENT) -> None:
-    """Bring the data to layout `current`, step by step.
+    """Migrate the data to layout `current`, step by step.
 
     Raises:
         LedgerUnavailable: The data was written by a newer Errata.

@@ -1,1 +1,1 @@
-"""Prometheus metrics: what they are, where processes keep them, and how they are read."""
+"""Prometheus metrics: their names, the files of each process, and the pages that show them."""

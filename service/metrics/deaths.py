@@ -1,7 +1,7 @@
-"""Which processes of a part have died, as their files of metrics tell: they began, did not end as asked, and are gone.
+"""Finds processes that died, by their files of metrics: they started, counted no end on request, and are gone.
 
-A part's next process names one of them in the log, so that an operator reads in one line what happened. What killed it
-nobody here can know: its parent is Ray's, which writes its guesses into its own log.
+The next process of the same part names one of them in the log, so that an operator reads in one line what happened. Its
+cause is unknown here: its parent is a process of Ray, whose own log has guesses.
 
 Owns in the directory of the metrics the empty files `death_<pid>_<number>`: that death is in the log.
 """
@@ -20,7 +20,7 @@ STARTS, ENDS = "errata_process_starts_total", "errata_process_ends_total"
 
 
 def claim_death(directory: Path, part: str) -> int | None:
-    """The process id of a process of this part that died, and whose death no other process has claimed."""
+    """Return the process id of a process of this part whose death no other process has claimed, if there is one."""
     for file in directory.glob(COUNTERS):
         pid = int(file.stem.rpartition("_")[2])
         if (n_deaths := _count_missing_ends(file, part)) and not is_mapped(file, pid):

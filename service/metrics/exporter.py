@@ -1,7 +1,7 @@
-"""Serves a machine's /metrics on a port of its own, for clusters where Ray's proxies stand before the ingresses.
+"""Serves a machine's /metrics on a separate port, for clusters where Ray's proxies stand before the ingresses.
 
-A proxy asks whichever ingress is free, so its /metrics may be that of any machine. Here the first of our processes on a
-machine that gets the port has it, and when it ends another takes it within seconds.
+A proxy asks any free ingress, so its /metrics may be that of any machine. The first process of Errata on a machine
+serves the port, and when it ends another takes it within seconds.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ALL_INTERFACES = "0.0.0.0"  # as Ray's own page: who may not read it must not reach it
+ALL_INTERFACES = "0.0.0.0"  # like Ray's own page; a firewall has to protect it
 PATH = "/metrics"
 RETRY_EVERY_S = 2.0
 
 
 def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
-    """Serves what `render` returns in a daemon thread, for as long as this process lives."""
+    """Serve what `render` returns in a daemon thread, for as long as this process lives."""
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -33,7 +33,7 @@ def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing: a page is read every few seconds."""
+            """Log no request, because the page is read every few seconds."""
 
     def serve() -> None:
         while True:

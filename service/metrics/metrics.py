@@ -1,9 +1,9 @@
 """Every metric of the service, by its Prometheus name, and the page that shows them for all processes of a machine.
 
 Seconds; prefix `errata_`; labels are bounded by the configuration. Processes of one machine write into
-PROMETHEUS_MULTIPROC_DIR, so any of them can serve the whole page. Per-replica figures are not labels here, for a dead
-replica's label would stay for ever: they are JSON at /admin/replicas. A `part` is `ingress`, `editor`, or the name of a
-model.
+PROMETHEUS_MULTIPROC_DIR, so any of them can serve the whole page. Figures of single replicas are JSON at
+/admin/replicas, because the label of a dead replica would stay for ever. A `part` is `ingress`, `editor`, or the name
+of a model.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from service.metrics.multiprocess import prepare_directory, remove_stale_gauges
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-MAX_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
+MAX_AUTHORS = 64  # authors with a separate label; the commits of all others are counted together
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ GRAPH_PARTS = Histogram(
 )
 GRAPH_ROWS = Counter(
     "errata_graph_rows",
-    "Rows of imports that questions needed: hit at hand, miss fetched.",
+    "Rows of imports that questions needed: hit in the cache, miss read from Redis.",
     ["model", "cache"],
 )
 FACTS = Histogram(
@@ -113,7 +113,7 @@ BEHIND = Gauge(
 )
 LEDGER_UP = Gauge(
     "errata_ledger_up",
-    "1 while the ledger can be read and is whole, else 0, by who reads it: editor, replica.",
+    "1 while the ledger can be read and is whole, else 0, by its reader: editor, replica.",
     ["role"],
     multiprocess_mode="livemin",
 )
@@ -142,11 +142,11 @@ SLOTS = Gauge(
     multiprocess_mode="livemax",
 )
 ROWS_PER_SLOT = Gauge(
-    "errata_memory_rows_per_slot", "How crowded a memory is.", ["memory"], multiprocess_mode="livemax"
+    "errata_memory_rows_per_slot", "Rows for each slot of a memory.", ["memory"], multiprocess_mode="livemax"
 )
 MARGIN = Gauge(
     "errata_memory_margin",
-    "What is left before the answers of a memory's edits get worse.",
+    "Room that is left before the answers of a memory's edits get worse.",
     ["memory"],
     multiprocess_mode="livemin",
 )
@@ -158,17 +158,17 @@ GRAPH_STATEMENTS = Gauge(
 )
 GRAPH_ENTITIES = Gauge(
     "errata_graph_entities",
-    "Entities that a source says something of: base, imports, edits.",
+    "Entities with statements in a source: base, imports, edits.",
     ["source"],
     multiprocess_mode="livemax",
 )
 REDIS_FAILURES = Counter(
-    "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
+    "errata_redis_failures", "Calls to the ledger's Redis that failed, by the caller's role.", ["role"]
 )
 AUDIT_LOST = Counter("errata_audit_lost", "Admin calls that could not be written to the audit.")
 RATE_LIMITED = Counter(
     "errata_rate_limited",
-    "Calls refused by a limit, by what they are counted by (key, address) and by limit (rate, concurrent).",
+    "Calls refused by a limit, by the unit that is counted (key, address) and by limit (rate, concurrent).",
     ["by", "limit"],
 )
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
@@ -183,16 +183,16 @@ QUEUE = Gauge(
     multiprocess_mode="livesum",
 )
 BUILD = Gauge(
-    "errata_build_info", "1; its labels say what runs.", ["version", "python"], multiprocess_mode="livemax"
+    "errata_build_info", "1; its labels are versions.", ["version", "python"], multiprocess_mode="livemax"
 )
 READY_TIME = Gauge(
     "errata_process_start_time_seconds",
-    "When the youngest process of a part was ready: ingress, editor, or a model's name.",
+    "Time at which the youngest process of a part was ready: ingress, editor, or a model's name.",
     ["part"],
     multiprocess_mode="livemax",
 )
-STARTS = Counter("errata_process_starts", "Processes of a part that began.", ["part"])
-ENDS = Counter("errata_process_ends", "Processes of a part that ended as they were asked to.", ["part"])
+STARTS = Counter("errata_process_starts", "Processes of a part that started.", ["part"])
+ENDS = Counter("errata_process_ends", "Processes of a part that ended on request.", ["part"])
 RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], multiprocess_mode="livesum")
 
 _authors: set[str] = set()
@@ -201,11 +201,14 @@ _authors: set[str] = set()
 def observe_graph(
     model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]
 ) -> None:
-    """Records what the graph cost a batch.
+    """Record the cost of the graph for a batch.
 
     Args:
-        cache: hits and misses.
-        facts: how many facts each question got.
+        model: The model.
+        link_s: Seconds of linking.
+        read_s: Seconds of reading.
+        cache: Hits and misses.
+        facts: Number of facts of each question.
     """
     GRAPH_PARTS.labels(model, "link").observe(link_s)
     GRAPH_PARTS.labels(model, "read").observe(read_s)
@@ -216,7 +219,7 @@ def observe_graph(
 
 
 def set_edit_states(counts: Mapping[str, int]) -> None:
-    """Sets how many edits of the newest version are in each state."""
+    """Set the number of edits of the newest version in each state."""
     for state in ("holding", "broken", "superseded", "reverted"):
         EDIT_STATES.labels(state).set(counts[state])
 
@@ -224,7 +227,7 @@ def set_edit_states(counts: Mapping[str, int]) -> None:
 def set_memory_usage(
     memory: str, n_used: int, n_reserved: int | None, rows_per_slot: float | None, margin: float | None
 ) -> None:
-    """Sets how full a memory is. None where a figure means nothing for it."""
+    """Set how full a memory is. A figure is None where it means nothing for the memory."""
     SLOTS.labels(memory, "used").set(n_used)
     if n_reserved is not None:
         SLOTS.labels(memory, "reserved").set(n_reserved)
@@ -235,7 +238,7 @@ def set_memory_usage(
 
 
 def set_replica_version(model: str, version: int, head: int, behind_s: float) -> None:
-    """Sets the version of this process's replica, and how far it is behind the ledger's."""
+    """Set the version of this process's replica, and how far it is behind the ledger's."""
     VERSION_MIN.labels(model).set(version)
     VERSION_MAX.labels(model).set(version)
     LAG.labels(model).set(max(0, head - version))
@@ -243,9 +246,9 @@ def set_replica_version(model: str, version: int, head: int, behind_s: float) ->
 
 
 def count_start(part: str) -> None:
-    """Counts this process as running, and names in the log the one that it stands in for, if that has died.
+    """Count this process as running, and name in the log a process of the same part that has died.
 
-    Starts without an end, and without a running process, were kills or crashes.
+    Starts without an end and without a running process were kills or crashes.
     """
     directory = os.environ.get(DIRECTORY)
     if directory and (dead_pid := claim_death(Path(directory), part)):
@@ -256,13 +259,13 @@ def count_start(part: str) -> None:
 
 
 def count_end(part: str) -> None:
-    """Counts this process as ended on request."""
+    """Count this process as ended on request."""
     ENDS.labels(part).inc()
     RUNNING.labels(part).set(0)
 
 
 def set_ready(part: str, port: int | None) -> None:
-    """Records that this process is ready, and serves the machine's page on `port`, if any."""
+    """Record that this process is ready, and serve the machine's page on `port`, if any."""
     READY_TIME.labels(part).set(time.time())
     BUILD.labels(version("errata"), python_version()).set(1)
     if port is not None:
@@ -270,7 +273,7 @@ def set_ready(part: str, port: int | None) -> None:
 
 
 def count_commit(author: str) -> None:
-    """Counts a commit of this author; of `others` where there are too many for a label each."""
+    """Count a commit of this author, as one of `others` when there are too many authors."""
     if author not in _authors and len(_authors) >= MAX_AUTHORS:
         author = "others"
     _authors.add(author)
@@ -278,19 +281,19 @@ def count_commit(author: str) -> None:
 
 
 def create_rate_limit_series() -> None:
-    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    """Begin the series at zero: Prometheus sees no increase where one begins with its first event."""
     for by in ("key", "address"):
         for limit in ("rate", "concurrent"):
             RATE_LIMITED.labels(by, limit)
 
 
 def count_rate_limited(by: str, limit: str) -> None:
-    """Counts a call that a limit refused."""
+    """Count a call that a limit refused."""
     RATE_LIMITED.labels(by, limit).inc()
 
 
 def render() -> bytes:
-    """Prometheus text of every process on this machine; of this one alone where they share no directory."""
+    """Return the Prometheus text of every process on this machine; without a shared directory, of this one alone."""
     directory = os.environ.get(DIRECTORY)
     if not directory:
         return generate_latest(REGISTRY)

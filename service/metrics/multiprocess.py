@@ -1,4 +1,4 @@
-"""The directory where the processes of a machine keep their metrics, without the files of those that have died.
+"""The directory where the processes of a machine keep their metrics, without the files of dead processes.
 
 prometheus-client writes a file for each process and kind of metric, named after the process id. Process ids are reused:
 in a container that was restarted they begin at 1, and threads of other processes have some of them. A file belongs to a
@@ -14,19 +14,19 @@ from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-LIVE_GAUGES = "gauge_live*_{}.db"  # they mean nothing without their process
-SETTLED_S = 5.0  # a file this young may be about to be mapped by its process
+LIVE_GAUGES = "gauge_live*_{}.db"  # files of gauges, which mean nothing without their process
+SETTLED_S = 5.0  # age below which the process of a file may not have mapped it yet
 
 
 def prepare_directory(directory: Path) -> None:
-    """Removes what an earlier process with this process's id has left. Call it before any metric is written."""
-    directory.mkdir(parents=True, exist_ok=True)  # a machine that joined a cluster has none yet
+    """Remove the gauges of an earlier process with this process's id. Call it before any metric is written."""
+    directory.mkdir(parents=True, exist_ok=True)  # a machine that joined a cluster has no directory yet
     for file in directory.glob(LIVE_GAUGES.format(os.getpid())):
         file.unlink(missing_ok=True)
 
 
 def remove_stale_gauges(directory: Path) -> None:
-    """Removes the live gauges of processes that are gone: nobody else does it for those that were killed."""
+    """Remove the live gauges of dead processes: a killed process leaves them behind."""
     files_by_pid: dict[int, list[Path]] = defaultdict(list)
     for file in directory.glob(LIVE_GAUGES.format("*")):
         if match := re.search(r"_(\d+)\.db$", file.name):
@@ -41,12 +41,12 @@ def remove_stale_gauges(directory: Path) -> None:
 
 
 def is_mapped(file: Path, pid: int) -> bool:
-    """Whether the process with this id lives and the file is its own."""
+    """Return True if the process with this id lives and has mapped the file."""
     return f"/{file.name}\n" in _read_maps(pid)
 
 
 def _read_maps(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/maps").read_text(errors="replace")
-    except OSError:  # no process has this id, or somebody else's
+    except OSError:  # no process has this id, or one of another user
         return ""

@@ -1,4 +1,4 @@
-"""How long a replica has been behind the ledger, by the clock of its own machine: clocks of machines differ."""
+"""Measures how long a replica has been behind the ledger, by its own machine's clock: clocks of machines differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Backlog:
         self._pending: deque[tuple[int, float]] = deque()
 
     def measure(self, version: int, head: int) -> float:
-        """Note what the replica and the ledger have now; the seconds since the oldest pending version was seen."""
+        """Note the versions of replica and ledger; return the seconds since the oldest pending version was seen."""
         while self._pending and self._pending[0][0] <= version:
             self._pending.popleft()
         if head > (self._pending[-1][0] if self._pending else version):

@@ -16,10 +16,14 @@ PERIOD_S = 1.0
 class Heartbeat:
     """Sends a replica's status to the ledger.
 
-    applied_ms: how long after its commit the newest version was ready here; None at the start.
+    Attributes:
+        applied_ms: Time from the newest version's commit until it was ready here; None at the start.
 
     Args:
-        on_head: called after each heartbeat with the ledger's newest version, so that a stuck replica knows its lag.
+        ledger: The ledger.
+        replica: The replica's id.
+        status: Returns the status.
+        on_head: Is called after each heartbeat with the ledger's newest version, so that a stuck replica knows its lag.
     """
 
     def __init__(
@@ -37,9 +41,9 @@ class Heartbeat:
         self._wake.set()
 
     async def send(self) -> None:
-        """Raises LedgerUnavailable."""
+        """Send the status now; raise LedgerUnavailable if the ledger does not answer."""
         payload = {**self._status(), "applied_ms": self.applied_ms}
-        await self._ledger.heartbeat(self._replica, payload)  # first: commits wait for it
+        await self._ledger.heartbeat(self._replica, payload)  # before `head`, because commits wait for it
         self._on_head(await self._ledger.head())
 
     async def run(self) -> None:

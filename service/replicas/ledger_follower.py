@@ -1,7 +1,7 @@
-"""Follows the ledger: one reference is swapped when a new version is ready, and nothing else ever changes.
+"""Follows the ledger: when a new version is ready, one reference is swapped.
 
-While the ledger is away the last snapshot goes on answering and says that it may be stale. While the ledger is damaged
-it does so too, but then a person has to act, and nothing further is applied.
+While the ledger is away, the last snapshot goes on answering, and its answers say that they may be stale. The same
+holds while the ledger is damaged, until a person has repaired it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,22 @@ from service.replicas.snapshot import Snapshot, SnapshotLoader
 log = logging.getLogger(__name__)
 
 BLOCK_S = 1.0
-RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # between attempts while the ledger is gone
+RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # pauses between attempts while the ledger is away
 
 
 class LedgerFollower:
-    """Owns the newest snapshot. degraded: the code of why it may be stale, or None.
+    """Owns the newest snapshot.
+
+    Attributes:
+        newest: The newest snapshot.
+        degraded: Code of the problem for which it may be stale, or None.
+        head: The newest version of the ledger, as far as it is known.
 
     Args:
-        on_swap: called after each swap with the new snapshot and the seconds since its commit.
+        ledger: The ledger.
+        loader: Builds the next snapshot.
+        first: The snapshot to begin with.
+        on_swap: Is called after each swap with the new snapshot and the seconds since its commit.
     """
 
     def __init__(
@@ -45,7 +53,7 @@ class LedgerFollower:
         self._swap = asyncio.Event()
 
     async def reach(self, version: int, limit_s: float) -> bool:
-        """True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
+        """Return True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
         try:
             async with asyncio.timeout(limit_s):
                 while self.newest.version < version:
@@ -80,7 +88,7 @@ class LedgerFollower:
             self.publish(snapshot, time.time() - commits[-1].time)
 
     async def _check_same_ledger(self) -> None:
-        """A ledger that lost commits is behind its readers; waiting for more would hide it. So it is with another."""
+        """Raise LedgerCorrupt for a ledger that lost commits or was replaced; waiting for more would hide that."""
         self.head, digest = await self._ledger.end()
         if self.head < self.newest.version:
             raise LedgerCorrupt(

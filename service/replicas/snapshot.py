@@ -1,4 +1,4 @@
-"""A replica's memories at one version: what a batch holds from its first question to its last."""
+"""A replica's memories at one version, which a whole batch reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 
-CONCURRENT_BUILDS = 2  # each reads and compiles, which answers and the newest version need too
+CONCURRENT_BUILDS = (
+    2  # builds of old versions at a time, which compete with answers and with the newest version
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Immutable: an edit makes another one. digest: of the version's commit, "" for version 0."""
+    """One version, immutable: an edit makes another snapshot. `digest` is its commit's, "" for version 0."""
 
     version: int
     digest: str
@@ -35,7 +37,10 @@ class Snapshot:
 class SnapshotLoader:
     """Builds snapshots of a system's memories from the ledger. Compiling never blocks the event loop.
 
-    informer: What one of the memories adds to questions; every view of that memory is made known to it.
+    Args:
+        ledger: The ledger.
+        memories: The system's memories.
+        informer: Adds facts of one of the memories to questions; it gets every view of that memory.
     """
 
     def __init__(
@@ -73,10 +78,11 @@ class SnapshotLoader:
 
 
 class SnapshotHistory:
-    """Snapshots of older versions, for requests that pin one: the recent ones cached, any other built on request.
+    """Snapshots of older versions, for requests that pin one: recently used ones are cached, others are built.
 
     Args:
-        size: how many snapshots stay; the least recently used is dropped first.
+        loader: Builds a snapshot.
+        size: Number of cached snapshots; the least recently used is dropped first.
     """
 
     def __init__(self, loader: SnapshotLoader, size: int) -> None:

@@ -121,15 +121,8 @@ class ImportStore:
             triples, entities = triples + batch.triples, entities + batch.entities
             progress(triples)
         await store_all([], is_last=True)
-        return Manifest(
-            source,
-            builder.buckets,
-            tuple(chunk_digests),
-            tuple(name_digests),
-            triples,
-            entities,
-            relations,
-        )
+        digests = tuple(chunk_digests), tuple(name_digests)
+        return Manifest(source, builder.buckets, *digests, triples, entities, relations)
 
     async def find_damage(self, manifest: Manifest) -> str | None:
         """Describe in one sentence where the rows of an import differ from its commit; return None if none does."""
