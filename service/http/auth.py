@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 
 from service.access.access import Gate
 from service.access.caller import ANONYMOUS, Caller, Scope, source_of
+from service.http.byte_budget import BUDGET
 from service.scheduling.turns import Asker
 from service.scheduling.work import check_work
 
@@ -28,11 +29,11 @@ class Account:
         name = self.source if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
         return Asker(name, self.request)
 
-    async def charge(self, work: int) -> None:
-        """Count the work, of which the guard has counted 1. Raises TooLarge, TooMany."""
+    async def charge(self, work: int, n_paid: int = 1) -> None:
+        """Count the work of the request, of which `n_paid` is counted already. Raises TooLarge, TooMany."""
         check_work(work)
-        if work > 1:
-            await self.gate.charge(self.caller, self.source, work - 1)
+        if work > n_paid:
+            await self.gate.charge(self.caller, self.source, work - n_paid)
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,11 @@ class Guard:
         request.state.caller = caller
         if self.scope is not None:
             caller.check(self.scope)
-        request.state.account = Account(self.gate, caller, source, request.state.request_id)
+        account = Account(self.gate, caller, source, request.state.request_id)
+        request.state.account = account
         async with self.gate.hold(caller, source):
-            yield
+            with BUDGET.open(account.asker.caller) as request.state.hold_bytes:
+                yield
 
 
 def get_source(request: Request) -> str:

@@ -20,23 +20,15 @@ from errata.wire import Request as WireRequest
 from errata.wire.mistakes import complain, describe_mistake, locate, name_parameter, point_out
 from fastapi import Depends, Request
 from pydantic import FailFast, ValidationError, create_model
-from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_json
 
 from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
-from service.http.body_scanner import BodyScanner, Bounds
+from service.http.parts import SLICE_BYTES, PartCounter
 
-ANSWER_BOUNDS = Bounds(bytes=1_000_000, objects=64, fields=256, items=512)
-BATCH_BOUNDS = Bounds(bytes=1_000_000, objects=512, fields=4_096, items=4_096)
-CHAT_BOUNDS = Bounds(bytes=1_000_000, objects=4_096, fields=8_192, items=4_096)
-# A preview of 20,000 edits.
-ADMIN_BOUNDS = Bounds(bytes=20_000_000, objects=25_000, fields=200_000, items=500_000)
-READ_LIMIT_S = 60.0  # for a whole body
+READ_LIMIT_S = 60.0  # Seconds for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
-INLINE_BYTES = 64_000  # of a body that is parsed on the event loop
-MAX_COUNTED = 2_000  # fields and items of a body whose mistakes are all counted
+INLINE_BYTES = 64_000  # Bytes of a body that is parsed on the event loop
 MAX_COMPLAINTS = 5
-MAX_DESCRIBED = 1_024  # mistakes that pydantic is let describe together
-PART = 16  # items of a list in which the first mistakes are looked for together
+MAX_DESCRIBED = 1_024  # Mistakes that pydantic describes, for which it holds the interpreter
 # Fields that may be too large; any other text that is too long is a mistake of form.
 TEXTS = {
     "question",
@@ -50,11 +42,24 @@ TEXTS = {
     "text",
 }
 
-CHUNK = 1_000_000  # bytes of a stream that are passed on together
-FLUSH_S = 10.0  # what a slow sender has sent is passed on, so that whoever reads it knows that it lives
-SILENCE_S = 60.0  # between two pieces of a stream
+CHUNK = 1_000_000  # Bytes of a stream that are passed on together
+FLUSH_S = 10.0  # Seconds after which less is passed on, so that the reader knows that a slow sender lives
+SILENCE_S = 60.0  # Seconds between two pieces of a stream
 
 Kind = TypeVar("Kind", bound=WireRequest)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bytes and parts that a body may have. Pydantic looks at all parts at once, some 0.5 us for each that is wrong."""
+
+    bytes: int
+    parts: int
+
+
+ASKING = Bounds(1_000_000, 16_000)
+FEW_FIELDS = Bounds(16_000, 1_000)
+EDITS = Bounds(20_000_000, 500_000)  # A preview of 20,000 edits
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class JsonBody(Generic[Kind]):
 
     @cached_property
     def _early(self) -> type[Kind]:
-        """The same type, whose lists stop at the first item that is wrong."""
+        """The same type, whose lists end at the first item that is wrong."""
         fields: dict[str, Any] = {}
         for name, field in self.kind.model_fields.items():
             if get_origin(field.annotation) is list:
@@ -77,7 +82,14 @@ class JsonBody(Generic[Kind]):
         return create_model(self.kind.__name__, __base__=self.kind, **fields)
 
     async def __call__(self, request: Request) -> Kind:
-        """Raises UnsupportedMediaType, TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
+        """Read the body.
+
+        Raises:
+            UnsupportedMediaType, MalformedJson, InvalidInput
+            TooLarge: It has too many bytes or parts; the rest is not read.
+            TooSlow: It did not come in time.
+            TooMany: The caller, or all together, make the service hold too many bytes.
+        """
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType(
@@ -85,112 +97,71 @@ class JsonBody(Generic[Kind]):
             )
         try:
             async with asyncio.timeout(READ_LIMIT_S):
-                data, is_large = await self._read(request)
+                data, n_parts = await self._read(request)
         except TimeoutError as error:
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
-        if is_large or len(data) > INLINE_BYTES:
-            return await asyncio.to_thread(self._parse, data, is_large)
-        return self._parse(data, is_large)
+        kind = self.kind if n_parts <= ASKING.parts else self._early
+        if len(data) > INLINE_BYTES:
+            return await asyncio.to_thread(_parse, kind, data)
+        return _parse(kind, data)
 
-    async def _read(self, request: Request) -> tuple[bytearray, bool]:
-        """Return the body, and whether it has very many parts."""
-        limit, data, scanner = self.bounds.bytes, bytearray(), BodyScanner(self.bounds)
+    async def _read(self, request: Request) -> tuple[bytearray, int]:
+        """Return the body and how many parts it has."""
+        limit, data, counter = self.bounds.bytes, bytearray(), PartCounter(self.bounds.parts)
         content_length = request.headers.get("content-length", "")
         size = int(content_length) if content_length.isdecimal() else 0
         if size <= limit:
             async for chunk in request.stream():
-                data += chunk
-                if (size := len(data)) > limit:
+                if (size := len(data) + len(chunk)) > limit:
                     break
-                scanner.feed(chunk)
-                await asyncio.sleep(0)  # what has come already is handed over without a pause
+                request.state.hold_bytes(len(chunk))
+                data += chunk
+                for start in range(0, len(chunk), SLICE_BYTES):
+                    counter.add(chunk[start : start + SLICE_BYTES])
+                    await asyncio.sleep(0)  # what has come already is handed over without a pause
         if size > limit:
             raise TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
-        return data, scanner.n_parts > MAX_COUNTED
-
-    def _parse(self, data: bytearray, is_large: bool) -> Kind:
-        kind = self._early if is_large else self.kind
-        try:
-            return kind.model_validate_json(data)
-        except ValidationError as error:
-            if not is_large and error.error_count() <= MAX_DESCRIBED:
-                raise describe_invalid(error) from error
-            first = find_first(self.kind, data, error)
-            raise describe_invalid(first, is_counted=False) from first
+        return data, counter.n_parts
 
 
-def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
+def _parse(kind: type[Kind], data: bytearray) -> Kind:
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        raise describe_invalid(error) from error
+
+
+def json_body(kind: type[WireRequest], bounds: Bounds = FEW_FIELDS) -> Any:
     return Depends(JsonBody(kind, bounds))
 
 
-def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError) -> ValidationError:
-    """Return the first mistakes in the longest list of a body, one more than is told; `error` where it has none.
-
-    Pydantic looks for all mistakes or for one, and describes all or none, and holds the interpreter meanwhile.
-    """
-    try:
-        content = from_json(data)
-    except ValueError:  # no JSON, as `error` says
-        return error
-    if not isinstance(content, dict):
-        return error
-    lists = {name: value for name, value in content.items() if isinstance(value, list)}
-    name = max(lists, key=lambda name: len(lists[name]), default="")
-    mistakes: list[InitErrorDetails] = []
-    for start in range(0, len(lists.get(name, [])), PART):
-        try:
-            kind.model_validate_json(to_json({name: lists[name][start : start + PART]}))
-        except ValidationError as part:
-            mistakes += [
-                InitErrorDetails(
-                    type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),
-                    loc=(name, start + int(item["loc"][1]), *item["loc"][2:]),
-                    input=item["input"],
-                )
-                for item in part.errors(include_url=False)
-                if item["loc"][0] == name and len(item["loc"]) > 1
-            ]
-        if len(mistakes) > MAX_COMPLAINTS:
-            break
-    return (
-        ValidationError.from_exception_data(error.title, mistakes[: MAX_COMPLAINTS + 1])
-        if mistakes
-        else error
-    )
-
-
-def describe_invalid(
-    error: ValidationError, is_counted: bool = True, of: Sequence[str] = (), in_query: bool = False
-) -> Malformed:
+def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: bool = False) -> Malformed:
     """Say what is wrong with the input, field by field, in one sentence and one by one.
 
     Args:
-        is_counted: `error` has all that there is.
         of: What leads to the part of the body that was checked.
         in_query: The fields are parameters, and none is in a body.
     """
+    n_mistakes = error.error_count()
+    if n_mistakes > MAX_DESCRIBED:
+        return InvalidInput(
+            f"{n_mistakes:,} fields or items are wrong: send less, to read which; /docs lists them"
+        )
     mistakes: list[Any] = error.errors(include_url=False)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
         return MalformedJson(f"the body is not JSON: {reason}")
     point = name_parameter if in_query else partial(point_out, of=of)
-    faults = [point(mistake).model_dump(exclude_none=True) for mistake in mistakes[:MAX_COMPLAINTS]]
+    first, n_more = mistakes[:MAX_COMPLAINTS], n_mistakes - MAX_COMPLAINTS
+    faults = [point(mistake).model_dump(exclude_none=True) for mistake in first]
+    rest = [f"and {n_more} more"] if n_more > 0 else []
     if all(item["type"] == "string_too_long" and not TEXTS.isdisjoint(item["loc"]) for item in mistakes):
         limit: int = mistakes[0]["ctx"]["max_length"]
-        sizes = [
-            complain(locate(item), f"has {len(item['input'].strip()):,} characters") for item in mistakes
-        ]
-        return TooLarge(f"{_join(sizes, is_counted)}; {limit:,} is the most", limit=limit, errors=faults)
-    complaints = [complain(locate(item), describe_mistake(item)) for item in mistakes]
-    return InvalidInput(_join(complaints, is_counted), errors=faults)
-
-
-def _join(complaints: list[str], is_counted: bool) -> str:
-    """Not all of a thousand complaints."""
-    n_more = len(complaints) - MAX_COMPLAINTS
-    rest = [f"and {n_more} more" if is_counted else "and more"] if n_more > 0 else []
-    return "; ".join([*complaints[:MAX_COMPLAINTS], *rest])
+        sizes = [complain(locate(item), f"has {len(item['input'].strip()):,} characters") for item in first]
+        return TooLarge(f"{'; '.join(sizes + rest)}; {limit:,} is the most", limit=limit, errors=faults)
+    complaints = [complain(locate(item), describe_mistake(item)) for item in first]
+    return InvalidInput("; ".join(complaints + rest), errors=faults)
 
 
 async def read_chunks(request: Request) -> AsyncIterator[bytes]:

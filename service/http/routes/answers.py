@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
@@ -10,15 +11,16 @@ from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
-from service.http.body import ANSWER_BOUNDS, BATCH_BOUNDS, describe_invalid, json_body
+from service.http.body import ASKING, describe_invalid, json_body
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
 
 BATCH = "/v1/answers/batch"
+ITEMS_PER_TURN = 16  # Items of a batch that are checked before others have a turn on the event loop
 
-AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_BOUNDS)]
-BatchBody = Annotated[BatchRequest, json_body(BatchRequest, BATCH_BOUNDS)]
+AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ASKING)]
+BatchBody = Annotated[BatchRequest, json_body(BatchRequest, ASKING)]
 
 
 def build_router(models: AutoRouter) -> APIRouter:
@@ -50,12 +52,18 @@ def build_router(models: AutoRouter) -> APIRouter:
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
-        items = [_parse(item, place) for place, item in enumerate(body.questions)]
+        n_items = len(body.questions)
+        await account.charge(n_items)
+        items: list[AnswerRequest | Outcome] = []
+        for place, content in enumerate(body.questions):
+            items.append(_parse(content, place))
+            if place % ITEMS_PER_TURN == 0:
+                await asyncio.sleep(0)
         questions = [
             await models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)
         ]
-        n_invalid = len(items) - len(questions)
-        await account.charge(n_invalid + sum(question.work for question in questions))
+        work = n_items - len(questions) + sum(question.work for question in questions)
+        await account.charge(work, n_paid=n_items)
         outcomes = iter(await models.answer_many(questions))
         results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
         for item in items:

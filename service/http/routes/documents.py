@@ -31,18 +31,18 @@ from service.http.auth import get_caller
 from service.http.body import (
     JSON_TYPE,
     READ_LIMIT_S,
+    Bounds,
     JsonBody,
     describe_invalid,
     read_chunks,
     read_idempotency_key,
 )
-from service.http.body_scanner import Bounds
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 
-JSON_BOUNDS = Bounds(bytes=6_100_000, objects=4, fields=16, items=4)  # each character escaped takes six bytes
+JSON_BOUNDS = Bounds(6_100_000, 100)  # Each character escaped takes six bytes
 MAX_TITLE_CHARS = 200  # characters of a title that a file gives itself
 MAX_TEXT_BYTES = 4 * MAX_DOCUMENT_CHARS
 TEXT_TYPES = ("text/plain", "text/markdown")
@@ -145,9 +145,10 @@ async def read_bytes(request: Request, most_bytes: int, too_large: TooLarge) -> 
     try:
         async with asyncio.timeout(READ_LIMIT_S):
             async for chunk in read_chunks(request):
-                data += chunk
-                if len(data) > most_bytes:
+                if len(data) + len(chunk) > most_bytes:
                     raise too_large
+                request.state.hold_bytes(len(chunk))
+                data += chunk
     except TimeoutError as error:
         raise TooSlow(f"the body did not come within {READ_LIMIT_S:g} s: send it faster") from error
     return bytes(data)

@@ -15,7 +15,7 @@ from errata.wire import (
 from fastapi import APIRouter, Request, Response
 
 from service.http.auth import get_caller
-from service.http.body import json_body, read_idempotency_key
+from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
@@ -24,7 +24,7 @@ from service.http.responses import respond
 PENDING = {"model": EditReceipt, "description": "Committed; not every replica has it yet"}
 DRY_RUN = {"model": EditReceipt, "description": "Measured; nothing is committed"}
 
-EditBody = Annotated[EditRequest, json_body(EditRequest)]
+EditBody = Annotated[EditRequest, json_body(EditRequest, EDITS)]
 RevertBody = Annotated[RevertRequest, json_body(RevertRequest)]
 RollbackBody = Annotated[RollbackRequest, json_body(RollbackRequest)]
 

@@ -7,13 +7,13 @@ from typing import Annotated
 from errata.wire import BiasReport, BiasRequest, SensesQuery, WordSenses
 from fastapi import APIRouter, Query, Request, Response
 
-from service.http.body import json_body
+from service.http.body import Bounds, json_body
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 
-BiasBody = Annotated[BiasRequest, json_body(BiasRequest)]
+BiasBody = Annotated[BiasRequest, json_body(BiasRequest, Bounds(4_000_000, 16_000))]
 
 
 def build_router(editor: EditorClient) -> APIRouter:

@@ -31,7 +31,13 @@ BODIES: list[tuple[str, Any, int, str, str]] = [
     (ASK, b'{"question": "x",}', 400, "malformed_json", "JSON"),
     (ASK, b"\xff\xfe\x00", 400, "malformed_json", "JSON"),
     (ASK, b'{"question": "\\ud800"}', 400, "malformed_json", "JSON"),
-    (ASK, b"[" * 100_000, 400, "malformed_json", "JSON"),
+    (ASK, b"[" * 10_000, 400, "malformed_json", "JSON"),
+    (ASK, b"[" * 100_000, 413, "too_large", "16,000 parts"),
+    (ASK, b"]" * 100_000, 400, "malformed_json", "JSON"),
+    (ASK, b'""' * 100_000, 413, "too_large", "16,000 parts"),
+    (REVERTS, b" " * 16_001, 413, "too_large", "16,000 bytes"),
+    (ROLLBACKS, b" " * 16_001, 413, "too_large", "16,000 bytes"),
+    ("/admin/keys", b" " * 16_001, 413, "too_large", "16,000 bytes"),
     (ASK, b"[]", 422, "invalid_input", "object"),
     (ASK, b"null", 422, "invalid_input", "object"),
     (ASK, b'"Who?"', 422, "invalid_input", 'an object with named fields, such as {"question": "..."}'),
@@ -178,19 +184,20 @@ async def test_json_may_have_any_of_its_names(shared_http: httpx.AsyncClient, ki
 @pytest.mark.parametrize(
     ("path", "content", "names"),
     [
-        (ASK, {"question": PERU, "candidates": ["x"] * 513}, "512 items in lists"),
-        (BATCH, {"questions": [{"question": PERU, "candidates": ["x"] * 32}] * 128}, "4,096 items in lists"),
-        (BATCH, {"questions": [{str(n): n for n in range(33)}] * 128}, "4,096 fields"),
-        (EDITS, {"edits": [{}] * 25_000}, "25,000 objects"),
-        (EDITS, {"edits": [EDIT | {"paraphrases": ["x"] * 30}] * 20_000}, "500,000 items in lists"),
-        (EDITS, {"edits": [{str(n): n for n in range(11)}] * 20_000}, "200,000 fields"),
+        (ASK, {"question": PERU, "candidates": ["x"] * 8_000}, "16,000"),
+        (BATCH, {"questions": [{"question": PERU, "candidates": ["x"] * 32}] * 256}, "16,000"),
+        (BATCH, {"questions": [{str(n): n for n in range(43)}] * 128}, "16,000"),
+        (EDITS, {"edits": [{}] * 250_000}, "500,000"),
+        (EDITS, {"edits": [EDIT | {"paraphrases": ["x"] * 30}] * 20_000}, "500,000"),
+        (EDITS, {"edits": [{str(n): n for n in range(11)}] * 20_000}, "500,000"),
     ],
 )
 async def test_a_body_of_too_many_parts_is_told_how_many_it_may_have(
     shared_http: httpx.AsyncClient, path: str, content: Any, names: str
 ) -> None:
     problem = refused(await shared_http.post(path, json=content), 413, "too_large")
-    assert f"the body may have {names}: send less, in several requests" in problem.detail
+    parts = f"the body may have {names} parts (texts, fields, items, brackets)"
+    assert problem.detail == f"{parts}: send less, in several requests"
 
 
 async def test_the_largest_preview_is_taken(shared_http: httpx.AsyncClient) -> None:
@@ -205,7 +212,7 @@ async def test_the_first_of_very_many_mistakes_are_named_by_their_places(
     edits = [EDIT] * 700 + [{"question": PERU}, EDIT] * 100
     detail = refused(await shared_http.post(EDITS, json={"edits": edits}), 422, "invalid_input").detail
     places = [f"edits.{n}.answer: is missing" for n in range(700, 710, 2)]
-    assert detail == "; ".join([*places, "and more"])
+    assert detail == "; ".join([*places, "and 95 more"])
     long = [EDIT] * 997 + [{**EDIT, "answer": "x" * 2_001}]
     detail = refused(await shared_http.post(EDITS, json={"edits": long}), 413, "too_large").detail
     assert detail == "edits.997.answer: has 2,001 characters; 2,000 is the most"
@@ -230,7 +237,10 @@ async def test_a_bad_body_of_many_parts_is_refused_as_a_small_one_is(
 
 
 UNKNOWN = {str(n): 1 for n in range(79_000)}
+WRONG = {"question": "a", "candidates": [1] * 14}
 HELD_UP = {
+    "wrong candidates of a batch": (BATCH, {"questions": [WRONG] * 256}, 0.02),
+    "one wrong item of a batch": (BATCH, {"questions": [{str(n): n for n in range(5_000)}]}, 0.02),
     "unknown fields": (ASK, UNKNOWN, 0.02),
     "unknown fields of a chat": ("/v1/chat/completions", UNKNOWN, 0.02),
     "bad messages": ("/v1/chat/completions", {"model": "toy", "messages": [1] * 4_000}, 0.02),

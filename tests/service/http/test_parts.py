@@ -1,0 +1,78 @@
+"""The parts of a body are counted the same however it is cut, and in a time that grows with its length alone."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.errors import TooLarge
+from service.http.parts import SLICE_BYTES, PartCounter
+
+LIMIT = 16_000
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text('a"\\{}[]:,é\n\u2028'),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('b"\\:'), inner),
+    max_leaves=30,
+)
+
+
+def count_parts(value: object) -> int:
+    """Count texts, colons, commas and opening brackets."""
+    if isinstance(value, dict):
+        return 1 + 2 * len(value) + max(0, len(value) - 1) + sum(map(count_parts, value.values()))
+    if isinstance(value, list):
+        return 1 + max(0, len(value) - 1) + sum(map(count_parts, value))
+    return int(isinstance(value, str))
+
+
+@given(VALUES, st.integers(1, 9), st.booleans())
+def test_the_parts_of_a_body_are_counted_wherever_it_is_cut(value: object, size: int, is_ascii: bool) -> None:
+    counter, body = PartCounter(LIMIT), json.dumps(value, ensure_ascii=is_ascii).encode()
+    for start in range(0, len(body), size):
+        counter.add(body[start : start + size])
+    assert counter.n_parts == count_parts(value)
+
+
+@pytest.mark.parametrize("piece", [b"[", b'{"a":', b"1,", b'""', b'"a":1,', b"[],"])
+def test_a_body_of_too_many_parts_is_refused_within_few_slices(piece: bytes) -> None:
+    counter = PartCounter(LIMIT)
+    text = piece * (SLICE_BYTES // len(piece))
+    with pytest.raises(TooLarge, match=r"16,000 parts .*: send less, in several requests"):
+        deque(map(counter.add, [text] * 8))
+
+
+def test_what_stands_in_a_text_is_no_part() -> None:
+    counter = PartCounter(LIMIT)
+    counter.add(json.dumps({"question": '[{":,' * 10_000 + "\\" * 1_001}).encode())
+    assert counter.n_parts == 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":"' + b'\\"' * 500_000,
+        b'"' * 1_000_000,
+        b'"' + b"\\" * 1_000_000,
+        b"]" * 999_000,
+        b"," * 999_000,
+        b'""' * 499_500,
+        b"}" * 999_000,
+    ],
+)
+def test_no_body_of_a_megabyte_holds_the_event_loop(body: bytes) -> None:
+    """Closing brackets, commas and texts cost no more than letters; a text without an end is looked at once."""
+    counter, slowest_s = PartCounter(LIMIT), 0.0
+    for start in range(0, len(body), SLICE_BYTES):
+        started_at = process_time()
+        try:
+            counter.add(body[start : start + SLICE_BYTES])
+        except TooLarge:
+            break
+        finally:
+            slowest_s = max(slowest_s, process_time() - started_at)
+    assert slowest_s < 0.005
