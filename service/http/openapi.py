@@ -142,6 +142,8 @@ def _describe_parameters(operation: dict[str, Any]) -> None:
 
 def _describe_fields(schemas: dict[str, Any]) -> None:
     for name, schema in schemas.items():
+        if "description" in schema:  # a docstring, whose attributes are described as fields
+            schema["description"] = schema["description"].partition("\n\nAttributes:")[0]
         for field, content in schema.get("properties", {}).items():
             if (description := describe_field(name, field)) is not None:
                 content.setdefault("description", description)

@@ -23,7 +23,12 @@ LONGEST_OVERLAP_S = 30 * 86_400
 
 
 class KeyRequest(Request):
-    """A key to be made. name: its owner, the author in the ledger. expires_in_s: seconds; None: it has no end."""
+    """Asks for a new key.
+
+    Attributes:
+        name: The key's owner, who is the author in the ledger.
+        expires_in_s: Seconds until the key ends; None for no end.
+    """
 
     name: KeyName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
@@ -31,9 +36,11 @@ class KeyRequest(Request):
 
 
 class RotateRequest(Request):
-    """keep_old_s: for how many seconds the old secret stays valid, so that nobody is locked out meanwhile.
+    """Asks for a new secret of a key.
 
-    expires_in_s: seconds from now until the key ends; None to leave its end as it is.
+    Attributes:
+        keep_old_s: Seconds for which the old secret stays valid, so that no client is locked out meanwhile.
+        expires_in_s: Seconds until the key ends; None leaves its end as it is.
     """
 
     keep_old_s: Annotated[float, Field(ge=0, le=LONGEST_OVERLAP_S)] = 86_400.0
@@ -41,9 +48,10 @@ class RotateRequest(Request):
 
 
 class KeyState(Response):
-    """Times are None for what has not happened, or never will.
+    """A key. A time is None for an event that has not happened.
 
-    has_secret: False for a key restored from a backup, which has no secrets, until it is rotated.
+    Attributes:
+        has_secret: False for a key from a backup without secrets, until it is rotated.
     """
 
     name: str
@@ -57,13 +65,13 @@ class KeyState(Response):
 
 
 class NewKey(KeyState):
-    """key: what its owner sends. It is shown in this response only; the service stores a digest of it."""
+    """A new key with its secret, `key`, which only this response shows; the service stores a digest of it."""
 
     key: str
 
 
 class KeyList(Response):
-    """Sorted by name."""
+    """Keys, sorted by name."""
 
     keys: list[KeyState]
 
@@ -71,10 +79,15 @@ class KeyList(Response):
 class AuditEntry(Response):
     """One call of an admin route.
 
-    name: of the caller, "" for an unknown one. by: how the caller was authenticated.
-    summary: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
-    request: the id of the request, as in the logs. count: of calls like this one, which are merged when they changed
-    nothing; what is said is of the last of them. restored: a backup brought it.
+    Attributes:
+        name: The caller's name, "" for an unknown caller.
+        by: How the caller was authenticated.
+        summary: The request in a few words.
+        code: Code of the problem in the response, if it was one.
+        version: Version of the commit that the call made, if it made one.
+        request: Id of the request, as in the logs.
+        count: Number of equal calls that changed nothing and are merged; the entry describes the last.
+        restored: True if the entry came from a backup.
     """
 
     id: str
@@ -94,9 +107,9 @@ class AuditEntry(Response):
 
 
 class AuditPage(Response):
-    """The newest first. next: what to give as `before` for the page after this one; None on the last.
+    """A page of entries, the newest first. The next page is asked with `next` as `before`; None ends the list.
 
-    A page that is not the last may be empty: a filter left out all that it looked at.
+    A page that is not the last may be empty: a filter has left out all entries that were read for it.
     """
 
     entries: list[AuditEntry]

@@ -1,4 +1,4 @@
-"""Questions and answers as they travel: POST /v1/answers and /v1/answers/batch."""
+"""Questions and answers: POST /v1/answers and /v1/answers/batch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,14 @@ PIN_TOO_OLD = (
 
 
 class Sampling(Request):
-    """How the text of an answer is drawn, for models that write freely. It is given whatever its score.
+    """The way an answer's text is drawn, for models that write freely. The answer is given at any score.
 
-    temperature: 0 takes the likeliest token. seed: another one gives another draw. max_tokens: in the model's tokens.
-    stop: the answer ends before the first of these. logprobs: tell the tokens, each with so many of the likeliest ones.
+    Attributes:
+        temperature: 0 takes the likeliest token.
+        seed: Another seed gives another draw.
+        max_tokens: Limit in the model's tokens.
+        stop: The answer ends before the first of these.
+        logprobs: Return the tokens, each with this number of the likeliest ones in its place.
     """
 
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
@@ -40,10 +44,13 @@ class Sampling(Request):
 
 
 class AnswerRequest(Request):
-    """version: read exactly this version. min_version: wait until the replica has at least this one; of both, the
-    first may not be older. model: "auto" asks all that can read the question, and the surest answers; without a name
-    the service's choice, "auto" where nothing else is chosen. kg: "none" answers without the graph, for systems that
-    read it.
+    """A question.
+
+    Attributes:
+        model: "auto" asks all models that can read the question, and the surest answers; None is the service's choice.
+        kg: "none" answers without the graph, for systems that read it.
+        version: Read exactly this version, which may not be older than `min_version`.
+        min_version: Wait until the replica has at least this version.
     """
 
     question: Text
@@ -80,7 +87,7 @@ class Alternative(Response):
 
 
 class AnswerFact(Response):
-    """A triple that an answer rests on. entity: the subject's id. edit: the one that says so, "" for the base."""
+    """A triple that an answer rests on, with the id of its subject (`entity`) and its edit, "" for the base."""
 
     entity: str
     subject: str
@@ -98,10 +105,11 @@ class Timings(Response):
 
 
 class AnswerDelta(Response):
-    """A part of an answer that is still being made, the event `delta` of a stream.
+    """A part of an unfinished answer, the event `delta` of a stream.
 
-    text: what the answer goes on with. progress: of systems that read before they write, and of "auto", which says
-    how many systems have replied.
+    Attributes:
+        text: The next part of the answer.
+        progress: Figures of systems that read before they write; "auto" counts the systems that have replied.
     """
 
     text: str
@@ -109,9 +117,11 @@ class AnswerDelta(Response):
 
 
 class NearbyEdit(Response):
-    """An edit that the question may ask for, and not surely enough to be answered by it.
+    """An edit that the question may ask for, but not surely enough for its answer.
 
-    question: the wording of the edit that is near. probability: that both ask for the same.
+    Attributes:
+        question: The wording of the edit that is near.
+        probability: How likely both ask for the same.
     """
 
     edit: str
@@ -120,26 +130,30 @@ class NearbyEdit(Response):
 
 
 class TokenChance(Response):
-    """A token, and its log-probability whatever the temperature."""
+    """A token, and its log-probability at temperature 1."""
 
     text: str
     logprob: float
 
 
 class AnswerToken(TokenChance):
-    """A token of a drawn answer. top: the likeliest tokens in its place."""
+    """A token of a drawn answer, with the likeliest tokens in its place (`top`)."""
 
     top: list[TokenChance]
 
 
 class Answer(Response):
-    """answer: None when the model declines, `reason` says why as a code, `reason_text` in words, and
-    `best` is what it would have said.
+    """An answer.
 
-    degraded: why the version may be old (`ledger_unavailable`), else None.
-    edits: ids of the edits that the answer rests on. facts: those of the graph. nearby_edit: to ask back about.
-    finish, tokens: of a drawn answer: whether it ended by itself or before a stop ("stop") or at its limit ("length"),
-    and its tokens where `logprobs` asks for them.
+    Attributes:
+        answer: None when the model declines; then `reason` is the code, `reason_text` the words, and `best` the answer
+            that it was not sure enough of.
+        edits: Ids of the edits that the answer rests on.
+        facts: Facts of the graph that it rests on.
+        nearby_edit: An edit that the question may have meant.
+        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
+        finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
+        tokens: The tokens of a drawn answer, where `logprobs` asks for them.
     """
 
     answer: str | None
@@ -163,13 +177,13 @@ class Answer(Response):
 
 
 class BatchRequest(Request):
-    """Items are checked one by one, as AnswerRequest, so that one bad item does not spoil the rest."""
+    """Questions, each checked alone as AnswerRequest, so that one bad item does not spoil the rest."""
 
     questions: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_BATCH)]
 
 
 class BatchResult(Response):
-    """Exactly one of the two is set."""
+    """An answer or a problem: exactly one is set."""
 
     answer: Answer | None = None
     problem: Problem | None = None

@@ -1,4 +1,4 @@
-"""What every wire type shares: strict requests, lenient responses, and the bounds of texts and versions."""
+"""The base of the wire types: strict requests, lenient responses, and the bounds of texts and versions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic_core import PydanticCustomError
 MAX_TEXT_CHARS = 2_000
 LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
 
+# Category Cc with line breaks, and marks that turn the direction of text: a text with these can mislead its reader
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Category Cc, line breaks too, and what turns the direction of text: a reader could not tell what such a text says."""
 
 
 def _check_printable(text: str) -> str:
@@ -35,17 +35,17 @@ Text = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS), Printable
 ]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Printable]
+# A message may have line breaks, as git's messages do
 Message = Annotated[
     str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS), AfterValidator(_check_lines)
 ]
-"""May have line breaks, as git's messages do."""
 Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
 CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]
 
 
 def check_name(pattern: str, rule: str) -> AfterValidator:
-    """Refuse, with the rule in words, a text that the pattern does not match as a whole."""
+    """Return a validator that refuses, with the rule in words, a text that the pattern does not match as a whole."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -56,12 +56,12 @@ def check_name(pattern: str, rule: str) -> AfterValidator:
 
 
 class Request(BaseModel):
-    """What a caller sends: unknown fields and wrong types are refused."""
+    """The base of requests: unknown fields and wrong types are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Response(BaseModel):
-    """What the service says: fields added later do not break an older reader."""
+    """The base of responses: fields added later do not break an older reader."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

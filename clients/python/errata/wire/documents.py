@@ -1,4 +1,4 @@
-"""Documents as they are put and read: texts with ids, which models answer from, at every version."""
+"""Documents: texts with ids, which models answer from, at every version."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from errata.wire.base import Message, Name, Request, Response, Version, check_name
 from errata.wire.edits import Wait
 
+# The memory of documents, and the kind of its changes, for edits that extend or correct one
 DOCUMENTS, DOCUMENT = "documents/texts", "document"
-"""The memory of documents, and the kind of its changes, for edits that extend or correct one."""
 MAX_DOCUMENT_CHARS = 1_000_000
 MediaType = Literal["text/plain", "text/markdown"]
+# Media types of files whose text the service reads
 FileType = Literal["text/html", "application/xhtml+xml", "application/pdf"]
-"""Media types of files whose text the service reads."""
 
 SLUG = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 SLUG_RULE = "may have 1 to 128 letters, digits and . _ -, and begins with a letter or a digit"
@@ -24,7 +24,7 @@ DocumentId = Annotated[
 
 
 class DocumentRequest(Request):
-    """The whole of a document: what stood under its id before is replaced."""
+    """A whole document, which replaces an earlier one with its id."""
 
     text: Annotated[str, Field(max_length=MAX_DOCUMENT_CHARS)]
     title: Name | None = None
@@ -38,7 +38,7 @@ class DocumentRequest(Request):
 class RemovalOptions(Request):
     """The query of a removal."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # a query is all text
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
 
     message: Message = ""
     expected_version: Version | None = None
@@ -53,7 +53,7 @@ class TextOptions(RemovalOptions):
 
 
 class DocumentHead(Response):
-    """A document without its text. digest: of the text. edits: those that it follows from, the first put it."""
+    """A document without its text, but with the text's digest and the edits that made it, the first of which put it."""
 
     id: str
     title: str = ""
@@ -71,7 +71,7 @@ class DocumentState(DocumentHead):
 
 
 class DocumentList(Response):
-    """By id. total: how many there are at `version`; those behind the last one are listed with `after`."""
+    """Documents by id, and their `total` number at `version`; `after` lists those that follow the last one here."""
 
     version: Version
     total: int

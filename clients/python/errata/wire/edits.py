@@ -1,4 +1,4 @@
-"""What a curator asks for and gets back: edits, reverts and rollbacks, each answered with a receipt."""
+"""The changes of a curator: edits, reverts and rollbacks, each answered with a receipt."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
 class EditItem(Request):
     """A correction: this question has this answer.
 
-    counterexamples: questions that resemble this one and ask for something else: the edit never answers them, nor what
-    resembles them more than its own wordings. replaces: earlier corrections that this one is meant to take the place
-    of, each by the version that made it or by its id. model: by default the one that the service chose.
+    Attributes:
+        counterexamples: Questions that resemble this one and ask for something else. The edit never answers them, nor
+            a question that resembles them more than its own wordings.
+        replaces: Earlier corrections that this one replaces, each by the version that made it or by its id.
+        model: The corrected model; None is the service's choice.
     """
 
     question: Text
@@ -75,11 +77,13 @@ class EditItem(Request):
 class FactItem(Request):
     """A triple: a fact for every system that is served, or, with `only`, for the graph alone.
 
-    subject: an entity's id, or a name of it (409 `ambiguous` when several bear it; a new entity when none does).
-    relation: its name in the graph; `label`, `alias` and `description` are what an entity is called.
-    act: set one value in place of all others, add one beside them, or remove one; None: as the relation holds, 409
-        `add_or_set` where nobody said how many it holds and there is a value.
-    create: a new subject or relation is meant, though its name is one letter away from one in use (409 `similar_name`).
+    Attributes:
+        subject: An entity's id or name (409 `ambiguous` when several have the name; a new entity when none has it).
+        relation: Its name in the graph; `label`, `alias` and `description` are names of an entity.
+        act: Set one value in place of all others, add one, or remove one. None follows the relation: 409 `add_or_set`
+            where it has a value and does not say how many it holds.
+        create: Make a new subject or relation, though its name is one letter away from one in use (otherwise 409
+            `similar_name`).
     """
 
     subject: Text
@@ -91,7 +95,7 @@ class FactItem(Request):
 
 
 class RelationItem(Request):
-    """What a relation is: how many values it holds for one subject, and how people call it, which a model reads."""
+    """The definition of a relation: the number of values for one subject, and its label, which a model reads."""
 
     define: Name
     holds: Literal["one", "many"] | None = None
@@ -107,11 +111,13 @@ class RelationItem(Request):
 
 
 class MemoryItem(Request):
-    """A change of one memory in a way of its own: a rule, rows, senses, a document.
+    """A change of a kind that only one memory knows: a rule, rows, senses, a document.
 
-    kind, change: what /v1/models lists for the memory, and the fields of that kind.
-    question, answer: what is asked to see whether it works, and is kept as a fact test; both or none.
-    model: which system is asked; by default the first that reads the memory.
+    Attributes:
+        kind: A kind of change that /v1/models lists for the memory.
+        change: The fields of that kind.
+        question: A question that shows whether the change works, kept as a fact test with its `answer`; both or none.
+        model: The system that is asked; by default the first that reads the memory.
     """
 
     memory: Name
@@ -133,7 +139,7 @@ class MemoryItem(Request):
 
 
 def _discriminate(item: Any) -> str:
-    """By the fields that only one kind has, so that a complaint is about the kind that the caller means."""
+    """Tell the kind of an edit by fields that only one kind has, so that an error is about the intended kind."""
     names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
     if "define" in names:
         return "definition"
@@ -152,15 +158,17 @@ Item = Annotated[
 
 
 class EditRequest(Request):
-    """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on.
+    """Edits that become one commit, or none does.
 
-    strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit, or takes its place
-        unasked.
-    skip_refused: what is wrong with one edit does not refuse the others; the report lists those that were left out.
-    method, options: how the memories write the edits; /v1/models lists what each memory knows.
-    measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is quick,
-        and the rows it computes are cached for the commit. A request whose Idempotency-Key made a commit is answered
-        with that commit.
+    Attributes:
+        measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is
+            quick, and its rows are cached for the commit. A request whose Idempotency-Key made a commit is answered
+            with that commit.
+        expected_version: Answer 409 if the ledger has moved on.
+        method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
+        strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
+            one unasked.
+        skip_refused: Leave out refused edits and commit the others; the report lists those left out.
     """
 
     measure: bool = True  # before `edits`, whose number depends on it
@@ -192,7 +200,7 @@ class EditRequest(Request):
 
 
 class RevertRequest(Request):
-    """dry_run: report what it would do, and change nothing."""
+    """A commit to take back; with `dry_run` the report describes the effect, and nothing changes."""
 
     version: CommitVersion
     message: Message = ""
@@ -202,7 +210,7 @@ class RevertRequest(Request):
 
 
 class RollbackRequest(Request):
-    """dry_run: report what it would do, and change nothing."""
+    """A version to return to; with `dry_run` the report describes the effect, and nothing changes."""
 
     to: Version
     message: Message = ""
@@ -218,7 +226,12 @@ class IdempotencyHeader(Request):
 
 
 class EditReceipt(Response):
-    """version: None for a dry run. all_applied: every replica confirmed before the answer was sent."""
+    """The receipt of a commit.
+
+    Attributes:
+        version: None for a dry run.
+        all_applied: True if every replica confirmed before the response was sent.
+    """
 
     version: Version | None
     kind: Kind

@@ -1,4 +1,4 @@
-"""The graph as it is read and filled: entities with their triples at a version, relations, and what an import did."""
+"""The graph: entities with their triples at a version, and imports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ Format = Literal["tsv", "csv", "nt", "wikidata"]
 
 
 class EntityFact(Response):
-    """label: how people call the relation. object_id: the entity that the object is, "" for a number or a text.
+    """A fact about an entity.
 
-    edit: the edit or import that says so, "" for the base. added_in: the version since which it holds.
+    Attributes:
+        label: The relation in words.
+        object_id: The entity that is the object, "" for a number or a text.
+        edit: The edit or import that wrote the fact, "" for the base.
+        added_in: The first version with the fact.
     """
 
     relation: str
@@ -27,13 +31,13 @@ class EntityFact(Response):
 
 
 class RemovedFact(EntityFact):
-    """A fact of an older version that this one does not have. removed_in: the version that took it away."""
+    """A fact of older versions, and the version that removed it (`removed_in`)."""
 
     removed_in: Version
 
 
 class EntityHead(Response):
-    """degree: how many triples it is the subject of; of very many at least so many, where it is one of a list."""
+    """An entity. `degree` is its number of triples as a subject, in a list a lower bound where it has very many."""
 
     id: str
     label: str
@@ -43,7 +47,7 @@ class EntityHead(Response):
 
 
 class EntityState(EntityHead):
-    """At `version`. removed_facts: of earlier versions. facts_left_out: how many more it has."""
+    """An entity at `version`, with facts of earlier versions, and the number of current facts that are left out."""
 
     version: Version
     facts: list[EntityFact]
@@ -52,7 +56,7 @@ class EntityState(EntityHead):
 
 
 class EntityList(Response):
-    """Best first: whose name is the query, then those whose name begins with it."""
+    """Entities, the best first: those whose name is the query, then those whose name begins with it."""
 
     version: Version
     entities: list[EntityHead]
@@ -65,9 +69,12 @@ class RejectedLine(Response):
 
 
 class ImportCounts(Response):
-    """rejected: lines that could not be used. skipped: usable statements that are left out on purpose, by reason.
+    """The counts of an import.
 
-    rejected_lines: the first of the rejected lines.
+    Attributes:
+        rejected: Number of lines that cannot be used.
+        skipped: Well-formed statements that are left out on purpose, by reason.
+        rejected_lines: The first of the rejected lines.
     """
 
     format: Format
@@ -84,18 +91,21 @@ class ImportCounts(Response):
 
 
 class ImportReceipt(EditReceipt):
-    """version: None for a dry run."""
+    """The receipt of an import."""
 
     counts: ImportCounts
 
 
 class ImportOrder(Request):
-    """The query of an import; the file itself is the body. format: None looks at the content.
+    """The query of an import; the file itself is the body.
 
-    language: which labels are taken of a file that has several. source: what the file is called, for the log.
+    Attributes:
+        format: None detects the format.
+        language: Language of the labels that are taken.
+        source: Name of the file, for the log.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # a query is all text
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
 
     format: Format | None = None
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
@@ -108,7 +118,7 @@ class ImportOrder(Request):
 
 
 class ImportProgress(Response):
-    """One line of the stream: how far the import is. `done` of `total` in the unit of the phase."""
+    """The progress of an import, one line of the stream: `done` of `total` in the unit of the phase."""
 
     phase: Annotated[str, Field(description="reading (bytes), writing (triples), committing, replicas")]
     done: int

@@ -1,6 +1,6 @@
-"""What is wrong with a field, in plain words, and where it stands: of a request before it is sent, or of one that came.
+"""Describes a wrong field of a request in plain words, with its place; the client and the service both use this.
 
-Pydantic's own words are those of a programmer ("String should have at least 1 character").
+Pydantic's words are for programmers ("String should have at least 1 character").
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from errata.wire.problems import FieldProblem
 
-Mistake: TypeAlias = Mapping[str, Any]
-"""One of pydantic's `ValidationError.errors()`."""
+Mistake: TypeAlias = Mapping[str, Any]  # one of pydantic's `ValidationError.errors()`
 
+# Pydantic's type of a mistake -> its words, with values of its context. All shortest lengths here are one
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         "missing": "is missing",
@@ -42,17 +42,16 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "string_pattern_mismatch": "has to be of the form {pattern}",
     }
 )
-"""By pydantic's type of the mistake, with what it knows of it. The shortest text and list that may be have one item."""
-UNION_TAGS = {"correction", "fact", "definition"}  # pydantic puts them between: they are in nobody's JSON
+UNION_TAGS = {"correction", "fact", "definition"}  # parts of pydantic's paths that are not in the JSON
 MAX_NAME_CHARS = 100
 
 
 def describe_mistake(mistake: Mistake) -> str:
-    """Say what is wrong, without the field: `is missing`. What has words of its own keeps them."""
+    """Describe a mistake without its field: `is missing`. A check with its own message keeps it."""
     words, context = WORDS.get(mistake["type"]), mistake.get("ctx", {})
     try:
         return words.format_map(context) if words else _own_words(mistake)
-    except KeyError:  # one of our own checks, under the name of one of pydantic's
+    except KeyError:  # a check of the wire types that uses a name of pydantic's
         return _own_words(mistake)
 
 
@@ -62,7 +61,7 @@ def _own_words(mistake: Mistake) -> str:
 
 
 def locate(mistake: Mistake) -> list[str]:
-    """Return the names and numbers that lead to the field, the names of unknown ones cut short."""
+    """Return the names and numbers that lead to the field; long names of unknown fields are cut."""
     return [shorten(str(part)) for part in mistake["loc"] if part not in UNION_TAGS]
 
 
@@ -71,15 +70,16 @@ def shorten(name: str) -> str:
 
 
 def complain(names: Sequence[str], words: str) -> str:
-    """`edits.3.answer: is missing`."""
+    """Write the path of a field and its mistake: `edits.3.answer: is missing`."""
     return f"{'.'.join(names)}: {words}" if names else words
 
 
 def point_out(mistake: Mistake, of: Sequence[str] = ()) -> FieldProblem:
-    """The mistake with the JSON pointer of its field (RFC 6901, as the fragment of a URI): `#/edits/3/answer`.
+    """Return the mistake with the JSON pointer of its field (RFC 6901, as the fragment of a URI): `#/edits/3/answer`.
 
     Args:
-        of: What leads to the part of the body that was checked.
+        mistake: The mistake.
+        of: Path of the part of the body that was checked.
     """
     names = [*of, *locate(mistake)]
     pointer = "#" + "".join(
@@ -89,5 +89,5 @@ def point_out(mistake: Mistake, of: Sequence[str] = ()) -> FieldProblem:
 
 
 def name_parameter(mistake: Mistake) -> FieldProblem:
-    """The mistake with the parameter of the path or the query that it is about."""
+    """Return the mistake with its parameter of the path or the query."""
     return FieldProblem(detail=describe_mistake(mistake), parameter=".".join(locate(mistake)))

@@ -1,8 +1,7 @@
-"""POST /v1/chat/completions as it travels: OpenAI's shape, so that whatever speaks to OpenAI can ask here.
+"""POST /v1/chat/completions: OpenAI's shape, so that clients of OpenAI can ask here.
 
-Of OpenAI's fields some are honoured; some have no effect on most systems, whose answers are not drawn at random, and
-are accepted and ignored there; those that would change what the answer means and are not supported are refused, each
-with its reason.
+Some of OpenAI's fields are honoured. Others have no effect on most systems, whose answers are not drawn at random, and
+are ignored there. Unsupported fields that would change the meaning of an answer are refused, each with its reason.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from errata.wire.answers import (
 )
 from errata.wire.base import Name, Request, Response, Text, Version
 
-NO_TOOLS = "nothing here calls tools: leave it out"
+NO_TOOLS = "tools are never called here: leave it out"
 NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
+# Field -> the values that it may have besides null, as JSON; and the complaint about any other
 UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "n": (("1",), "a question has one answer: leave it out or send 1; `errata.top_k` gives alternatives"),
     "tools": (("[]",), NO_TOOLS),
@@ -41,7 +41,6 @@ UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "moderation": ((), "nothing is moderated here: leave it out"),
     "store": (("false",), "completions are not kept here: leave it out or send false"),
 }
-"""The values that each of these may have, beside null, as JSON; and the complaint about any other."""
 
 NO_QUESTION = "there is no message with the role `user`: the last of these is the question"
 NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '...'}}; part {place} is not"
@@ -61,7 +60,7 @@ class ChatMessage(Request):
 
     @property
     def text(self) -> str:
-        """In one line, as a question is; prompts often have several. PydanticCustomError for a part that is no text."""
+        """The message in one line; prompts often have several. PydanticCustomError for a part that is no text."""
         only_part: JsonValue = {"type": "text", "text": self.content}
         parts = self.content if isinstance(self.content, list) else [only_part]
         text = " ".join(_text(place, part) for place, part in enumerate(parts))
@@ -82,7 +81,7 @@ class StreamOptions(Request):
 
 
 class ChatOptions(Request):
-    """What OpenAI has no words for; each as in AnswerRequest. In OpenAI's client: `extra_body={"errata": {...}}`."""
+    """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`."""
 
     version: Version | None = None
     min_version: Version | None = None
@@ -94,12 +93,12 @@ class ChatOptions(Request):
 
 
 class ChatRequest(Request):
-    """The last message of a user is the question; those before it are not read, a system's neither.
+    """A question: the last message of a user. Earlier messages and those of a system are not read.
 
-    max_tokens, max_completion_tokens: of the answer, in words and punctuation marks, as `usage` counts them; of a model
-    that writes freely, in its own tokens. temperature, top_p, seed: for models that write freely, of no effect on
-    others; with a temperature and no seed each draw is another one. logprobs: for models that write freely, refused by
-    others. The further fields in the second part have no effect; those in the third are refused (`UNSUPPORTED`).
+    Limits of tokens count words and punctuation marks, as `usage` does, or the tokens of a model that writes freely.
+    `temperature`, `top_p` and `seed` have an effect only on such a model; with a temperature and no seed each draw
+    differs. Other models refuse `logprobs`. The other fields in the second part have no effect; those in the third are
+    refused (`UNSUPPORTED`).
     """
 
     model: Name
@@ -173,16 +172,16 @@ class ChatRequest(Request):
 
     @property
     def wants_draw(self) -> bool:
-        """Whether it says how the text of the answer is drawn."""
+        """True if the request describes how the text of the answer is drawn."""
         return bool(self.temperature or self.stops or self.answer_limit or self.wants_tokens)
 
     @property
     def wants_tokens(self) -> bool:
-        """Whether it asks for tokens with their log-probabilities."""
+        """True if the request asks for tokens with their log-probabilities."""
         return bool(self.logprobs or self.top_logprobs)
 
     def to_sampling(self, seed: int) -> Sampling:
-        """Return how the answer is drawn; `seed` holds where the request has none."""
+        """Return the sampling of the answer; `seed` is used where the request has none."""
         return Sampling(
             temperature=self.temperature or 0.0,
             top_p=self.top_p or 1.0,
@@ -194,7 +193,7 @@ class ChatRequest(Request):
 
     @property
     def wants_usage(self) -> bool:
-        """With a stream; without one it is always there."""
+        """True if a stream should end with the usage; other responses always have it."""
         return self.stream_options is not None and self.stream_options.include_usage
 
 
@@ -206,7 +205,7 @@ def _question(messages: list[ChatMessage]) -> str:
 
 
 class ChatUsage(Response):
-    """Words and punctuation marks of the question and of the answer: each system has tokens of its own."""
+    """Counts of words and punctuation marks in the question and in the answer, because tokens differ by system."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -214,7 +213,7 @@ class ChatUsage(Response):
 
 
 class ChatReply(Response):
-    """refusal: why there is no content, when the model declines."""
+    """The answer, or the reason (`refusal`) when the model declines."""
 
     role: Literal["assistant"] = "assistant"
     content: str | None
@@ -261,7 +260,7 @@ class ChatChoice(Response):
 
 
 class ChatCompletion(Response):
-    """errata: the whole answer as POST /v1/answers gives it, with version, edits, facts and score."""
+    """A completion. `errata` is the whole answer of POST /v1/answers, with version, edits, facts and score."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -286,7 +285,7 @@ class ChatChunkChoice(Response):
 
 
 class ChatChunk(Response):
-    """One event of a stream. errata: with the chunk that has the finish_reason."""
+    """One event of a stream. The one with the finish_reason has `errata`."""
 
     id: str
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
@@ -298,7 +297,7 @@ class ChatChunk(Response):
 
 
 class ChatProblem(Response):
-    """code: as in a problem document of the other routes. param: the field that is wrong, where it is one."""
+    """A problem with the `code` of the other routes' problem documents, and the wrong field (`param`), if it is one."""
 
     message: str
     type: str

@@ -1,4 +1,4 @@
-"""Problem documents, and the one table of their codes: the service raises by it, the client tells them apart by it."""
+"""Problem documents, and the one table of their codes, which service and client share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from errata.wire.base import Response
 
 
 class ProblemKind(NamedTuple):
-    """retry_after_s: the least pause before the same request may succeed; None where repeating it does not help."""
+    """The properties of a code.
+
+    Attributes:
+        retry_after_s: Shortest pause after which the same request may succeed; None where repeating does not help.
+    """
 
     status: int
     title: str
@@ -52,7 +56,7 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
 
 
 class FieldProblem(Response):
-    """What is wrong with one field. pointer: to it in the body (RFC 6901). parameter: its name in query or path."""
+    """A mistake in one field, at its `pointer` in the body (RFC 6901) or in a `parameter` of query or path."""
 
     detail: str
     pointer: str | None = None
@@ -62,7 +66,8 @@ class FieldProblem(Response):
 class Problem(Response):
     """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept.
 
-    errors: of a request that cannot be used, the first of its fields that are wrong.
+    Attributes:
+        errors: The first wrong fields of a request that cannot be used.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -77,6 +82,6 @@ class Problem(Response):
 
     @classmethod
     def of(cls, code: str, detail: str) -> Problem:
-        """As the service words it."""
+        """Make a problem with the title and status of its code."""
         kind = PROBLEMS[code]
         return cls(title=kind.title, status=kind.status, code=code, detail=detail)

@@ -1,4 +1,4 @@
-"""What a commit did, measured by asking before and after it, so that a curator can judge it."""
+"""The report of a commit: its measured effect, by questions asked before and after it, for a curator to judge."""
 
 from __future__ import annotations
 
@@ -16,20 +16,26 @@ class ParaphraseReport(Response):
 
 
 class NearQuestion(Response):
-    """A known question that resembles an edited one. probability: that it asks for the same."""
+    """A known question that resembles an edited one, and the probability that it asks for the same."""
 
     question: str
     probability: float
 
 
 class EditReport(Response):
-    """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...).
+    """The measured effect of one edit.
 
-    id: "" where nothing had to be written. place: of the edit in the request; None for a revert or rollback.
-    counterexamples: what the edit is not about; one that follows is answered by it all the same.
-    near_questions: known ones that the edit is not sure enough to answer, the likeliest first.
-    memory, model: where it was written and who was asked. question: "" where the graph alone changed and no
-    question is known that asks for it; notes then has `subject`, `relation`, `object` and `act`.
+    Attributes:
+        id: "" where nothing had to be written.
+        question: "" where only the graph changed and no question is known for it; `notes` then has `subject`,
+            `relation`, `object` and `act`.
+        holds: True if the new answer is given.
+        counterexamples: Questions that the edit is not about; one that follows is answered by it all the same.
+        notes: Figures of the editor about its rows (slots, margin, ...).
+        near_questions: Known questions that the edit is not sure enough to answer, the likeliest first.
+        memory: The memory that was written.
+        model: The model that was asked.
+        place: Place of the edit in the request; None for a revert or rollback.
     """
 
     id: str
@@ -51,9 +57,12 @@ class EditReport(Response):
 
 
 class RefusedEdit(Response):
-    """An edit that was left out of its request, at `place` in it. reason: the editor's own code, of `edit_refused`.
+    """An edit that was left out of its request.
 
-    code: as of a problem document; `superseded` where a later edit of the same request answers anew.
+    Attributes:
+        place: Place of the edit in the request.
+        code: Code of a problem document, or `superseded` where a later edit of the request has the same question.
+        reason: The editor's code for `edit_refused`.
     """
 
     place: int
@@ -63,10 +72,7 @@ class RefusedEdit(Response):
 
 
 class Link(Response):
-    """Where one question's answer is seen at the two versions: paths of the service that a person can open.
-
-    after: None for a dry run, which makes no version.
-    """
+    """Paths of the service that show one question's answer at the two versions; `after` is None for a dry run."""
 
     before: str
     after: str | None = None
@@ -83,7 +89,7 @@ class SideEffect(Response):
 
 
 class BrokenTest(Response):
-    """The fact test of edit `edit`, made in `version`, that no longer comes out."""
+    """A fact test that fails now, of the edit `edit` from `version`."""
 
     edit: str
     version: Version
@@ -93,9 +99,10 @@ class BrokenTest(Response):
 
 
 class SupersededTest(BrokenTest):
-    """A fact test whose question a later edit answers anew: edit `by`, made in `by_version`.
+    """A fact test whose question a later edit answers: the edit `by` from `by_version`.
 
-    on_purpose: the later edit was given the same question, or was told to take the place of the earlier one.
+    Attributes:
+        on_purpose: True if the later edit has the same question, or names the earlier one in `replaces`.
     """
 
     by: str
@@ -104,9 +111,14 @@ class SupersededTest(BrokenTest):
 
 
 class Capacity(Response):
-    """slots_used: taken by all active edits. slots_reserved: those, and the memory's own that surgery may move.
+    """The room of a memory.
 
-    rows_per_slot: how crowded the memory is. margin: what is left before answers get worse. warnings: whole sentences.
+    Attributes:
+        slots_used: Slots of all active edits.
+        slots_reserved: These, and the slots of the memory itself that surgery may move.
+        rows_per_slot: Rows for each slot.
+        margin: Room that is left before answers get worse.
+        warnings: Whole sentences.
     """
 
     slots_used: int
@@ -124,11 +136,13 @@ class EditTimings(Response):
 
 
 class Report(Response):
-    """What a commit did, measured: probes is how many unrelated questions were compared before and after.
+    """The measured effect of a commit.
 
-    unmeasured_probes: how many more questions the service knows whose answers may have changed and were not compared.
-    edits_left_out: how many more edits a revert or rollback switched than `edits` lists.
-    refused: edits that were left out, because `skip_refused` was asked for.
+    Attributes:
+        probes: Number of unrelated questions that were compared before and after.
+        unmeasured_probes: Number of further known questions whose answers may have changed.
+        edits_left_out: Number of edits that a revert or rollback switched and `edits` does not list.
+        refused: Edits that were left out because of `skip_refused`.
     """
 
     edits: list[EditReport]

@@ -1,4 +1,4 @@
-"""Senses of words as they travel: GET /v1/senses and POST /admin/bias."""
+"""Senses of words: GET /v1/senses and POST /admin/bias."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from errata.wire.base import MAX_TEXT_CHARS, Name, Request, Response, Version
 
 MAX_WORDS, MAX_PROMPTS, MAX_SENTENCES, MAX_PAIRS, MAX_MULTIPLIERS = 64, 64, 256, 8, 32
 
-Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-"""A space before it counts."""
+Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]  # a space before it counts
 SenseNumber = Annotated[int, Field(ge=0, le=10_000)]
+# A passage may have line breaks, as the texts that train a language model
 Passage = Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
-"""May have line breaks, as the texts do that a language model was trained on."""
 
 
 class SensesQuery(Request):
-    """The word as it stands behind a space where such a word is known; `exact` takes it as it is written."""
+    """The query for a word, which is looked up with a space before it where that is known; `exact` takes it as written.
+
+    `sense` selects one sense, and `top_k` limits the words listed of each.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # in a query all values are texts
 
@@ -32,7 +34,7 @@ class SensesQuery(Request):
 
 
 class ScoredWord(Response):
-    """A word, and what a sense adds to its logit where the sense has a weight of one."""
+    """A word, and the logit that a sense of weight one adds to it."""
 
     word: str
     logit: float
@@ -41,8 +43,13 @@ class ScoredWord(Response):
 class Sense(Response):
     """One sense of a word.
 
-    strength, base_strength: length of its vector, with edits and without. factor: of edits, on its weight.
-    top, bottom: words that it favours most and least. edits: those that changed it.
+    Attributes:
+        strength: Length of its vector with edits.
+        base_strength: Length of its vector without edits.
+        factor: Factor of edits on its weight.
+        top: Words that it favours most.
+        bottom: Words that it favours least.
+        edits: Edits that changed it.
     """
 
     number: int
@@ -55,7 +62,7 @@ class Sense(Response):
 
 
 class WordSenses(Response):
-    """word: to the letter, with the space before it where it has one. token: its id."""
+    """The senses of a word, which is given exactly, with the space before it, and by the id of its `token`."""
 
     model: str
     version: Version
@@ -66,11 +73,13 @@ class WordSenses(Response):
 
 
 class BiasRequest(Request):
-    """Without pairs the model studies a list of its own.
+    """Asks for the difference between the words of pairs; without pairs the model uses its own list.
 
-    words: those whose senses may carry the difference; each takes the place of `{word}` in the prompts.
-    prompts: texts up to the place where a pair is compared. sentences: on which everything else is measured.
-    sense: None for the one that carries most.
+    Attributes:
+        words: Words whose senses may carry the difference; each replaces `{word}` in the prompts.
+        prompts: Texts up to the place where a pair is compared.
+        sentences: Texts on which side effects are measured.
+        sense: The sense to change; None for the one that carries most.
     """
 
     pairs: Annotated[
@@ -88,7 +97,7 @@ class BiasRequest(Request):
 
 
 class SenseShare(Response):
-    """What a sense of the words adds to the log-odds of a pair, averaged; mean_size: the average without signs."""
+    """The average that a sense of the words adds to the log-odds of a pair; `mean_size` averages without signs."""
 
     sense: int
     mean: float
@@ -96,10 +105,13 @@ class SenseShare(Response):
 
 
 class BiasPoint(Response):
-    """What a multiplier does.
+    """The effect of a multiplier.
 
-    ratio: of the pair's probabilities, the larger over the smaller, averaged over the prompts. median_ratio: their
-    median. perplexity: of the sentences. shift: probability of other words that lies elsewhere, averaged.
+    Attributes:
+        ratio: The pair's larger probability over the smaller, averaged over the prompts.
+        median_ratio: Median of the same.
+        perplexity: Perplexity of the sentences.
+        shift: Probability that moved between other words, averaged.
     """
 
     multiplier: float
@@ -110,7 +122,7 @@ class BiasPoint(Response):
 
 
 class PairBias(Response):
-    """shares: what each sense carries, the largest first. sense: the one that the multipliers act on."""
+    """One pair: the share of each sense, the largest first, and the effect of multipliers on one `sense`."""
 
     pair: list[str]
     shares: list[SenseShare]
@@ -119,7 +131,7 @@ class PairBias(Response):
 
 
 class BiasReport(Response):
-    """note: what was studied where the request named no pairs. words, prompts: as they were read."""
+    """The report, with the words and prompts as they were read; `note` describes the model's own list of pairs."""
 
     model: str
     version: Version

@@ -1,4 +1,4 @@
-"""What the service is right now: its models, its memories, its replicas, and who the caller is to it."""
+"""The current state of the service: its models, memories and replicas, and the caller's key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from errata.wire.base import Details, Response, Version
 
 
 class ReplicaState(Response):
-    """degraded: the code of what keeps it from being healthy. pid: its process, on the machine or in the pod `host`."""
+    """A replica; `degraded` is the code of its problem, and `pid` its process on the machine or in the pod `host`."""
 
     replica: str
     model: str
@@ -26,7 +26,7 @@ class ReplicaState(Response):
 
 
 class ReplicaList(Response):
-    """head: the newest version of the ledger, which every replica should have."""
+    """The replicas, and the newest version of the ledger (`head`), which each should have."""
 
     head: Version
     replicas: list[ReplicaState]
@@ -35,8 +35,11 @@ class ReplicaList(Response):
 class MemoryCard(Response):
     """One editable memory that a model reads.
 
-    base: digest of what its rows lie on. accepts: kinds of change. options: the JSON schema of each editing option.
-    changes: by kind of change that is the memory's own, the JSON schema of each field.
+    Attributes:
+        base: Digest of its state without edits.
+        accepts: Kinds of change.
+        options: JSON schema of each editing option.
+        changes: A kind of change that only this memory knows -> JSON schema of each field.
     """
 
     name: str
@@ -66,9 +69,11 @@ class ModelList(Response):
 
 
 class EditCounts(Response):
-    """Every edit is active or reverted, and every active one is in one of three states by its fact tests.
+    """Counts of edits: each is active or reverted, and each active one has one of three states by its fact tests.
 
-    superseded: a later active edit answers its question anew. broken: an answer is not what the edit wants.
+    Attributes:
+        superseded: Edits whose questions later active edits answer.
+        broken: Edits of which an answer differs from the expected one.
     """
 
     active: int
@@ -79,7 +84,7 @@ class EditCounts(Response):
 
 
 class MemoryState(Response):
-    """checksums: memory name -> digest of every row it holds at this version."""
+    """The memories at a version, each by the checksum of all its rows, and counts of edits."""
 
     version: Version
     checksums: dict[str, str]
@@ -87,14 +92,14 @@ class MemoryState(Response):
 
 
 class Whoami(Response):
-    """The key that the request carried: its name and what it may do."""
+    """The name and scopes of the key in the request."""
 
     name: str
     scopes: list[str]
 
 
 class BackupHead(Response):
-    """What a backup is of. created: unix time in seconds. checkpoints: memory -> what its rows lie on."""
+    """The description of a backup, with its unix time in seconds and the checkpoint of each memory."""
 
     format: int
     version: Version
@@ -104,7 +109,7 @@ class BackupHead(Response):
 
 
 class RestoreReceipt(Response):
-    """What a backup brought into the ledger: commits, tags, keys and noted calls that were not there yet."""
+    """Counts of restored data: commits, tags, keys and calls in the audit that were not there yet."""
 
     version: Version
     commits: int

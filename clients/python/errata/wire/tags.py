@@ -9,21 +9,19 @@ from pydantic import WithJsonSchema
 
 from errata.wire.base import Request, Response, Version, check_name
 
-TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"
-"""No number, so that a command takes either and knows which it was given."""
-
+TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"  # begins with a letter, so that a command can take a tag or a number
 TAG_RULE = "may have 1 to 64 letters, digits and . _ + -, and begins with a letter"
 TagName = Annotated[str, check_name(TAG, TAG_RULE), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})]
 
 
 class TagRequest(Request):
-    """version: what the name is for; 0 is the base, before any edit."""
+    """The version to name; 0 is the base, before any edit."""
 
     version: Version
 
 
 class Tag(Response):
-    """by: who gave the name."""
+    """A name of a version, and its author (`by`)."""
 
     name: str
     version: Version
@@ -32,6 +30,6 @@ class Tag(Response):
 
 
 class TagList(Response):
-    """The newest version first."""
+    """Tags, the newest version first."""
 
     tags: list[Tag]

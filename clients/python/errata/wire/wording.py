@@ -1,6 +1,6 @@
-"""When two questions count as the same one: it decides which of two edits answers, and which fact test is superseded.
+"""Decides whether two questions are the same: then the later of two edits answers and supersedes the other's fact test.
 
-The service and whoever sends a file of corrections both use it, so that they agree on what is a duplicate.
+The service and the client that sends a file of corrections both use it, so that they agree on duplicates.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 END = " ?!.\u037e\u061f\uff1f"
-CACHE_SIZE = 100_000  # wordings; the fact tests of every edit pass here at each commit
+CACHE_SIZE = 100_000  # wordings; each commit normalizes those of all edits
 
 
 @lru_cache(CACHE_SIZE)
 def normalize_question(question: str) -> str:
-    """Equal for questions that differ in case, spaces and final punctuation alone. Cached."""
+    """Return the same text for questions that differ only in case, spaces and final punctuation."""
     return " ".join(question.split()).casefold().rstrip(END)
