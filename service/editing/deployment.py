@@ -17,6 +17,7 @@ from functools import partial, wraps
 from typing import Any, ParamSpec
 
 from errata.wire import (
+    Answer,
     CheckReport,
     EditRequest,
     ImportOrder,
@@ -50,6 +51,7 @@ from service.editing.queries.entities import Entities
 from service.editing.queries.scope import examine_scope
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.versions import Versions
+from service.editing.queries.why import explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -267,8 +269,9 @@ class Editor:
         before: int | None = None,
         grep: str | None = None,
         author: str | None = None,
+        since: float | None = None,
     ) -> Outcome:
-        return Outcome.ok((await self._versions()).log(limit, before, grep, author))
+        return Outcome.ok((await self._versions()).log(limit, before, grep, author, since))
 
     @outcome
     async def show(self, version: int) -> Outcome:
@@ -281,6 +284,11 @@ class Editor:
     @outcome
     async def scope(self, question: str, model: str | None = None) -> Outcome:
         return Outcome.ok(await examine_scope(await self._pipeline.at_hand(), question, model))
+
+    @outcome
+    async def why(self, question: str, answer: Mapping[str, Any]) -> Outcome:
+        state, reply = await self._pipeline.at_hand(), Answer.model_validate(answer)
+        return Outcome.ok(await explain_answer(question, reply, state, self._builder, self._models))
 
     @outcome
     async def senses(self, query: dict[str, Any]) -> Outcome:

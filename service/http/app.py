@@ -37,6 +37,7 @@ from service.http.routes import (
     senses,
     status,
     versions,
+    why,
 )
 from service.metrics import metrics
 
@@ -53,10 +54,6 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     all of these.
     """
     assert settings.redis_url, "the launcher names the ledger's Redis"
-    tokens = None
-    if oidc := settings.oidc:
-        claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-        tokens = OidcVerifier(claims, Jwks(oidc.issuer, oidc.jwks_host))
     access = Access.connect(
         settings.redis_url,
         settings.redis_timeout_s,
@@ -64,7 +61,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         Rate.parse(settings.key_rate, settings.max_concurrent),
         Rate.parse(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
-        tokens,
+        _verify_tokens(settings),
         metrics.count_rate_limited,
     )
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
@@ -86,6 +83,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (edits.build_router(editor), edit),
         (imports.build_router(editor), edit),
         (versions.build_router(editor), read),
+        (why.build_router(questions, editor), read),
         (versions.build_tag_router(editor), edit),
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
@@ -113,3 +111,12 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.router.on_shutdown.append(close)
     app.state.access = access
     return app
+
+
+def _verify_tokens(settings: Settings) -> OidcVerifier | None:
+    """Return what checks an issuer's tokens; None where no issuer is trusted."""
+    oidc = settings.oidc
+    if oidc is None:
+        return None
+    claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
+    return OidcVerifier(claims, Jwks(oidc.issuer, oidc.jwks_host))

@@ -215,8 +215,15 @@ class EditorClient(DeploymentClient):
     async def import_abandon(self, session: str) -> None:
         await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
 
-    async def log(self, limit: int, before: int | None, grep: str | None, author: str | None) -> Outcome:
-        return await self._outcome(self.handle.log, limit, before, grep, author)
+    async def log(
+        self,
+        limit: int,
+        before: int | None,
+        grep: str | None,
+        author: str | None,
+        since: float | None,
+    ) -> Outcome:
+        return await self._outcome(self.handle.log, limit, before, grep, author, since)
 
     async def show(self, version: int) -> Outcome:
         return await self._outcome(self.handle.show, version)
@@ -226,6 +233,9 @@ class EditorClient(DeploymentClient):
 
     async def scope(self, question: str, model: str | None) -> Outcome:
         return await self._outcome(self.handle.scope, question, model)
+
+    async def why(self, question: str, answer: Mapping[str, Any]) -> Outcome:
+        return await self._outcome(self.handle.why, question, answer)
 
     async def diff(self, older: int, newer: int) -> Outcome:
         return await self._outcome(self.handle.diff, older, newer)

@@ -4,6 +4,7 @@ The records in tests/curators were written for this measurement, and no weight w
 """
 
 import json
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from typing import Any
 
 from errata import Errata
 from errata.errors import ErrataError
-from errata.wire import EditItem
+from errata.wire import EditItem, FactItem, WhyReport
 
+from models.packs.pack import Item, Pack
 from tests.bench.processes import run_errata
 from tests.bench.table import Row
 
 RECORDS = Path(__file__).parents[1] / "curators"
 TIMEOUT_S = 120.0
+N_REASONS = 25  # answers of each kind whose reasons are asked for
+SEED = 41
 
 
 def rows() -> Iterator[Row]:
@@ -26,6 +30,7 @@ def rows() -> Iterator[Row]:
         key = (Path(name) / "var" / "admin.key").read_text().strip()
         with Errata(server.url, key=key, timeout_s=TIMEOUT_S) as client:
             yield from _measure_pairs(client)
+            yield _measure_reasons(client)
 
 
 def read_records(name: str) -> list[dict[str, Any]]:
@@ -55,3 +60,47 @@ def _measure_pairs(client: Errata) -> Iterator[Row]:
         note = f"of {len(pairs)} pairs of facts about one thing" + "".join(f"; {text}" for text in failures)
         yield Row(f"pairs {name}: both right", len(pairs) - failures.total(), ">= 58", note)
         client.rollback(0)
+
+
+def _measure_reasons(client: Errata) -> Row:
+    """Ask both systems why they answer so: of edits, of facts of edits, of facts of the base, of what was learnt."""
+    items = [item for item in _draw_items(4 * N_REASONS) if client.ask(_ask_for(item), model="kbert").answer]
+    corrections, triples, rest = items[:N_REASONS], items[N_REASONS : 2 * N_REASONS], items[2 * N_REASONS :]
+    edits = [EditItem(question=_ask_for(item), answer="Tallwater", model="nkb") for item in corrections]
+    facts = [
+        FactItem(
+            subject=item.subject.id, relation=item.relation.id, object="Tallwater", act="set", only="graph"
+        )
+        for item in triples
+    ]
+    wrong: list[str] = []
+    for model, batch, group in (("nkb", edits, corrections), ("kbert", facts, triples)):
+        receipt = client.edit_many(batch, message=f"ticket of {model}")
+        for item, report in zip(group, receipt.report.edits, strict=True):
+            causes = client.why(_ask_for(item), model=model).causes
+            commits = [(cause.edit.id, cause.version, cause.message) for cause in causes]
+            if commits != [(report.id, receipt.version, f"ticket of {model}")]:
+                wrong.append(_ask_for(item))
+    for item in rest[:N_REASONS]:
+        learnt = client.why(_ask_for(item), model="nkb")
+        if learnt.causes or learnt.facts or not _names_fact(client.why(_ask_for(item), model="kbert"), item):
+            wrong.append(_ask_for(item))
+    client.rollback(0)
+    n_asked = 4 * N_REASONS
+    note = f"of {n_asked} answers of nkb and kbert{''.join(f'; {question}' for question in wrong)}"
+    return Row("why names the right edit or fact", n_asked - len(wrong), f">= {n_asked}", note)
+
+
+def _draw_items(count: int) -> list[Item]:
+    """Draw facts of the pack with one value."""
+    items = [item for item in Pack.load().items() if ", " not in item.answer]
+    return random.Random(SEED).sample(items, count)
+
+
+def _ask_for(item: Item) -> str:
+    return item.relation.question(item.subject.label)
+
+
+def _names_fact(report: WhyReport, item: Item) -> bool:
+    triples = [(fact.entity, fact.relation, fact.object) for fact in report.facts]
+    return not report.causes and triples == [(item.subject.id, item.relation.id, item.answer)]

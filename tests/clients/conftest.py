@@ -265,6 +265,17 @@ class Tiny:
         head = _head(version, self.commits[version - 1])
         return wire.EditDetail(**head, edit=self.detail(version).edits[0])
 
+    def why(self, question: str, model: str | None) -> wire.WhyReport:
+        """An answer rests on the newest edit with its question, if there is one."""
+        answer = self.answer(wire.AnswerRequest(question=question, model=model))
+        candidate = next(iter(reversed(self.scope(question).candidates)), None)
+        if not answer.edits or candidate is None:
+            return wire.WhyReport(answer=answer, causes=[], facts=[])
+        match = {"owner": candidate.owner, "wording": question, "probability": candidate.probability}
+        cause = wire.Cause(**dict(self.edit_detail(candidate.version)), **match)
+        without = wire.Remainder(answer=BASE.get(question), edits=[])
+        return wire.WhyReport(answer=answer, causes=[cause], facts=[], without=without)
+
     def scope(self, question: str) -> wire.ScopeReport:
         """Edits answer their own questions word for word, and nothing else."""
         candidates = [

@@ -148,6 +148,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     show = _Method(Calls.show)
     show_edit = _Method(Calls.show_edit)
     scope = _Method(Calls.scope)
+    why = _Method(Calls.why)
     diff = _Method(Calls.diff)
     check = _Method(Calls.check)
     last_check = _Method(Calls.last_check)

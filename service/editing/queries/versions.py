@@ -35,15 +35,30 @@ class Versions:
     state: EditorState
 
     def log(
-        self, limit: int, before: int | None, grep: str | None = None, author: str | None = None
+        self,
+        limit: int,
+        before: int | None,
+        grep: str | None = None,
+        author: str | None = None,
+        since: float | None = None,
     ) -> VersionLog:
-        """grep: a text in the message, or in a question or an answer of the commit, whatever its case."""
+        """List commits, the newest first.
+
+        Args:
+            limit: Most commits that are listed.
+            before: Only versions older than this one.
+            grep: A text in the message, or in a question or an answer of the commit, whatever its case.
+            author: Who made the commit.
+            since: Seconds since 1970 from which on it was made.
+        """
         head = self.state.version
         last = head if before is None else min(before - 1, head)
         matches = (
             commit
             for commit in reversed(self.state.commits[: max(0, last)])
-            if author in (None, commit.author) and (grep is None or _mentions(commit, grep.casefold()))
+            if author in (None, commit.author)
+            and (since is None or commit.time >= since)
+            and (grep is None or _mentions(commit, grep.casefold()))
         )
         commits = list(islice(matches, limit))
         summaries = [

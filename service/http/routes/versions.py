@@ -6,12 +6,10 @@ from typing import Annotated
 
 from errata.wire import (
     LARGEST_VERSION,
-    MAX_TEXT_CHARS,
     CheckReport,
     Diff,
     EditDetail,
     ReplicaList,
-    ScopeReport,
     Tag,
     TagList,
     TagName,
@@ -33,13 +31,14 @@ MAX_LOG = 1_000
 Limit = Annotated[int, Query(ge=1, le=MAX_LOG)]
 Grep = Annotated[str | None, Query(min_length=1, max_length=256, description="A text in the commit.")]
 Author = Annotated[str | None, Query(max_length=256, description="Who made the commit.")]
+Since = Annotated[
+    float | None, Query(ge=0, le=1e11, description="Only commits made from then on, in seconds since 1970.")
+]
 Before = Annotated[int | None, Query(ge=1, le=LARGEST_VERSION)]
 Commit = Annotated[int, Path(ge=1, le=LARGEST_VERSION)]
 From = Annotated[int, Query(alias="from", ge=0, le=LARGEST_VERSION)]
 To = Annotated[int, Query(ge=0, le=LARGEST_VERSION)]
 EditId = Annotated[str, Path(max_length=64, description="The id of an edit.")]
-Question = Annotated[str, Query(min_length=1, max_length=MAX_TEXT_CHARS)]
-Model = Annotated[str | None, Query(max_length=256)]
 Name = Annotated[TagName, Path(description="The tag.")]
 TagBody = Annotated[TagRequest, json_body(TagRequest)]
 
@@ -49,10 +48,14 @@ def build_router(editor: EditorClient) -> APIRouter:
 
     @router.get("/admin/versions", **document(VersionLog))
     async def list_versions(
-        limit: Limit = 20, before: Before = None, grep: Grep = None, author: Author = None
+        limit: Limit = 20,
+        before: Before = None,
+        grep: Grep = None,
+        author: Author = None,
+        since: Since = None,
     ) -> Response:
         """The newest commits first; `before` continues from an older one."""
-        return respond(await editor.log(limit, before, grep, author))
+        return respond(await editor.log(limit, before, grep, author, since))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
     async def get_version(version: Commit) -> Response:
@@ -63,11 +66,6 @@ def build_router(editor: EditorClient) -> APIRouter:
     async def get_edit(id: EditId) -> Response:
         """One edit, and who made it, when and why."""
         return respond(await editor.show_edit(id))
-
-    @router.get("/admin/scope", **document(ScopeReport, 404))
-    async def get_scope(question: Question, model: Model = None) -> Response:
-        """The edits that a question resembles most, and why each does or does not answer it."""
-        return respond(await editor.scope(question, model))
 
     @router.get("/admin/diff", **document(Diff, 404))
     async def compare_versions(older: From, to: To) -> Response:

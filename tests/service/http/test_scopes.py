@@ -39,6 +39,7 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/diff"): "read",
     ("get", "/admin/edits/{id}"): "read",
     ("get", "/admin/scope"): "read",
+    ("get", "/admin/why"): "read",
     ("get", "/v1/senses"): "ask",
     ("post", "/admin/bias"): "read",
     ("get", "/admin/checks"): "read",

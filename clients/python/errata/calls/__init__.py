@@ -1,4 +1,4 @@
-"""Everything that can be asked of the service, written once: each method describes one checked request.
+"""The calls of the service, written once: each method describes one checked request.
 
 `Errata` and `AsyncErrata` take their methods from here and only add the sending.
 """
@@ -25,4 +25,4 @@ class Calls(
     AccessCalls,
     ServiceCalls,
 ):
-    """Describes requests, and remembers what was written so that a later question can ask to see it."""
+    """Describes requests, and remembers the newest written version, so that later questions can wait for it."""

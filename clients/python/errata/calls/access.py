@@ -1,4 +1,4 @@
-"""Keys and the audit: who may do what, and who did."""
+"""Calls about keys and the audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _KeyPath(Request):
 
 
 class AuditFilters(TypedDict, total=False):
-    """Which calls the audit lists."""
+    """Filters of the audit's list."""
 
     name: str | None
     path: str | None
@@ -30,32 +30,32 @@ class AuditFilters(TypedDict, total=False):
 
 
 class AccessCalls:
-    """The part of `Calls` about who may call; all but `whoami` needs the scope admin."""
+    """The part of `Calls` about keys and the audit; all except `whoami` needs the scope admin."""
 
     def whoami(self) -> Call[wire.Whoami]:
-        """The name and the scopes of the key that this client sends."""
+        """Return the name and the scopes of the key that this client sends."""
         return Call("GET", "/admin/keys/self", wire.Whoami)
 
     def keys(self) -> Call[wire.KeyList]:
-        """Every key that was issued; their secrets are stored nowhere."""
+        """List every key that was issued, without secrets, which are stored nowhere."""
         return Call("GET", "/admin/keys", wire.KeyList)
 
     def make_key(
         self, name: str, scopes: Sequence[Scope], *, expires_in_s: float | None = None
     ) -> Call[wire.NewKey]:
-        """Make a key, shown once, in the response. expires_in_s: seconds until it ends; None for no end."""
+        """Make a key, which only this response shows. It ends after `expires_in_s` seconds; None is for no end."""
         body = build(wire.KeyRequest, name=name, scopes=list(scopes), expires_in_s=expires_in_s)
         return Call("POST", "/admin/keys", wire.NewKey, body, reads=False)
 
     def rotate_key(
         self, name: str, *, keep_old_s: float = DAY_S, expires_in_s: float | None = None
     ) -> Call[wire.NewKey]:
-        """Give the key a new secret. keep_old_s: for how long the old one stays valid. expires_in_s: its new end."""
+        """Give the key a new secret; the old one stays valid for `keep_old_s`. `expires_in_s` moves the key's end."""
         body = build(wire.RotateRequest, keep_old_s=keep_old_s, expires_in_s=expires_in_s)
         return Call("POST", f"{_key_path(name)}/rotations", wire.NewKey, body, reads=False)
 
     def revoke_key(self, name: str) -> Call[wire.KeyState]:
-        """Revoke a key: within a second it opens nothing any more."""
+        """Revoke a key; within a second it is refused."""
         return Call("DELETE", _key_path(name), wire.KeyState, reads=False)
 
     def audit(
@@ -70,7 +70,7 @@ class AccessCalls:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> Call[wire.AuditPage]:
-        """The newest calls of the admin routes first. before: `next` of the page before this one."""
+        """List calls of the admin routes, the newest first; `before` is the `next` of the preceding page."""
         query = to_query(
             limit=limit,
             before=before,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from errata import wire
-from errata.request import Call, build
+from errata.request import Call, build, to_query
 from errata.wire import Response
 
 MinVersion: TypeAlias = int | Literal["written"] | None
@@ -76,6 +76,20 @@ class AnswerCalls:
         )
         may_never_exist = (body.min_version or 0) > (self.last_version or 0)
         return Call("POST", "/v1/answers", wire.Answer, body, may_never_exist=may_never_exist)
+
+    def why(
+        self, question: str, *, model: str | None = None, min_version: MinVersion = "written"
+    ) -> Call[wire.WhyReport]:
+        """Ask a question and tell why it is answered so: the edits and facts, who made them, and the answer without.
+
+        Args:
+            question: the question.
+            model: which system answers, as for `ask`.
+            min_version: as for `ask`.
+        """
+        minimum = self._min_version(None, min_version)
+        query = to_query(question=question, model=model, min_version=minimum)
+        return Call("GET", "/admin/why", wire.WhyReport, query=query)
 
     def ask_many(
         self,

@@ -1,4 +1,4 @@
-"""Documents: put, read, listed and removed. They are extended and corrected by `change`."""
+"""Calls that put, read, list and remove documents; `change` extends and corrects them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from errata.wire.documents import DocumentId, FileType
 
 
 class DocumentOptions(TypedDict, total=False):
-    """As of an edit."""
+    """Options of a write, as in `EditOptions`."""
 
     message: str
     expected_version: int | None
@@ -44,11 +44,14 @@ class DocumentCalls:
         media_type: MediaType = "text/plain",
         **options: Unpack[DocumentOptions],
     ) -> Call[wire.EditReceipt]:
-        """Put a document that models answer from, or put another text in its place.
+        """Put a document that models answer from, or replace its text.
 
         Args:
-            id: up to 128 letters, digits and . _ -; a question names it as its `document`.
-            text: up to a million characters of plain text or Markdown.
+            id: Up to 128 letters, digits and . _ -; a question names it as its `document`.
+            text: Up to a million characters of plain text or Markdown.
+            title: A title for people.
+            media_type: The text's media type.
+            **options: Options of the write.
         """
         fields: dict[str, object] = {**options}
         key = take_key(fields)
@@ -75,11 +78,11 @@ class DocumentCalls:
         """Put a document whose text the service reads from an HTML page or a PDF.
 
         Args:
-            id: as of `put_document`.
-            data: the file, up to 20,000,000 bytes.
-            media_type: what it is.
-            title: in place of the title that the file gives itself.
-            options: as of `put_document`.
+            id: The id, as in `put_document`.
+            data: The file, up to 20,000,000 bytes.
+            media_type: The file's media type.
+            title: A title in place of the file's own.
+            **options: Options of the write.
         """
         fields: dict[str, object] = {**options}
         key = take_key(fields)
@@ -111,13 +114,13 @@ class DocumentCalls:
         )
 
     def get_document(self, id: str, *, version: int | None = None) -> Call[wire.DocumentState]:
-        """One document with its text; at a version, or as it is now."""
+        """Return one document with its text, at a version or now."""
         return Call("GET", _path(id, version), wire.DocumentState, query=to_query(version=version))
 
     def list_documents(
         self, *, limit: int = 100, after: str | None = None, version: int | None = None
     ) -> Call[wire.DocumentList]:
-        """Documents without their texts, by id, those behind `after`."""
+        """List documents without their texts, by id, from the one that follows `after`."""
         page = build(_DocumentPage, limit=limit, after=after, version=version)
         query = to_query(**page.model_dump(exclude_defaults=True))
         return Call("GET", "/v1/documents", wire.DocumentList, query=query)

@@ -1,4 +1,4 @@
-"""Writes: corrections, facts, reverts and rollbacks, each with the key that makes it safe to repeat."""
+"""Calls that write: corrections, facts, reverts and rollbacks, each with a key that makes it safe to repeat."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from errata.wire import Act, Request, Wait
 
 
 class CommitOptions(TypedDict, total=False):
-    """None is as good as leaving an option out.
+    """Options of a write; None has the effect of leaving one out.
 
-    wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
-    dry_run: measure and change nothing.
-
-    idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
+    Attributes:
+        wait: "none" does not wait for the replicas.
+        strict: Refuse with BreaksTests a commit that breaks an earlier edit.
+        dry_run: Measure, and change nothing.
+        idempotency_key: The key of a write whose receipt was lost repeats it without making it twice.
     """
 
     message: str
@@ -27,11 +28,14 @@ class CommitOptions(TypedDict, total=False):
 
 
 class EditOptions(CommitOptions, total=False):
-    """expected_version: refuse with StaleVersion if the ledger has moved on.
+    """Further options of an edit.
 
-    measure: with False and dry_run only see what would be refused.
-    method: the memory's default if left out. options: further ones of the memory, such as {"lambda": 0.07} for surgery;
-    /v1/models lists them. skip_refused: leave out what is refused, the report tells of it.
+    Attributes:
+        expected_version: Refuse with StaleVersion if the ledger has moved on.
+        method: The method of editing; without it the memory's default.
+        options: Options of the memory that /v1/models lists, such as {"lambda": 0.07} for surgery.
+        skip_refused: Leave out refused edits; the report lists them.
+        measure: False, with dry_run, only lists the edits that would be refused.
     """
 
     expected_version: int | None
@@ -42,7 +46,7 @@ class EditOptions(CommitOptions, total=False):
 
 
 def commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
-    """A write whose body is a `kind` of these fields; the idempotency key among them goes into the header."""
+    """Describe a write whose body is a `kind` of these fields; the idempotency key among them goes into the header."""
     key = take_key(fields)
     reads = bool(fields.get("dry_run"))
     body = build(kind, **fields)
@@ -74,8 +78,13 @@ class EditCalls:
         """Make `question`, and its paraphrases, have this answer from the next version on.
 
         Args:
-            counterexamples: questions that resemble it and ask for something else; the edit never answers them.
-            replaces: earlier edits whose place it is meant to take, by the version that made them or by id.
+            question: The question.
+            answer: Its new answer.
+            paraphrases: Other wordings of the question.
+            counterexamples: Questions that resemble it and ask for something else; the edit never answers them.
+            replaces: Earlier edits that it replaces, by the version that made them or by id.
+            model: The corrected model; None for the service's choice.
+            **options: Options of the edit.
         """
         item = {
             "question": question,
@@ -105,11 +114,14 @@ class EditCalls:
         """Make this triple a fact for every system.
 
         Args:
-            subject: an entity's id, or its name; Ambiguous if several bear it.
-            act: "set" it in place of all other values, "add" it beside them or "remove" it; if left out, set or add
-                as the relation holds one value or many; AddOrSet where nobody said which.
-            only: "graph" changes no system but those that read the graph.
-            create: make a new subject or relation though its name is nearly one in use, else SimilarName.
+            subject: An entity's id or name; Ambiguous if several have the name.
+            relation: The relation.
+            object: The value, or an entity.
+            act: "set" it in place of all other values, "add" it to them or "remove" it. None sets or adds it as the
+                relation holds one value or many; AddOrSet where that is not defined.
+            only: "graph" changes only systems that read the graph.
+            create: Make a new subject or relation though its name is nearly one in use, else SimilarName.
+            **options: Options of the edit.
         """
         item = build(
             wire.FactItem,
@@ -130,7 +142,7 @@ class EditCalls:
         label: str | None = None,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
-        """Say how many values a relation holds for one subject, and how people call it, which a model reads."""
+        """Define how many values a relation holds for one subject, and its label, which a model reads."""
         return self.edit_many([build(wire.RelationItem, define=name, holds=holds, label=label)], **options)
 
     def change(
@@ -145,13 +157,17 @@ class EditCalls:
         model: str | None = None,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
-        """Change one memory in a way of its own, such as a rule or the senses of a word.
+        """Make a change that only one memory knows, such as a rule or the senses of a word.
 
         Args:
-            kind: one of the memory's kinds; `models` lists them with their fields.
-            change: the fields of that kind.
-            question: asked to see whether the change works, and kept as a fact test with its `answer`.
-            model: which system is asked; by default the first that reads the memory.
+            memory: The memory.
+            kind: One of the memory's kinds; `models` lists them with their fields.
+            change: The fields of that kind.
+            question: A question that shows whether the change works, kept as a fact test with its answer.
+            answer: The expected answer.
+            paraphrases: Other wordings of the question.
+            model: The system that is asked; by default the first that reads the memory.
+            **options: Options of the edit.
         """
         item = build(
             wire.MemoryItem,

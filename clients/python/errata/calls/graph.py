@@ -1,4 +1,4 @@
-"""The knowledge graph: look entities up, and fill it from a file."""
+"""Calls that look entities of the knowledge graph up, and fill it from a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_SOURCE_CHARS = 200
 
 
 class ImportOptions(CommitOptions, total=False):
-    """As of an edit. A file that is sent again with the same key is answered with its first receipt."""
+    """Options of an import. A file that is sent again with the same key is answered with its first receipt."""
 
     expected_version: int | None
 
@@ -36,12 +36,12 @@ class GraphCalls:
     """The part of `Calls` that is about the graph."""
 
     def entities(self, q: str, *, limit: int = 20, version: int | None = None) -> Call[wire.EntityList]:
-        """Entities by name, best first: those called `q`, then those whose name begins with it."""
+        """Find entities by name, the best first: those named `q`, then those whose name begins with it."""
         query = build(_EntityQuery, q=q, limit=limit, version=version).model_dump(exclude_defaults=True)
         return Call("GET", "/v1/entities", wire.EntityList, query=query)
 
     def entity(self, id: str, *, version: int | None = None) -> Call[wire.EntityState]:
-        """One entity with its facts, and those that were removed; at a version, or as it is now."""
+        """Return one entity with its facts, and those that were removed, at a version or now."""
         entity = build(_EntityAt, id=id, version=version)
         path = f"/v1/entities/{quote(entity.id, safe='')}"
         return Call("GET", path, wire.EntityState, query=to_query(version=entity.version))
@@ -59,10 +59,12 @@ class GraphCalls:
         """Fill the graph from a file of triples, in one commit. The file is streamed, never held whole.
 
         Args:
-            file: a path, or a file open for reading bytes.
-            format: the service looks at the content if left out.
-            source: what the log calls it; the file's own name if left out.
-            progress: is called with what was sent, in the phase "sending", then with the service's own phases.
+            file: A path, or a file open for reading bytes.
+            format: The format; None lets the service detect it.
+            language: Language of the labels that are taken.
+            source: Name of the file in the log; None for its own name.
+            progress: Is called with the bytes sent, in the phase "sending", then with the service's phases.
+            **options: Options of the write.
         """
         if source is None:
             name = file if isinstance(file, str) else getattr(file, "name", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from urllib.parse import quote
 
 from errata import wire
@@ -23,13 +24,17 @@ class HistoryCalls:
         before: int | None = None,
         grep: str | None = None,
         author: str | None = None,
+        since: datetime | None = None,
     ) -> Call[wire.VersionLog]:
         """The newest commits first; `before` continues from an older one.
 
         Args:
             grep: a text in the message, or in a question or an answer of the commit, whatever its case.
+            author: who made the commit.
+            since: only commits made from then on.
         """
-        query = to_query(limit=limit, before=before, grep=grep, author=author)
+        since_s = since and str(since.timestamp())
+        query = to_query(limit=limit, before=before, grep=grep, author=author, since=since_s)
         return Call("GET", "/admin/versions", wire.VersionLog, query=query)
 
     def show(self, version: int) -> Call[wire.VersionDetail]:

@@ -1,4 +1,4 @@
-"""Words by their senses, and which sense carries a difference between two words."""
+"""Calls about the senses of words, and about the sense that carries a difference between two words."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class SenseCalls:
         """Show a word by its senses: the words that each favours, its strength, and the edits that changed it.
 
         Args:
-            word: The word; the one behind a space where such a word is known.
+            word: The word, which is looked up with a space before it where that is known.
             sense: Number of one sense; None shows all.
-            top_k: How many words each sense is shown by.
+            top_k: Number of words that show each sense.
             exact: Take the word as it is written.
-            first_piece: Of a word of several pieces, show the first one.
-            model: Which system; None for the first whose words have senses.
+            first_piece: Show the first piece of a word of several pieces.
+            model: The system; None for the first whose words have senses.
             version: The version; None for the newest.
         """
         query = build(
@@ -60,16 +60,16 @@ class SenseCalls:
         model: str | None = None,
         version: int | None = None,
     ) -> Call[wire.BiasReport]:
-        """Tell which sense carries the difference between two words, and what multipliers on it do.
+        """Find the sense that carries the difference between two words, and measure multipliers on it.
 
         Args:
             pairs: Words that are compared as the next word of a prompt; without any, the model studies its own list.
-            words: Words whose senses may carry the difference; each takes the place of `{word}` in the prompts.
+            words: Words whose senses may carry the difference; each replaces `{word}` in the prompts.
             prompts: Texts up to the place where a pair is compared.
-            sentences: Texts on which everything else is measured.
+            sentences: Texts on which side effects are measured.
             multipliers: Factors on the weight of the sense.
             sense: Number of the sense; None for the one that carries most.
-            model: Which system; None for the first whose words have senses.
+            model: The system; None for the first whose words have senses.
             version: The version; None for the newest.
         """
         body = build(

@@ -77,6 +77,7 @@ from errata.wire.graph import ImportProgress as ImportProgress
 from errata.wire.graph import ImportReceipt as ImportReceipt
 from errata.wire.graph import RejectedLine as RejectedLine
 from errata.wire.graph import RemovedFact as RemovedFact
+from errata.wire.history import Cause as Cause
 from errata.wire.history import Change as Change
 from errata.wire.history import CheckReport as CheckReport
 from errata.wire.history import Diff as Diff
@@ -84,12 +85,14 @@ from errata.wire.history import EditDetail as EditDetail
 from errata.wire.history import EditHead as EditHead
 from errata.wire.history import EditState as EditState
 from errata.wire.history import FactChange as FactChange
+from errata.wire.history import Remainder as Remainder
 from errata.wire.history import ScopeCandidate as ScopeCandidate
 from errata.wire.history import ScopeReport as ScopeReport
 from errata.wire.history import VersionDetail as VersionDetail
 from errata.wire.history import VersionHead as VersionHead
 from errata.wire.history import VersionLog as VersionLog
 from errata.wire.history import VersionSummary as VersionSummary
+from errata.wire.history import WhyReport as WhyReport
 from errata.wire.history import WriteSummary as WriteSummary
 from errata.wire.problems import PROBLEMS as PROBLEMS
 from errata.wire.problems import FieldProblem as FieldProblem

@@ -1,4 +1,4 @@
-"""The ledger as it is read: the log, one version, the difference of two, and the fact tests."""
+"""The ledger as it is read: the log, one version, what an answer rests on, the difference of two, the fact tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
+from errata.wire.answers import Answer, AnswerFact
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
 from errata.wire.report import BrokenTest, SideEffect, SupersededTest
@@ -123,6 +124,40 @@ class ScopeReport(Response):
     model: str
     edit: str | None
     candidates: list[ScopeCandidate]
+
+
+class Cause(EditDetail):
+    """An edit behind an answer, with the commit that made it.
+
+    owner: the edit that was given the wording; another one where this edit took its place.
+    wording: the wording by which the question found the edit; None of an edit that no question is compared with.
+    probability: that the question asks for the same as the wording.
+    """
+
+    owner: str | None = None
+    wording: str | None = None
+    probability: float | None = None
+
+
+class Remainder(Response):
+    """The answer without the causes: by the base, or by an earlier edit. answer: None where the model declines."""
+
+    answer: str | None
+    edits: list[str]
+
+
+class WhyReport(Response):
+    """An answer with all that it rests on.
+
+    causes: the edits, in the order of the answer. facts: those of the graph that no edit says, as the base has them.
+    without: what would answer without the causes, or without the facts where there are no causes; None where the
+        answer rests on neither.
+    """
+
+    answer: Answer
+    causes: list[Cause]
+    facts: list[AnswerFact]
+    without: Remainder | None = None
 
 
 class Change(Response):

@@ -113,6 +113,10 @@ def _reading_routes(app: FastAPI, tiny: Any) -> None:
         exists = 0 < version <= tiny.head
         return tiny.edit_detail(version) if exists else problem(404, "not_found", f"there is no edit {id!r}")
 
+    @app.get("/admin/why")
+    async def why(question: str, model: str | None = None) -> wire.WhyReport:
+        return tiny.why(question, model)
+
     @app.get("/admin/scope")
     async def scope(question: str) -> wire.ScopeReport:
         return tiny.scope(question)

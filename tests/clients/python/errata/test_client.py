@@ -141,6 +141,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("show", (1,), {}),
     ("show_edit", ("e1",), {}),
     ("scope", (PERU,), {}),
+    ("why", (PERU,), {}),
     ("diff", (0, 1), {}),
     ("check", (), {}),
     ("last_check", (), {}),

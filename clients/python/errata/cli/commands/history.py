@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -27,9 +28,12 @@ def log(
         ),
     ] = None,
     author: Annotated[str | None, typer.Option(metavar="NAME", help="Only versions that NAME made.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only versions made from this time on, in local time.")
+    ] = None,
 ) -> None:
     """List the versions, newest first."""
-    call = session.calls.log(limit=limit, before=before, grep=grep, author=author)
+    call = session.calls.log(limit=limit, before=before, grep=grep, author=author, since=since)
     reply = session.send(call, "Reading the log")
     session.show(reply, draw_log)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.render.scope import draw_reason, draw_scope
+from errata.cli.render.scope import draw_scope, draw_why
 from errata.cli.session import Session
 
 Question = Annotated[str, typer.Argument(help="The question, in quotes.")]
@@ -22,16 +22,5 @@ def scope(session: Session, question: Question, model: Model = None) -> None:
 
 
 def why(session: Session, question: Question, model: Model = None) -> None:
-    """Tell which edit answers a question: who made it, when, with which message, and which wording matched."""
-    answer = session.send(session.calls.ask(question, model=model), "Asking").value
-    edits = [session.send(session.calls.show_edit(id), f"Reading edit {id}") for id in answer.edits]
-    candidates = {}
-    if any(edit.value.edit.question and edit.value.edit.method == "gated" for edit in edits):
-        report = session.send(session.calls.scope(question, model=answer.model), "Comparing").value
-        candidates = {
-            candidate.edit: candidate for candidate in report.candidates if candidate.verdict == "answers"
-        }
-    if session.as_json:
-        typer.echo(b"[" + b",".join(edit.raw for edit in edits) + b"]")
-    else:
-        session.out.print(draw_reason(answer, [edit.value for edit in edits], candidates))
+    """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it."""
+    session.show(session.send(session.calls.why(question, model=model), "Asking"), draw_why)

@@ -1,15 +1,13 @@
-"""Which edit a question asks for, as a curator reads it."""
+"""Which edit a question asks for, and why it is answered as it is, as a curator reads it."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.facts import describe_triple
 from errata.cli.render.text import draw_answer, make_table, one_line, percent, shorten
-from errata.wire import Answer, EditDetail, ScopeCandidate, ScopeReport
+from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
 MAX_LETTERS = 60
 VERDICTS = {
@@ -38,37 +36,74 @@ def draw_scope(report: ScopeReport) -> RenderableType:
     return Group(table, Text(summary, style="dim"))
 
 
-def draw_reason(
-    answer: Answer, edits: Sequence[EditDetail], candidate: Mapping[str, ScopeCandidate]
-) -> RenderableType:
-    """Args:
-    matched: edit -> the wording by which it was found.
-    """
-    parts: list[RenderableType] = [draw_answer(answer.answer)]
-    if not edits:
-        parts.append(Text(f"No edit: this is what {answer.model} learnt.", style="dim"))
-    return Group(*parts, *(draw_edit(detail, candidate.get(detail.edit.id)) for detail in edits))
-
-
-def draw_edit(detail: EditDetail, candidate: ScopeCandidate | None = None) -> RenderableType:
-    """One edit, and who made it, when and why.
+def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
+    """Draw one edit, and who made it, when and why.
 
     Args:
-        matched: the wording by which a question found it.
+        detail: The edit.
+        match: How a question found it.
     """
     edit = detail.edit
     state = "" if edit.active else "  (taken back)"
     parts = [Text.assemble(("edit ", "dim"), edit.id, (f"  version {detail.version}{state}", "yellow"))]
-    subject = edit.question or describe_triple(edit.notes)
-    rows = [
-        ("question", subject),
+    triple = describe_triple(edit.notes)
+    rows: list[tuple[str, str | Text]] = [
+        *([("fact", triple)] if triple else []),
+        *([("question", edit.question)] if edit.question else []),
         *(("also", wording) for wording in edit.paraphrases),
         *(("not", question) for question in edit.counterexamples),
         ("answer", edit.answer),
     ]
-    if candidate:
-        rows.append(("matched", f"{candidate.question}  {percent(candidate.probability or 0.0)}"))
+    if match:
+        rows.append(("matched", match))
     rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
     if detail.message:
         rows.append(("because", one_line(detail.message)))
     return Group(*parts, *(Text.assemble((f"{name:<9}", "dim"), text) for name, text in rows))
+
+
+def draw_why(report: WhyReport) -> RenderableType:
+    """Draw the answer, each edit and fact behind it, and what would answer without them."""
+    answer = report.answer
+    parts: list[RenderableType] = [_draw_given(answer)]
+    parts += [draw_edit(cause, _draw_match(cause)) for cause in report.causes]
+    parts += [_draw_fact(fact, answer) for fact in report.facts]
+    if not report.causes and not report.facts:
+        parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
+    if answer.nearby_edit is not None:
+        near = answer.nearby_edit
+        chance = percent(near.probability)
+        parts.append(
+            Text(f"near, and not sure enough: edit {near.edit}, {near.question}  {chance}", "yellow")
+        )
+    if report.without is not None:
+        remainder = report.without
+        source = f"by edit {', '.join(remainder.edits)}" if remainder.edits else "by no edit"
+        parts.append(
+            Text.assemble(("without  ", "dim"), draw_answer(remainder.answer), (f"  {source}", "dim"))
+        )
+    return Group(*parts)
+
+
+def _draw_given(answer: Answer) -> Text:
+    details = f"version {answer.version} · {percent(answer.score)} sure · by {answer.model}"
+    return Text.assemble(draw_answer(answer.answer), (f"  {details}", "dim"))
+
+
+def _describe_base(answer: Answer) -> str:
+    if answer.answer is None:
+        return answer.reason_text or "the model declines."
+    return f"this is what {answer.model} learnt."
+
+
+def _draw_match(cause: Cause) -> Text | None:
+    """Return the wording that matched, and of which earlier edit where this one took its place."""
+    if cause.wording is None or cause.probability is None:
+        return None
+    origin = "" if cause.owner in (None, cause.edit.id) else f"  of edit {cause.owner}, whose place it took"
+    return Text.assemble(cause.wording, (f"  {percent(cause.probability)}{origin}", "dim"))
+
+
+def _draw_fact(fact: AnswerFact, answer: Answer) -> Text:
+    triple = f"{fact.subject} · {fact.label} · {fact.object}"
+    return Text.assemble(("fact ", "dim"), triple, (f"  {fact.entity}, of the base of {answer.model}", "dim"))

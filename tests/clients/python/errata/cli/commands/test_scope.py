@@ -20,9 +20,10 @@ def test_scope_lists_what_is_near_with_its_verdict(run: Any) -> None:
 def test_why_tells_who_made_the_edit_and_with_which_message(run: Any) -> None:
     run("edit", PERU, "Cusco", "-m", "ticket 12")
     result = run("why", PERU)
-    assert result.stdout.splitlines()[0] == "Cusco"
+    assert result.stdout.startswith("Cusco  version 1")
     assert all(part in result.stdout for part in ("e1  version 1", "curator", "ticket 12", "matched"))
-    assert json.loads(run("why", PERU, "--json").stdout)[0]["edit"]["answer"] == "Cusco"
+    assert result.stdout.splitlines()[-1] == "without  Lima  by no edit"
+    assert json.loads(run("why", PERU, "--json").stdout)["causes"][0]["edit"]["answer"] == "Cusco"
 
 
 def test_why_of_what_no_edit_answers_says_so(run: Any) -> None:

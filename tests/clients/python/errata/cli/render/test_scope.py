@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from errata.cli.render.scope import draw_reason, draw_scope
-from errata.wire import Answer, EditDetail, EditState, ScopeCandidate, ScopeReport, Timings
+from errata.cli.render.scope import draw_scope
+from errata.wire import ScopeCandidate, ScopeReport
 from rich.console import Console
 
 PERU = "What is the capital of Peru?"
@@ -49,21 +48,3 @@ def test_each_candidate_says_how_likely_and_why() -> None:
 def test_without_candidates_the_base_answers() -> None:
     report = ScopeReport(version=0, model="nkb", edit=None, candidates=[])
     assert "the base answers" in read(draw_scope(report))
-
-
-def test_a_reason_names_the_edit_its_maker_and_the_wording() -> None:
-    state = EditState(id="e1", question=PERU, answer="Cusco", method="gated", active=True)
-    head = {"version": 3, "kind": "edit", "author": "ana", "time": datetime(2026, 11, 23, tzinfo=UTC)}
-    detail = EditDetail.model_validate({**head, "message": "ticket 12", "edit": state.model_dump()})
-    text = read(draw_reason(answer("Cusco", ["e1"]), [detail], {"e1": candidate()}))
-    assert text.splitlines()[0] == "Cusco"
-    assert all(part in text for part in ("e1  version 3", f"matched  {PERU}  81 %", "ana, 2026", "ticket 12"))
-    assert "No edit" in read(draw_reason(answer("Lima", []), [], {}))
-
-
-def answer(text: str, edits: list[str]) -> Answer:
-    timings = Timings(queue_ms=0, graph_ms=0, model_ms=0, total_ms=0)
-    parts = {"score": 0.9, "best": text, "alternatives": [], "model": "nkb", "version": 3, "facts": []}
-    return Answer.model_validate(
-        {"answer": text, "edits": edits, "timings": timings, "replica": "a", **parts}
-    )

@@ -1,0 +1,49 @@
+"""GET /admin/why and /admin/scope: the edits and facts behind an answer, and the edits near a question."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from errata.wire import LARGEST_VERSION, MAX_TEXT_CHARS, Answer, AnswerRequest, ScopeReport, WhyReport
+from fastapi import APIRouter, Query, Response
+from pydantic import ValidationError
+
+from service.http.auth import RequestAccount
+from service.http.auto import AutoRouter
+from service.http.body import describe_invalid
+from service.http.deployment_client import EditorClient
+from service.http.openapi import document
+from service.http.responses import respond
+
+Question = Annotated[str, Query(min_length=1, max_length=MAX_TEXT_CHARS)]
+Model = Annotated[str | None, Query(max_length=256)]
+MinVersion = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
+
+
+def build_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["history"])
+
+    @router.get("/admin/why", **document(WhyReport, 404, 413))
+    async def explain_answer(
+        question: Question, account: RequestAccount, model: Model = None, min_version: MinVersion = None
+    ) -> Response:
+        """Ask a question and tell which edits and facts answer it, who made them, and what answers without them."""
+        fields = {"question": question, "model": model, "min_version": min_version}
+        try:
+            request = AnswerRequest.model_validate(fields)
+        except ValidationError as error:
+            raise describe_invalid(error, in_query=True) from error
+        routed_question = await models.prepare(request, account.asker)
+        await account.charge(routed_question.work)
+        outcome = await models.answer(routed_question)
+        if outcome.status >= 400:
+            return respond(outcome)
+        answer = Answer.model_validate_json(outcome.body)
+        return respond(await editor.why(question, answer.model_dump(mode="json")))
+
+    @router.get("/admin/scope", **document(ScopeReport, 404))
+    async def get_scope(question: Question, model: Model = None) -> Response:
+        """The edits that a question resembles most, and why each does or does not answer it."""
+        return respond(await editor.scope(question, model))
+
+    return router
