@@ -208,6 +208,11 @@ class Settings(BaseModel):
     max_connections_per_address: Count = Field(
         256, description="open connections of one address that is no proxy"
     )
+    memory_mb: Annotated[int, Field(ge=100, le=65_536)] = Field(
+        256,
+        description="megabytes of requests, and of answers that wait for a slow reader, that all callers together make "
+        "an ingress hold; one caller has a quarter of it",
+    )
     tls_cert: FilePath | None = Field(None, description="PEM file of the certificate and its chain")
     tls_key: FilePath | None = Field(None, description="PEM file of the certificate's key")
     oidc: Oidc | None = None

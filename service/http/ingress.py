@@ -44,7 +44,9 @@ class Ingress:
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        set_limits(self._settings.max_connections_per_address, self._settings.proxies)
+        set_limits(
+            self._settings.max_connections_per_address, self._settings.proxies, self._settings.memory_mb
+        )
         app = build_app(self._settings, self._models, self._editor)
         scheme = "https" if self._settings.tls_cert else "http"
         app.include_router(discovery.build_router(self._settings.metrics_port, scheme))

@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 
 from service.access.caller import source_of
 from service.errors import ErrataError, TooLarge, TooMany, TooSlow
+from service.http.byte_budget import BUDGET
 from service.http.responses import PROBLEM
 from service.outcome import Outcome
 
@@ -58,7 +59,7 @@ class Connections:
         self._counts[source] += 1
         if len(self._open) > MAX_CONNECTIONS:
             raise TooMany(f"{MAX_CONNECTIONS:,} connections are open already: try again in a moment")
-        if self._counts[source] > self.per_address and not self._is_exempt(address):
+        if self._counts[source] > self.per_address and not self.is_exempt(address):
             detail = (
                 f"this address has {self.per_address:,} connections open already: close some, or reuse them"
             )
@@ -71,8 +72,8 @@ class Connections:
         if not self._counts[source]:
             del self._counts[source]
 
-    def _is_exempt(self, address: str) -> bool:
-        return any(ip_address(address) in ip_network(network) for network in self.exempt)
+    def is_exempt(self, address: str) -> bool:
+        return bool(address) and any(ip_address(address) in ip_network(network) for network in self.exempt)
 
     def _look(self) -> None:
         now = self._loop.time()
@@ -101,12 +102,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._leftover_since: float | None = None
         self._stalled_since: float | None = None
         self._unread_bytes = 0
+        self._holder, self._held_bytes = "", 0  # As the budget knows them
         self._bodiless_bytes = 0  # since the last byte of a body: a head, sizes of chunks, trailers
         self._has_body = False  # the data that is being parsed
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._head_since = self.loop.time()
+        if not self._connections.is_exempt(self._address):
+            self._holder = f"connections of {source_of(self._address)}"
         try:
             self._connections.add(self, self._address)
         except TooMany as error:
@@ -114,6 +118,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.remove(self, self._address)
+        BUDGET.change(self._holder, -self._held_bytes)
         super().connection_lost(exc)
 
     @property
@@ -130,6 +135,21 @@ class BoundedProtocol(HttpToolsProtocol):
         self._bodiless_bytes = 0 if self._has_body else self._bodiless_bytes + len(data)
         if self._bodiless_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(_too_large_head())
+        self._hold()
+
+    def _hold(self) -> None:
+        """Count the head, bodies that wait for the application, and answers that wait for the client."""
+        cycles = [cycle for cycle in (self.cycle, *(cycle for cycle, _ in self.pipeline)) if cycle]
+        unread_bytes = self.transport.get_write_buffer_size()
+        held_bytes = self._bodiless_bytes + unread_bytes + sum(len(cycle.body) for cycle in cycles)
+        try:
+            BUDGET.change(self._holder, held_bytes - self._held_bytes)
+            self._held_bytes = held_bytes
+        except TooMany as error:
+            if unread_bytes:
+                self.transport.abort()
+            elif not self.transport.is_closing():
+                self._refuse(error)
 
     def on_message_begin(self) -> None:
         self._head_since, self._bodiless_bytes = self.loop.time(), 0
@@ -180,8 +200,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def check_times(self, now: float) -> None:
-        """Cut off who is too slow."""
+        """Cut off a client that is too slow, or holds too much."""
         self._check_reader(now)
+        self._hold()
         if self.transport.is_closing():
             return
         if self._leftover_since is not None and now > self._leftover_since + LEFTOVER_S:
@@ -226,6 +247,7 @@ def _encode(error: ErrataError) -> bytes:
     return "\r\n".join([f"HTTP/1.1 {outcome.status} {phrase}", *lines, "", ""]).encode() + outcome.body
 
 
-def set_limits(per_address: int, exempt: Sequence[str]) -> None:
-    """Of every server in this process. exempt: networks of proxies."""
+def set_limits(per_address: int, exempt: Sequence[str], memory_mb: int) -> None:
+    """Set the limits of every server in this process. exempt: networks of proxies."""
     Connections.per_address, Connections.exempt = per_address, tuple(exempt)
+    BUDGET.total = 1_000_000 * memory_mb

@@ -16,7 +16,7 @@ GROUPS = {
     "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank",
     "scope of edits": "scope_opens scope_near scope_replaces",
     "access": "anonymous_access rate_per_key rate_per_address max_concurrent "
-    "max_connections_per_address allowed_hosts proxies tls_cert tls_key",
+    "max_connections_per_address memory_mb allowed_hosts proxies tls_cert tls_key",
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),

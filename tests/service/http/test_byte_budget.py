@@ -1,0 +1,127 @@
+"""What requests make the ingress hold is bounded, for one caller and for all: real bytes on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from service.errors import TooMany
+from service.http import protocol
+from service.http.byte_budget import BUDGET, ByteBudget
+from tests.service.http.conftest import ADMIN
+from tests.service.http.listening import listening
+
+TOTAL = 4_000_000
+LIMIT_S = 10.0
+
+
+@pytest.fixture(autouse=True)
+def total(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BUDGET, "total", TOTAL)
+    monkeypatch.setattr(protocol, "LOOK_EVERY_S", 0.05)
+
+
+async def begin(stack: AsyncExitStack, url: str, head: str, body: bytes) -> asyncio.StreamReader:
+    """Send a request whose last byte never comes."""
+    address = httpx.URL(url)
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    stack.callback(writer.close)
+    lines = ["host: 127.0.0.1", "content-type: application/json", f"content-length: {len(body) + 1}"]
+    writer.write("\r\n".join([head, *lines, "", ""]).encode() + body)
+    return reader
+
+
+async def wait_until_empty() -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while BUDGET.n_held:  # noqa: ASYNC110  # nobody is told
+            await asyncio.sleep(0.02)
+
+
+async def statuses(readers: list[asyncio.StreamReader]) -> list[bytes]:
+    """Return the statuses of those that are answered within a while."""
+    lines = await asyncio.gather(
+        *(asyncio.wait_for(reader.readline(), 2.0) for reader in readers), return_exceptions=True
+    )
+    return [line.split()[1] for line in lines if isinstance(line, bytes) and line]
+
+
+@pytest.mark.parametrize(("path", "size"), [("/v1/answers", 400_000), ("/v1/chat/completions", 900_000)])
+async def test_bodies_that_lack_their_last_byte_fill_a_quarter_and_keep_no_other_caller_out(
+    app: FastAPI, path: str, size: int
+) -> None:
+    async with listening(app) as url, AsyncExitStack() as stack:
+        head, body = f"POST {path} HTTP/1.1", b'{"question":"' + b"a" * size
+        readers = [await begin(stack, url, head, body) for _ in range(20)]
+        replies = await statuses(readers)
+        assert replies == [b"429"] * len(replies)
+        assert len(replies) >= 16
+        assert TOTAL // 8 < BUDGET.n_held <= TOTAL
+        async with httpx.AsyncClient(base_url=url, headers=ADMIN, trust_env=False) as http:
+            reply = await http.post("/v1/answers", json={"question": "Who?", "model": "toy"})
+            assert reply.status_code == 200, reply.text
+        await stack.aclose()
+        await wait_until_empty()
+
+
+@pytest.fixture
+async def patient() -> AsyncIterator[str]:
+    """An application that reads no body for a while, and one page of it is long."""
+    app = FastAPI()
+
+    @app.post("/later")
+    async def wait() -> Response:
+        await asyncio.sleep(LIMIT_S)
+        return Response(b"ok")
+
+    @app.get("/long")
+    async def get_long(request: Request) -> Response:
+        return Response(bytes(3_000_000))
+
+    async with listening(app) as url:
+        yield url
+
+
+async def test_a_body_that_waits_for_the_application_counts(patient: str) -> None:
+    async with AsyncExitStack() as stack:
+        for _ in range(40):
+            await begin(stack, patient, "POST /later HTTP/1.1", b"a" * 200_000)
+        await asyncio.sleep(0.5)
+        assert TOTAL // 8 < BUDGET.n_held <= TOTAL // 4
+        await stack.aclose()
+        await wait_until_empty()
+
+
+async def test_answers_that_are_not_read_are_cut_off_where_they_fill_the_budget(patient: str) -> None:
+    async with AsyncExitStack() as stack:
+        readers = [await begin(stack, patient, "GET /long HTTP/1.1", b"") for _ in range(8)]
+        await asyncio.sleep(0.5)
+        assert BUDGET.n_held <= TOTAL // 4
+        sizes = [len(await asyncio.wait_for(_read_all(reader), LIMIT_S)) for reader in readers]
+        assert min(sizes) < 3_000_000
+        await stack.aclose()
+        await wait_until_empty()
+
+
+async def _read_all(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await asyncio.wait_for(reader.read(3_000_000), 2.0)
+    except (ConnectionError, TimeoutError):
+        return b""
+
+
+def test_a_proxy_has_the_room_of_all_and_everything_is_given_back() -> None:
+    budget = ByteBudget(1_000)
+    with budget.open("anna") as add, budget.open("") as add_behind_proxy:
+        add(250)
+        with pytest.raises(TooMany, match="250 bytes are under way"):
+            add(1)
+        add_behind_proxy(750)
+        with budget.open("ben") as add_of_ben, pytest.raises(TooMany):
+            add_of_ben(1)
+    assert budget.n_held == 0
