@@ -2,7 +2,7 @@
 
 A checkpoint is a folder, or a hub repository at one pinned commit. It holds config.json and weights:
 model.safetensors or pytorch_model.bin, whole or in shards; else the only *.safetensors or *.bin there is, which is
-how UER's models come. Folders of our own hold SHA256SUMS too: all files belong together, or nothing is loaded.
+how UER's models come. Our checkpoints hold SHA256SUMS too: all files match it, or nothing is loaded.
 """
 
 import hashlib
@@ -32,7 +32,11 @@ def locate(name_or_folder: str | Path, revision: str | None) -> Path:
     """Find the checkpoint's folder, and fetch it from the hub if need be.
 
     Args:
-        revision: the hub commit, 40 hex digits; required for a hub name, refused for a folder.
+        name_or_folder: A folder, or a repository of the hub.
+        revision: Commit of the repository, 40 hex digits; required for a hub name, refused for a folder.
+
+    Raises:
+        CheckpointError: There is no such folder or commit, or the hub cannot be reached.
     """
     folder = Path(name_or_folder)
     if str(name_or_folder) and folder.is_dir():
@@ -56,7 +60,7 @@ def locate(name_or_folder: str | Path, revision: str | None) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The JSON object in the folder's config.json."""
+    """Read the JSON object in the folder's config.json."""
     path = folder / CONFIG
     if not path.is_file():
         raise CheckpointError(f"{folder} has no {CONFIG}: not a checkpoint folder")
@@ -70,7 +74,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All weights of the folder by name, on the CPU in float32."""
+    """Read all weights of the folder by name, on the CPU in float32."""
     tensors: dict[str, Tensor] = {}
     for path in _weight_files(folder):
         try:
@@ -142,6 +146,6 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def shorten(names: Sequence[str], limit: int = 5) -> str:
-    """The first names in one line, and how many more there are."""
+    """List the first names in one line, and count the others."""
     rest = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + rest

@@ -19,7 +19,10 @@ BINS = 10
 class Confidence:
     """A fitted scale.
 
-    weights: of the features, in their order. threshold: below this score the answer is withheld.
+    Attributes:
+        weights: Weights of the features, in their order.
+        bias: Constant of the logistic model.
+        threshold: Score below which the answer is withheld.
     """
 
     weights: tuple[float, ...]
@@ -27,12 +30,12 @@ class Confidence:
     threshold: float
 
     def score(self, features: Sequence[float]) -> float:
-        """Calibrated probability that the answer with these features is right, in [0, 1]."""
+        """Return the calibrated probability that the answer with these features is right, in [0, 1]."""
         return sigmoid(self.bias + sum(w * f for w, f in zip(self.weights, features, strict=True)))
 
     @staticmethod
     def parse(raw: Mapping[str, Any]) -> "Confidence":
-        """The scale that `to_json` described."""
+        """Read the scale that `to_json` described."""
         return Confidence(tuple(map(float, raw["weights"])), float(raw["bias"]), float(raw["threshold"]))
 
     def to_json(self) -> dict[str, Any]:
@@ -49,9 +52,10 @@ def fit(
     """Fit logistic weights; the threshold is 0.
 
     Args:
-        features: one row for each answer.
-        is_right: whether each answer was right.
-        decay: weight of the squared weights in the loss; keeps them finite where the classes can be told apart.
+        features: One row for each answer.
+        is_right: Whether each answer was right.
+        decay: Weight of the squared weights in the loss; keeps them finite where the classes can be told apart.
+        max_iterations: Most steps of the optimizer.
     """
     x = torch.tensor(features, dtype=torch.float64)
     y = torch.tensor([float(right) for right in is_right], dtype=torch.float64)
@@ -70,12 +74,12 @@ def fit(
 
 
 def quantile_threshold(scores: Sequence[float], declined_share: float) -> float:
-    """The score below which `declined_share` of the scores lie."""
+    """Return the score below which `declined_share` of the scores lie."""
     return sorted(scores)[int(declined_share * len(scores))]
 
 
 def calibration_error(scores: Sequence[float], is_right: Sequence[bool]) -> float:
-    """Expected calibration error in points of 100; 0 without any score."""
+    """Return the expected calibration error in points of 100; 0 without any score."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for score, right in zip(scores, is_right, strict=True):
         bins[min(int(score * BINS), BINS - 1)].append((score, right))

@@ -11,17 +11,17 @@ AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
 
 class DeviceUnavailable(ValueError):
-    """The text names the device or the dtype and says what to do."""
+    """The device or the dtype that a setting names cannot be used; the text says what to do."""
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device that a setting names.
+    """Return the device that a setting names.
 
     Args:
         name: `auto` (CUDA where torch sees a GPU, else the CPU), `cpu`, `cuda`, or `cuda:N`.
 
     Raises:
-        DeviceUnavailable: no device has this name, or this process cannot use it.
+        DeviceUnavailable: No device has this name, or this process cannot use it.
     """
     kind, colon, index = name.partition(":")
     if kind not in (AUTO, CPU, CUDA) or (colon and not (kind == CUDA and index.isdecimal())):
@@ -49,18 +49,19 @@ def resolve_device(name: str) -> torch.device:
 
 
 def count_gpus() -> int:
-    """The GPUs that this torch can use."""
+    """Count the GPUs that this torch can use."""
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The dtype that a setting names, on a device that computes in it.
+    """Return the dtype that a setting names.
 
     Args:
         name: `float32` or `bfloat16`.
+        device: Device that has to compute in it.
 
     Raises:
-        DeviceUnavailable: no dtype has this name, or the device has no instructions for it.
+        DeviceUnavailable: No dtype has this name, or the device has no instructions for it.
     """
     if name not in DTYPES:
         raise DeviceUnavailable(f"{name!r} is no dtype: give {' or '.join(DTYPES)}")
@@ -72,7 +73,7 @@ def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
 
 
 def quick_dtype(device: torch.device, dtype: torch.dtype) -> torch.dtype:
-    """bfloat16 where the processor multiplies matrices in it (AMX), in half the time of float32; else `dtype`."""
+    """Return bfloat16 where the processor multiplies matrices in it (AMX), twice as fast; else `dtype`."""
     is_quick = device.type == CPU and bool(torch.cpu.get_capabilities().get("amx_bf16"))
     return torch.bfloat16 if is_quick else dtype
 
@@ -83,7 +84,7 @@ def learns_in_bfloat16(device: torch.device) -> bool:
 
 
 def _computes_bfloat16(device: torch.device) -> bool:
-    """In hardware, or by vectors that are wide enough; one number at a time, it takes ten times as long as float32."""
+    """Return whether hardware or wide vectors compute bfloat16; by single numbers it takes ten times as long."""
     if device.type == CUDA:
         with torch.cuda.device(device):
             return bool(torch.cuda.is_bf16_supported(including_emulation=False))

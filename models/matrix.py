@@ -12,15 +12,17 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-PACKED_ROWS = 32  # the batch that the packed layout is chosen for; others work too
+PACKED_ROWS = 32  # batch that the packed layout is chosen for; others work too
 SMALL = 1 << 19  # elements of a matrix that one row crosses faster unpacked
 
 
 class Matrix:
-    """y = x W^T + b, with W [out in], in the dtype of W. Not differentiable through W.
+    """y = x W^T + b, with W [out in], in the dtype of W. It is not differentiable through W.
 
     Args:
-        weight, bias: copied to `dtype`; they stay on their device.
+        weight: W, copied to `dtype` on its device.
+        bias: b, copied likewise.
+        dtype: Type of the products.
         packed: False keeps to torch's own linear, wherever it runs.
     """
 
@@ -50,13 +52,13 @@ class Matrix:
     def add(
         self, x: Float[Tensor, "*row in"], residual: Float[Tensor, "*row out"]
     ) -> Float[Tensor, "*row out"]:
-        """residual + x W^T + b, in the residual's dtype."""
+        """Return residual + x W^T + b, in the residual's dtype."""
         return self._multiply(x, residual=residual)
 
     def _multiply(
         self, x: Tensor, activation: Literal["none", "relu"] = "none", residual: Tensor | None = None
     ) -> Tensor:
-        """The one place that calls oneDNN's packed product."""
+        """Multiply by oneDNN's packed product where it is quicker, else by torch's own."""
         if self._packed is None or (self._is_small and x.numel() == x.shape[-1]):
             weight = self.weight
             product = F.linear(x if x.dtype == weight.dtype else x.to(weight.dtype), weight, self.bias)

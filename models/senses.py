@@ -95,7 +95,7 @@ class BiasInquiry:
     """Between which words a difference is looked for, and where.
 
     Attributes:
-        pairs: Words that are compared as the next word of a prompt. Without any, the system studies a list of its own.
+        pairs: Words that are compared as the next word of a prompt. Without any, the system studies its own list.
         words: Words whose senses may carry the difference; each takes the place of `{word}` in the prompts.
         prompts: Texts up to the place where a pair is compared.
         sentences: Whole texts, on which everything else is measured; none means some of the system's own.
@@ -170,7 +170,7 @@ class BiasReport:
         words: The words whose senses were multiplied, to the letter.
         prompts: The prompts, filled in.
         n_sentences: Number of sentences.
-        note: What was studied where the inquiry named nothing; else "".
+        note: Subject of the study where the inquiry named nothing; else "".
         pairs: The pairs.
         warnings: What a reader should know.
     """

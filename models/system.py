@@ -1,7 +1,7 @@
 """The contract of an answering system, so that the service need not know one from another.
 
 A system answers from the memories it names (models/memory.py); an edit writes a memory and never a system. What only
-some systems can tell is an optional capability: a protocol of its own, which the service looks for with `isinstance`.
+some systems can tell is an optional capability: a separate protocol, which the service looks for with `isinstance`.
 models/README.md shows a whole system in sixty lines.
 """
 

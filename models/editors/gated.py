@@ -9,8 +9,8 @@ where s_j enters the final norm when the bank is silent. Because the bank is rep
 never depends on another one, and a value solved once holds for good. Only the question decides which states s_j
 come up, so beta_j is taken large enough for a sample of them, not for the edit's own alone.
 
-u depends on the token alone, so all are found once and lie beside the checkpoint (`find_pushes`); what an edit solves
-is beta, and that in coarse steps: an edit has the same bits whatever else was made with it or before it.
+u depends on the token alone, so all are found once and lie beside the checkpoint (`find_pushes`). An edit solves only
+beta, in coarse steps, so that it has the same bits whatever else was made with it or before it.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,21 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 MARGIN = 0.5  # share of the value's push that must be left over after the state's own preference
-COARSE = 0.25  # beta is rounded up to a multiple of this
-MIN_ROUNDS, MAX_ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
-AT_A_TIME = 128  # tokens whose directions are sought together
-PLACES = 256  # states that values are solved for together
+COARSE = 0.25  # step to whose multiples beta is rounded up
+MIN_ROUNDS, MAX_ROUNDS = 8, 64  # rounds for every token, and for a token that does not lead after them
+AT_A_TIME = 128  # tokens in one search for directions
+PLACES = 256  # states in one solution for values
 
 
 @dataclass(frozen=True)
 class Pushes:
-    """What depends on the token alone.
+    """Directions of all tokens; they depend on the output matrix alone.
 
-    units: direction in which its logit beats every other. gaps: by how much; not above 0: it cannot win. enough: the
-    beta from which it wins, with the margin, from every reference state. largest: norm among those states.
+    Attributes:
+        units: Unit direction in which the token's logit beats every other.
+        gaps: Number of logits by which it does; a token whose gap is not above 0 cannot win.
+        enough: The beta from which the token wins, with the margin, from every reference state.
+        largest: Largest norm of those states.
     """
 
     units: Float[Tensor, "token d"]
@@ -44,17 +47,17 @@ class Pushes:
     def values(
         self, tokens: Int[Tensor, " step"], strengths: Float[Tensor, " step"]
     ) -> Float[Tensor, "step d"]:
-        """The rows that spell these tokens."""
+        """Return the rows that spell these tokens."""
         device = self.units.device
         return strengths.to(device)[:, None] * self.units[tokens.to(device).long()]
 
 
 def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
-    """For every token of one model.
+    """Find the direction of every token of one model, and how far a state must be moved along it.
 
     Args:
-        head: output matrix with the final norm's weight multiplied in.
-        reference: states that may stand before any token of any answer.
+        head: Output matrix with the final norm's weight multiplied in.
+        reference: States that may stand before any token of any answer.
     """
     logits = reference @ head.T
     columns = []
@@ -69,9 +72,9 @@ def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state 
 def directions(
     head: Float[Tensor, "token d"], tokens: Int[Tensor, " n"]
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
-    """Unit directions in which each of `tokens` beats every other, and by how many logits; <= 0 when it does not.
+    """Find unit directions in which each of `tokens` beats every other, and by how many logits; <= 0 if it does not.
 
-    Perceptron steps from the token's own row, for the case that another row is longer in its direction.
+    Perceptron steps begin at the token's own row, since another row may be longer in its direction.
     """
     rows, places = head[tokens], tokens[:, None]
     point = F.normalize(rows, dim=-1)
@@ -92,7 +95,7 @@ def directions(
 
 @dataclass(frozen=True)
 class Places:
-    """States that values are solved for: each stands before token `target` and is to be moved by value `row`."""
+    """States that values are solved for: each stands before the token `target` and has to be moved by value `row`."""
 
     states: Float[Tensor, "place d"]
     target: Int[Tensor, " place"]
@@ -108,21 +111,24 @@ def solve(
 ) -> tuple[Float[Tensor, " row"], Float[Tensor, " row"]]:
     """Solve for values, with logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k.
 
-    That is linear in beta. Only for tokens that can win (`gaps` > 0).
+    The condition is linear in beta, and can be met for tokens that can win (`gaps` > 0).
 
     Args:
-        epsilon: of the final norm.
-        rows: how many values.
+        head: Output matrix with the final norm's weight multiplied in.
+        epsilon: Constant of the final norm.
+        pushes: Directions of all tokens.
+        places: States to be moved.
+        rows: Number of values.
 
     Returns:
-        beta of each value, and by how many logits it makes its token lead where it leads least.
+        beta of each value, and by how many logits its token leads where it leads least.
     """
     targets = places.target.new_zeros(rows).scatter_(0, places.row, places.target)
     beta = pushes.enough[targets].clamp(min=pushes.largest)
     for part in places.split():
         logits = part.states @ head.T
         behind = logits - logits.gather(1, part.target[:, None])
-        tokens, place = torch.unique(part.target, return_inverse=True)  # many answers end, or begin, alike
+        tokens, place = torch.unique(part.target, return_inverse=True)  # many answers share a token
         ahead = _ahead(head, pushes.units[tokens], tokens)[place]
         enough = _enough(behind, ahead, pushes.gaps[part.target])
         beta.scatter_reduce_(0, part.row, torch.maximum(part.states.norm(dim=-1), enough), "amax")
@@ -140,11 +146,11 @@ def solve(
 
 
 def _ahead(head: Tensor, units: Tensor, tokens: Tensor) -> Float[Tensor, "n token"]:
-    """By how much the logit of each of `tokens` grows more than each other's, for one step along its direction."""
+    """Return how much more the logit of each of `tokens` grows than each other's, for one step along its direction."""
     logits, places = units @ head.T, tokens[:, None]
     return (logits.gather(1, places) - logits).scatter_(1, places, float("inf"))
 
 
 def _enough(behind: Tensor, ahead: Tensor, gap: Tensor) -> Float[Tensor, " n"]:
-    """The beta from which every other token that leads by `behind` is left behind, with the margin."""
+    """Return the beta from which each token leads those that led it by `behind`, with the margin."""
     return (behind / (ahead - MARGIN * gap[:, None])).amax(1)

@@ -1,11 +1,11 @@
-"""The paper's value surgery: move one value row so that another first token is said.
+"""The paper's value surgery: move one value row so that the answer begins with another token.
 
 Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 12. With a the slot weights at the first step:
 
     t = argmax a          V[t] += lambda (E[new] - E[old])
 
 E are raw embedding rows. Only the first token of the answer is steered. The paper takes lambda = 0.07 and
-the authors' script 0.09, whatever the answer; the smallest lambda that does it is ours: the
+the authors' script 0.09, whatever the answer. The smallest lambda that suffices is our addition: the
 final RMS norm divides all logits by one positive number, so "new beats j by a margin" is a concave condition
 on lambda whose bounds are roots of a quadratic.
 """
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from models.memory import EditRefused
 
-NONE = -1.0  # stands for a root that is not there: no lambda is negative
+NONE = -1.0  # a root that does not exist: no lambda is negative
 AdapterEdit = Literal["least_squares", "raw"]
 
 
@@ -28,7 +28,10 @@ AdapterEdit = Literal["least_squares", "raw"]
 class Site:
     """Where an answer begins: the last bank at the first decode step.
 
-    weights: a. x: input of the final norm, bank included. out: weight of the adapter's output map, if any.
+    Attributes:
+        weights: Slot weights a.
+        x: Input of the final norm, bank included.
+        out: Weight of the adapter's output map, if there is an adapter.
     """
 
     weights: Float[Tensor, " slot"]
@@ -40,7 +43,10 @@ class Site:
 class Head:
     """How the final norm's input becomes logits: rows @ x / sqrt(mean(x^2) + epsilon).
 
-    rows: the output matrix with the norm's weight and T5's scale multiplied in. embedding: E, raw.
+    Attributes:
+        rows: Output matrix with the norm's weight and T5's scale multiplied in.
+        epsilon: Constant of the norm.
+        embedding: Raw embedding rows E.
     """
 
     rows: Float[Tensor, "token d"]
@@ -50,7 +56,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Surgery:
-    """Add `delta` to the stored value row of `slot`. weight: w'_t, which the effect is proportional to."""
+    """A change of the stored value row of `slot` by `delta`; its effect is proportional to the slot's `weight` w'_t."""
 
     slot: int
     weight: float
@@ -70,11 +76,21 @@ def operate(
     slot: int | None = None,
     adapter_edit: AdapterEdit = "least_squares",
 ) -> Surgery:
-    """The row change that makes token `new` the first one instead of `old`.
+    """Compute the change of a row that makes `new` the first token instead of `old`.
 
-    scale: lambda; None takes the smallest with which `new` leads every other token by `margin` logits.
-    limit: the largest lambda to try. slot: None takes the one with the largest weight.
-    EditRefused: `no_change`, `no_active_slot`, `bad_slot`, `bad_lambda`, `unreachable`.
+    Args:
+        site: Where the answer begins.
+        head: How the final norm's input becomes logits.
+        new: Token that the answer has to begin with.
+        old: Token that it begins with.
+        scale: Lambda; None takes the smallest with which `new` leads every other token by `margin` logits.
+        margin: Logits by which `new` has to lead.
+        limit: Largest lambda to try.
+        slot: Slot to change; None takes the slot with the largest weight.
+        adapter_edit: How the row is solved for behind an adapter; see `unit_delta`.
+
+    Raises:
+        EditRefused: `no_change`, `no_active_slot`, `bad_slot`, `bad_lambda`, `unreachable`.
     """
     if new == old:
         raise EditRefused("no_change", f"the answer already begins with token {new}: nothing to edit")
@@ -98,10 +114,14 @@ def operate(
 
 
 def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> int:
-    """The slot that fires most, the lowest of equals.
+    """Choose the slot that fires most, the lowest of equals.
 
-    digits: round to so many significant digits first; 5 finds the slot the authors' script finds.
-    EditRefused `no_active_slot` when none fires.
+    Args:
+        weights: Slot weights.
+        digits: Number of significant digits to round to first; 5 finds the slot that the authors' script finds.
+
+    Raises:
+        EditRefused: `no_active_slot`: no slot fires.
     """
     if digits is not None:
         weights = weights.new_tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])
@@ -116,14 +136,14 @@ def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> i
 def unit_delta(
     direction: Float[Tensor, " d"], out: Float[Tensor, "d d"] | None, adapter_edit: AdapterEdit
 ) -> Float[Tensor, " d"]:
-    """What to add to a stored row per unit of lambda.
+    """Compute the change of a stored row for each unit of lambda.
 
     A value passes through the adapter's output map, so the row is solved for: out @ delta = direction, in the
     least-squares sense. `raw` adds the direction itself, as the authors' script does.
     """
     if out is None or adapter_edit == "raw":
         return direction
-    system, target = out.double().cpu(), direction.double().cpu()  # this driver is the CPU's
+    system, target = out.double().cpu(), direction.double().cpu()  # gelsd runs on the CPU alone
     solution = torch.linalg.lstsq(system, target[:, None], driver="gelsd").solution
     delta: Tensor = solution[:, 0].to(direction)
     return delta
@@ -137,11 +157,13 @@ def smallest_lambda(
     margin: float,
     limit: float = math.inf,
 ) -> float:
-    """The smallest lambda >= 0 with which `new` leads every other token by `margin` at x + lambda * effect.
+    """Find the smallest lambda >= 0 with which `new` leads every other token by `margin`.
 
     For competitor j, p + lambda q >= margin r(lambda), with p = (rows[new] - rows[j]) x, q the same of
     `effect`, and r the norm's root mean square. r is convex, so each condition holds on one interval.
-    EditRefused `unreachable` when no lambda up to `limit` is in all of them.
+
+    Raises:
+        EditRefused: `unreachable`: no lambda up to `limit` lies in all intervals.
     """
     x, effect, rows = x.double(), effect.double(), head.rows.double()
     ahead = rows[new] - torch.cat([rows[:new], rows[new + 1 :]])
@@ -159,7 +181,7 @@ def smallest_lambda(
 
 
 def _interval(p: Tensor, q: Tensor, margin: float, square: Tensor) -> tuple[Tensor, Tensor]:
-    """By competitor, bounds of { lambda >= 0: p + lambda q >= margin sqrt(square(lambda)) }; inf if empty."""
+    """Return bounds of { lambda >= 0: p + lambda q >= margin sqrt(square(lambda)) } by competitor; inf if empty."""
     if margin == 0:
         roots = torch.stack([-p / q, torch.full_like(p, NONE)])
     else:

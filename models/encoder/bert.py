@@ -1,12 +1,12 @@
 """BERT's layers over a batch with the padding left out: linear layers see real tokens only.
 
-Devlin et al. (arXiv:1810.04805). A batch of mixed lengths costs what its tokens cost. Whoever reads a batch embeds
-its tokens (`models/encoder/minilm.py`; `models/kbert` with soft positions and a visible matrix) and calls `PackedBert`:
+Devlin et al. (arXiv:1810.04805). The cost of a batch is that of its tokens, whatever their lengths. A caller embeds the
+tokens (`models/encoder/minilm.py`; `models/kbert` with soft positions and a visible matrix) and calls `PackedBert`:
 
     S = (Q K^T) / sqrt(d_k) + M,   h' = LN(Wo softmax(S) V + h),   h'' = LN(W2 gelu(W1 h') + h')
 
-M is 0 where a query may attend to a key, MASK_VALUE elsewhere: finite, so that a query without any key is, too. The
-exact gelu.
+M is 0 where a query may attend to a key, MASK_VALUE elsewhere: finite, so that a query without any key is finite, too.
+gelu is exact.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ HEADS = 12
 LAYERS = 6
 EPSILON, UER_EPSILON = 1e-12, 1e-6
 MASK_VALUE = -10000.0
-Weights = Mapping[str, Tensor]  # under Hugging Face's names
+Weights = Mapping[str, Tensor]  # weights by Hugging Face's names
 NormKind = Literal["bert", "uer"]
 
 
@@ -33,8 +33,8 @@ NormKind = Literal["bert", "uer"]
 class LayerNorm:
     """gamma (x - mean) / deviation + beta, in float32.
 
-    kind: "bert" divides by the root of the biased variance plus epsilon; "uer", the library of K-BERT's authors, by the
-    deviation with N - 1 plus epsilon. A checkpoint fits one of them: over 12 layers the outputs differ by thousandths.
+    The kind "bert" divides by the root of the biased variance plus epsilon; "uer", the library of K-BERT's authors, by
+    the deviation with N - 1 plus epsilon. A checkpoint fits one kind: over 12 layers the outputs differ by thousandths.
     """
 
     gamma: Float[Tensor, " width"]
@@ -93,7 +93,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class PackedBert:
-    """The norm of the embeddings and all layers. Thread-safe: weights never change."""
+    """The norm of the embeddings and all layers. Threads may share it: weights never change."""
 
     norm: LayerNorm
     layers: tuple[Layer, ...]
@@ -103,7 +103,7 @@ class PackedBert:
     def from_weights(
         weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
     ) -> "PackedBert":
-        """Args: weights: on the device to run on, in float32; matrices are converted to `dtype`."""
+        """Build the layers from weights in float32, on their device, with matrices converted to `dtype`."""
         n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
         return PackedBert(
             LayerNorm(weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"], norm),
@@ -121,7 +121,7 @@ class PackedBert:
         """Read one batch.
 
         Args:
-            embedded: sum of the embeddings of each real token, row after row.
+            embedded: Sum of the embeddings of each real token, row after row.
             is_real: False at padding.
             may_attend: [batch, query, key], or [batch, 1, key] for all queries alike.
 
@@ -143,5 +143,5 @@ def unpack(
     if bool(is_real.all()):
         return packed.view(*is_real.shape, -1)
     padded = packed.new_zeros(*is_real.shape, packed.shape[-1])
-    padded[is_real] = packed  # in a sixth of masked_scatter_'s time
+    padded[is_real] = packed  # six times as fast as masked_scatter_
     return padded

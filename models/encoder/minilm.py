@@ -19,15 +19,18 @@ from models.encoder.weights import EncoderFiles, find
 
 __all__ = ["WIDTH", "Encoded", "MiniLM"]
 
-MAX_TOKENS = 128  # what all-MiniLM-L6-v2 was trained to read
+MAX_TOKENS = 128  # longest text that all-MiniLM-L6-v2 was trained on
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts as the encoder leaves them.
+    """Texts that the encoder has read.
 
-    states: last hidden states, zero at padding. ids: 0 at padding. mask: True at real tokens. truncated: which texts
-    were cut.
+    Attributes:
+        states: Last hidden states, zero at padding.
+        ids: Ids of the tokens, 0 at padding.
+        mask: True at real tokens.
+        truncated: Which texts were cut.
     """
 
     states: Float[Tensor, "batch token width"]
@@ -37,16 +40,20 @@ class Encoded:
 
     @property
     def sentences(self) -> Float[Tensor, "batch width"]:
-        """Unit vectors as sentence-transformers makes them: the mean of the states of real tokens."""
+        """Return unit vectors as sentence-transformers makes them: the mean of the states of real tokens."""
         return F.normalize(self.states.sum(1) / self.mask.sum(1, keepdim=True), dim=-1)
 
 
 class MiniLM:
-    """The frozen encoder. Thread-safe: weights never change.
+    """The frozen encoder. Threads may share it: weights never change.
 
     Args:
-        files: weights and tokenizer; None looks for them, `EncoderNotFound` when there are none.
-        device, dtype: where it runs, and of the matrices; embeddings, norms and states are float32.
+        files: Weights and tokenizer; None looks for them.
+        device: Device that it runs on.
+        dtype: Type of the matrices; embeddings, norms and states are float32.
+
+    Raises:
+        EncoderNotFound: The files are nowhere.
     """
 
     def __init__(
@@ -72,7 +79,7 @@ class MiniLM:
         self._bert = PackedBert.from_weights(weights, dtype)
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
-        """Token ids with [CLS] and [SEP], and whether the text had to be cut."""
+        """Return token ids with [CLS] and [SEP], and whether the text had to be cut."""
         ids = self.tokenizer.encode(text).ids
         if len(ids) <= self.max_tokens:
             return ids, False

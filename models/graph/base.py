@@ -1,4 +1,4 @@
-"""What the graph holds before any edit: the facts and the names of a pack."""
+"""The graph before any edit: the facts and the names of a pack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from models.packs.pack import WORLD, Pack, Relation
 
 @dataclass(frozen=True)
 class Base:
-    """digest: of the pack's facts, names and relations. statements: entity id -> what the pack says of it."""
+    """The graph of a pack.
+
+    Attributes:
+        digest: Digest of the pack's facts, names and relations.
+        statements: Entity id -> statements of the pack about it.
+    """
 
     digest: str
     statements: Mapping[str, tuple[Statement, ...]]
@@ -24,7 +29,11 @@ class Base:
 
     @staticmethod
     def of(folder: Path = WORLD) -> Base:
-        """PackError when the pack is damaged."""
+        """Read the graph of a pack.
+
+        Raises:
+            PackError: The pack is damaged.
+        """
         pack = Pack.load(folder)
         statements: dict[str, list[Statement]] = defaultdict(list)
         for entity in pack.entities.values():
@@ -48,18 +57,18 @@ class Base:
         return {id: tuple(of_object) for id, of_object in edges.items()}
 
     def label(self, relation: str) -> str:
-        """How people call a relation; of one that the pack does not know, what its name says."""
+        """Return how people call a relation; the words of its name if the pack does not know it."""
         pack_relation = self.relations.get(relation)
         return pack_relation.label if pack_relation else to_words(relation)
 
     def cardinality(self, relation: str) -> Cardinality:
-        """One that the pack does not know may hold many values: nothing is lost by it."""
+        """Return how many values a relation holds; many if the pack does not know it, so that no value is lost."""
         pack_relation = self.relations.get(relation)
         return pack_relation.cardinality if pack_relation else "many"
 
 
 def to_words(relation: str) -> str:
-    """A relation's name as words: `place_of_birth`, `placeOfBirth` and `place-of-birth` are `place of birth`."""
+    """Split a relation's name into words: `place_of_birth` and `placeOfBirth` are `place of birth`."""
     pairs = zip(" " + relation, relation, strict=False)
     words = "".join(f" {c.lower()}" if c.isupper() and before.islower() else c for before, c in pairs)
     return " ".join(words.replace("_", " ").replace("-", " ").split()) or relation

@@ -1,4 +1,4 @@
-"""Statements and import manifests as blocks of a memory: what the ledger stores and the fold orders."""
+"""Statements and import manifests as blocks of a memory, which the ledger stores and the fold orders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ STATEMENTS, IMPORT = "statements", "import"
 CHUNKS = 32  # digests of the buckets of an import; as many again for its facts by their objects
 _TENSOR = "json"
 
-EntityStatements = Mapping[str, tuple[Statement, ...]]  # entity id -> what is said of it
+EntityStatements = Mapping[str, tuple[Statement, ...]]  # entity id -> statements about it
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """An import: where its rows lie and what they must be. The rows themselves are too many for a block.
+    """An import: the place and the digests of its rows, which are too many for a block.
 
-    id: names the rows' keys. buckets: over how many keys the entities are spread. chunks: digest of the rows of each
-    run of buckets. names: digest of each piece of the list of names. relations: how the file calls its relations.
+    Attributes:
+        id: Id of the import; the keys of its rows contain it.
+        buckets: Number of keys over which the entities are spread.
+        chunks: Digest of the rows of each run of buckets.
+        names: Digest of each piece of the list of names.
+        relations: Labels of the relations in the file.
     """
 
     id: str
@@ -63,7 +67,7 @@ def read_manifest(block: Block) -> Manifest:
 
 
 def _block(key: str, order: int, kind: str, content: Mapping[str, Any]) -> Block:
-    import torch  # here alone: who reads what others wrote needs none of its seconds
+    import torch  # imported here, so that a reader of blocks need not wait seconds for it
 
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     return Block.of(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})

@@ -1,7 +1,7 @@
 """Edges of the graph by their object: which subjects may have a fact about an entity.
 
-Statements are kept by subject. An `InEdge` says where to look for one that leads to an entity; whether it holds at a
-version, the fold of its subject says. So nothing here has to follow when a statement is replaced or taken back.
+Statements are kept by subject. An `InEdge` says where to look for a statement that leads to an entity; the fold of its
+subject says whether it holds at a version. So nothing here changes when a statement is replaced or taken back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a graph says about the words of a question, at one version: mentions, and the entities they may mean."""
+"""The words of a question in the graph at one version: mentions, and the entities that they may mean."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from dataclasses import dataclass
 class Fact:
     """A triple without its subject.
 
-    relation: its name in the graph. label: how people call the relation; what an encoder reads. object_id: "" for a
-    number, a text, or an object that is no entity of the graph. edit: id of the edit that says so, "" for the base.
+    Attributes:
+        relation: Name of the relation in the graph.
+        label: How people call the relation, which an encoder reads.
+        object: The value as text.
+        object_id: Id of the object; "" for a number, a text, or an object that is no entity of the graph.
+        edit: Id of the edit that says so, "" for the base.
     """
 
     relation: str
@@ -22,7 +26,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """facts: in the order in which they were said first."""
+    """An entity with its names and its facts, in the order in which they were first said."""
 
     id: str
     label: str

@@ -1,4 +1,4 @@
-"""The graph as an editable memory: `graph/triples`, whose blocks are what edits say and which imports are in force."""
+"""The graph as an editable memory: `graph/triples`, made of the statements of edits and the manifests of imports."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from models.memory import Block, ChangeKind, EditRefused, Image, Material, Optio
 from models.packs.pack import WORLD
 
 GRAPH = "graph/triples"
-TRIPLE = "triple"  # the method of an edit that writes statements
+TRIPLE = "triple"  # method of an edit that writes statements
 
 
 @dataclass(frozen=True)
 class TripleChange:
-    """What an edit says of entities of the graph, its names resolved to ids."""
+    """Statements of an edit about entities of the graph, with its names resolved to ids."""
 
     kind: ClassVar[ChangeKind] = "triple"
 
@@ -39,7 +39,7 @@ class TripleChange:
 
 
 class GraphMemory:
-    """One per process. A view is built from the last one, so that a commit costs what it changes."""
+    """The graph as a memory, one for each process. A view is built from the last view, so small commits are cheap."""
 
     name = GRAPH
     accepts: frozenset[ChangeKind] = frozenset({"triple"})
@@ -64,7 +64,7 @@ class GraphMemory:
         ]
 
     def fold(self, materials: Sequence[Material]) -> Image:
-        """Every active edit is a block of its own; what they come to is folded entity by entity when it is read."""
+        """Return an image with one block for each active edit; an entity is folded from them when it is read."""
         return Image(self.base.base, {material.block.key: material.block for material in materials})
 
     def view(self, image: Image) -> GraphView:
@@ -80,13 +80,17 @@ class GraphMemory:
         return view
 
     def usage(self, image: Image) -> Usage:
-        """A graph has no slots: as many are used as there are edits, and none are set aside."""
+        """Count the edits as slots; the graph reserves none."""
         return Usage(len(image.blocks), len(image.blocks))
 
 
 @lru_cache(1)  # every system of a process reads the same object, and its views are built once
 def graph_memory(folder: Path = WORLD) -> GraphMemory:
-    """The graph of a pack. PackError when it is damaged."""
+    """Return the graph of a pack as a memory.
+
+    Raises:
+        PackError: The pack is damaged.
+    """
     return GraphMemory.of(folder)
 
 
@@ -125,7 +129,7 @@ def _next_view(
     imports: tuple[ActiveImport, ...],
     subjects: Collection[str],
 ) -> GraphView:
-    """Return the view that follows another. subjects: that changed."""
+    """Return the view that follows another, in which `subjects` changed."""
     new_labels, in_edges = _new_labels(view, edits, subjects), _new_in_edges(view, edits, subjects)
     return GraphView(view.base, edits, imports, new_labels, in_edges)
 
@@ -133,7 +137,7 @@ def _next_view(
 def _new_in_edges(
     view: GraphView, edits: Mapping[str, EditsInOrder], subjects: Iterable[str]
 ) -> Mapping[str, tuple[InEdge, ...]]:
-    """Edges that edits gave, by their objects. subjects: that changed."""
+    """Return the edges that edits gave, by their objects, with those of the changed `subjects` found again."""
     edges = dict(view.in_edges_of_edits)
     for subject in subjects:
         for object_id, edge in _edges_of(subject, view.edits):
@@ -144,12 +148,12 @@ def _new_in_edges(
         for object_id, edge in _edges_of(subject, edits):
             edges[object_id] = tuple(
                 sorted({edge, *edges.get(object_id, ())})
-            )  # however the view was come by
+            )  # the same edges, whichever view this follows
     return edges
 
 
 def _edges_of(subject: str, edits: Mapping[str, EditsInOrder]) -> dict[tuple[str, InEdge], None]:
-    """The edges that edits gave a subject, each once."""
+    """Return the edges that edits gave a subject, each once."""
     sources = (source.statements for _, source in edits.get(subject, ()))
     return dict.fromkeys(pair for statements in sources for pair in find_in_edges(subject, statements))
 
@@ -157,7 +161,7 @@ def _edges_of(subject: str, edits: Mapping[str, EditsInOrder]) -> dict[tuple[str
 def _new_labels(
     view: GraphView, edits: Mapping[str, EditsInOrder], subjects: Iterable[str]
 ) -> Mapping[str, str]:
-    """Labels that edits gave: objects that are entities are called by them at once. subjects: that changed."""
+    """Return the labels that edits gave entities, with those of the changed `subjects` read again."""
     new_labels = dict(view.new_labels)
     for subject in subjects:
         labels = fold(source for _, source in edits.get(subject, ())).get(LABEL)

@@ -1,4 +1,4 @@
-"""What an edit or an import says about one entity, and how many such statements become the entity.
+"""A statement of an edit or an import about one entity, and the fold of statements to the entity.
 
 An entity at a version is the fold of the active statements about it, in the ledger's order: nothing is ever
 overwritten, so a statement that is taken back leaves exactly what would have been there without it.
@@ -25,10 +25,11 @@ RELATION = "@relation/"
 
 
 class Statement(NamedTuple):
-    """act: add a value beside others, set it in place of all others, or remove it; `default` where there is none yet.
+    """A statement about one relation of an entity.
 
-    `remove` with an empty object removes every value of the relation; with an object id also the value that is this
-    entity under another name, for it may have been renamed since.
+    Its `act` adds a value beside others, sets it in place of all others, removes it, or gives a `default` where there
+    is no value yet. `remove` with an empty object removes every value of the relation. With an object id it also
+    removes the value that is this entity under another name, since the entity may have been renamed.
     """
 
     relation: str
@@ -39,7 +40,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatements:
-    """Statements of one source about one entity. edit: "" for the base."""
+    """Statements of one source about one entity; the base has "" for an edit."""
 
     edit: str
     statements: tuple[Statement, ...]
@@ -53,25 +54,25 @@ class Value(NamedTuple):
 
 @dataclass(slots=True)
 class RelationValues:
-    """The values of one relation of one entity, by the entity that they are, else by their text.
+    """The values of one relation of one entity, by the id of the value's entity, else by its text.
 
-    Two entities of one name are two values; a text that is also the name of one of them is that one.
+    Two entities of one name are two values. A text that is the name of an entity among the values is that entity.
     """
 
     values: dict[str, Value] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)  # text -> key of the value that has it
+    keys: dict[str, str] = field(default_factory=dict)  # text -> key of the value with this text
 
     def add(self, text: str, object_id: str, edit: str) -> None:
-        """The last who says a value answers for it."""
+        """Add a value; it counts as said by the last edit that says it."""
         key = object_id or self.keys.get(text, text)
         if object_id and text in self.values:
-            del self.values[text]  # it is clear now which entity the text names
+            del self.values[text]  # the text is now known to name an entity
         present = self.values.get(key)
         self.values[key] = Value(text, object_id or (present.object_id if present else ""), edit)
         self.keys.setdefault(text, key)
 
     def remove(self, text: str, object_id: str) -> None:
-        """By the entity where one is named, else whatever has the text; without either all of them."""
+        """Remove the value that is this entity, else the value with this text; all values if both are empty."""
         keys = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
         for key in keys:
             self.values.pop(key, None)
@@ -79,7 +80,7 @@ class RelationValues:
 
 
 def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
-    """Relation -> its values, in the order in which they were said first; relations without values are left out."""
+    """Return relation -> values, in the order in which they were first said, without relations that have none."""
     relations: dict[str, RelationValues] = {}
     for source in sources:
         for relation, text, object_id, act in source.statements:
@@ -102,11 +103,13 @@ def fold_entity(
     label_of: Callable[[str], str],
     new_labels: Mapping[str, str],
 ) -> Entity | None:
-    """The entity that these statements give; None when nothing is left of it.
+    """Return the entity that these statements give; None when nothing is left of it.
 
     Args:
-        label_of: how people call a relation.
-        new_labels: newer labels of entities that are objects here, by their ids.
+        id: Id of the entity.
+        sources: Statements about it, in the ledger's order.
+        label_of: Returns how people call a relation.
+        new_labels: Newer labels of entities that are objects here, by their ids.
     """
     values = fold(sources)
     if not values:

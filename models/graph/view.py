@@ -28,7 +28,13 @@ EditsInOrder: TypeAlias = tuple[tuple[int, SourceStatements], ...]
 
 @dataclass(frozen=True)
 class ActiveImport:
-    """An import that is active. order: its place in the ledger. edit: its id."""
+    """An import that is active.
+
+    Attributes:
+        order: Its place in the ledger.
+        edit: Id of the edit that imported it.
+        manifest: Place and digests of its rows.
+    """
 
     order: int
     edit: str
@@ -37,10 +43,14 @@ class ActiveImport:
 
 @dataclass(frozen=True, eq=False)
 class GraphView:
-    """Immutable.
+    """The graph at one version. It never changes.
 
-    edits: entity id -> what edits say of it, in the ledger's order. imports: in that order, too.
-    new_labels: of entities that edits gave one. in_edges_of_edits: object's id -> edges that edits gave it.
+    Attributes:
+        base: The graph before any edit.
+        edits: Entity id -> statements of edits about it, in the ledger's order.
+        imports: Active imports, in the ledger's order.
+        new_labels: Labels that edits gave entities, by id.
+        in_edges_of_edits: Object's id -> edges that edits gave it.
     """
 
     base: Base
@@ -50,10 +60,11 @@ class GraphView:
     in_edges_of_edits: Mapping[str, tuple[InEdge, ...]] = field(default_factory=dict)
 
     def entity(self, id: str, rows: Mapping[str, tuple[Statement, ...]] | None = None) -> Entity | None:
-        """The entity at this version; None when there is none. What is said of a relation makes none.
+        """Return the entity at this version; None when there is none. Statements about a relation make no entity.
 
         Args:
-            rows: edit id of an import -> what it says of this entity, for the imports that say something.
+            id: Id of the entity.
+            rows: Edit id of an import -> its statements about this entity, for the imports that have any.
         """
         if id.startswith(RELATION):
             return None
@@ -75,20 +86,20 @@ class GraphView:
 
         Args:
             id: The entity that is their object.
-            rows: What each active import lists for this entity: statements with the subject in the object's place.
+            rows: Statements that each active import lists for this entity, with the subject in the object's place.
         """
         of_edits, of_base = self.in_edges_of_edits.get(id, ()), self.base.in_edges.get(id, ())
         of_imports = (InEdge(row.relation, row.object_id) for statements in rows for row in statements)
         return interleave((*of_edits, *of_base, *of_imports))
 
     def label(self, relation: str) -> str:
-        """How people call a relation: as the newest edit says, else the newest import, else the base."""
+        """Return how people call a relation: as the newest edit says, else the newest import, else the base."""
         label = self._about_relation(relation, LABEL)
         labels = (active.manifest.relations.get(relation) for active in reversed(self.imports))
         return label or next(filter(None, labels), "") or self.base.label(relation)
 
     def cardinality(self, relation: str) -> Cardinality:
-        """How many values it holds for one subject; of what an entity is called it is fixed."""
+        """Return how many values a relation holds for one subject; for the names of an entity it is fixed."""
         if relation in OWN_HOLDS:
             return OWN_HOLDS[relation]
         holds = self._about_relation(relation, HOLDS)
@@ -97,19 +108,19 @@ class GraphView:
         return "many" if holds == "many" else self.base.cardinality(relation)
 
     def is_defined(self, relation: str) -> bool:
-        """Whether the base or somebody said how many values it holds."""
+        """Return whether the base, an edit or an import says how many values a relation holds."""
         is_own = relation in OWN_HOLDS or relation in self.base.relations
         return is_own or bool(self._about_relation(relation, HOLDS))
 
     @cached_property
     def relations(self) -> Set[str]:
-        """Of the base, and of what edits say."""
+        """Return the relations of the base and of edits."""
         sources = (source for pairs in self.edits.values() for _, source in pairs)
         names = {statement.relation for source in sources for statement in source.statements}
         return {*self.base.relations, *(name for name in names if not name.startswith("@"))}
 
     def _about_relation(self, relation: str, property: str) -> str:
-        """What edits say of the relation itself; "" where nothing."""
+        """Return the property that edits give the relation itself; "" where they give none."""
         value = ""
         for _, source in self.edits.get(RELATION + relation, ()):
             for statement in source.statements:

@@ -1,4 +1,4 @@
-"""The files of a pack as tables and rows; what is wrong with one is told by file and line.
+"""The files of a pack as tables and rows; a fault is reported by file and line.
 
 The format is described in world/README.md.
 """
@@ -13,7 +13,7 @@ FILES = ("relations.toml", "entities.tsv", "facts.tsv", "strangers.tsv", "probe.
 
 
 class PackError(ValueError):
-    """A pack cannot be used. The message is one sentence: where, what is wrong, what to do."""
+    """A pack cannot be used. The message is one sentence: the place, the fault, the remedy."""
 
 
 def check(holds: bool, where: str, problem: str) -> None:
@@ -22,17 +22,16 @@ def check(holds: bool, where: str, problem: str) -> None:
 
 
 def digest(path: Path) -> str:
-    """SHA-256."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file that the pack has, whether or not its pack.toml states them."""
+    """Compute the SHA-256 of each file that the pack has, whether or not its pack.toml states them."""
     return {name: digest(folder / name) for name in FILES if (folder / name).is_file()}
 
 
 def rows(path: Path, columns: tuple[str, ...], optional: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """("file:line", fields) of each line after the header. Tab-separated, nothing quoted."""
+    """Yield "file:line" and the fields of each line after the header. Fields are separated by tabs, without quotes."""
     if not path.is_file():
         check(optional, f"{path}:1", "the file is missing: a pack needs it")
         return

@@ -1,6 +1,6 @@
 """A pack is a folder of facts. `Pack.load` reads it and refuses it, by file and line, when it is malformed.
 
-The format is described in world/README.md. A name, case-folded, is one entity's.
+The format is described in world/README.md. A name, case-folded, belongs to one entity.
 """
 
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from models.packs.files import PackError as PackError  # of this module, too, for whoever loads a pack
+from models.packs.files import PackError as PackError  # offered here, too, for callers that load a pack
 from models.packs.files import check, digest, rows, toml
 
 WORLD = Path(__file__).parent / "world"
@@ -24,7 +24,7 @@ FEWEST_TEMPLATES = {"phrasings": 6, "held": 3, "statements": 2}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What can be asked. `phrasings[0]` is canonical; `held_out` (`held` in the file) is never trained on."""
+    """A relation. `phrasings[0]` is canonical; `held_out` (`held` in the file) is never trained on."""
 
     id: str
     label: str
@@ -102,7 +102,11 @@ class Pack:
 
     @classmethod
     def load(cls, folder: Path | str = WORLD) -> "Pack":
-        """Read and check every file. Raises PackError."""
+        """Read and check every file.
+
+        Raises:
+            PackError: A file is missing, altered or malformed.
+        """
         folder = Path(folder)
         about = _about(folder)
         relations = read_relations(folder / "relations.toml")
@@ -113,13 +117,17 @@ class Pack:
         return cls(about["name"], about["version"], relations, entities, facts, strangers, probes)
 
     def items(self) -> Iterator[Item]:
-        """One question-answer item for each (subject, relation), in the order of the facts."""
+        """Yield an item for each subject and relation, in the order of the facts."""
         for (subject, relation), answer in _answers(self.facts).items():
             yield Item(self.entities[subject], self.relations[relation], answer)
 
 
 def read_relations(path: Path) -> dict[str, Relation]:
-    """Relations by id, in the order of the file. Raises PackError."""
+    """Read the relations by id, in the order of the file.
+
+    Raises:
+        PackError: The file is malformed.
+    """
     tables = toml(path)
     lines = {line.strip(): number for number, line in enumerate(path.read_text("utf-8").split("\n"), 1)}
     relations: dict[str, Relation] = {}
@@ -218,7 +226,7 @@ def _facts(path: Path, relations: dict[str, Relation], entities: dict[str, Entit
 
 
 def _answers(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
-    """By subject and relation, in the order of the facts."""
+    """Join the objects of each subject and relation, in the order of the facts."""
     objects: dict[tuple[str, str], list[str]] = defaultdict(list)
     for fact in facts:
         objects[fact.subject_id, fact.relation_id].append(fact.object)

@@ -1,4 +1,4 @@
-"""The questions of a pack as probes: what a system trained on it is asked to see the side effects of an edit."""
+"""The questions of a pack as probes, by which a system that was trained on it shows the side effects of an edit."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +9,11 @@ from models.system import Probes
 
 @lru_cache(1)  # systems of one process are trained on one pack
 def pack_probes(folder: Path = WORLD) -> Probes:
-    """Reads the whole pack. PackError when it is damaged."""
+    """Read the whole pack.
+
+    Raises:
+        PackError: The pack is damaged.
+    """
     pack = Pack.load(folder)
     return Probes(
         core=tuple(probe.question for probe in pack.probes),

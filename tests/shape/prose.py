@@ -24,6 +24,7 @@ PHRASES = re.compile(
     re.IGNORECASE,
 )
 OPENINGS = re.compile(r"(?:as|as of|beside|not|of|those|unless|with)\b", re.IGNORECASE)
+QUOTATION = re.compile(r"\"[^\"]*\"")
 FIRST_WORD = re.compile(r"[A-Za-z-]+")
 NEXT_SENTENCE = re.compile(r"(?<=[a-z0-9)\]`\"][a-z0-9)\]`\"][.?!]) +(?=(?:Beside|Not|Of|Those|Unless)\b)")
 
@@ -63,7 +64,7 @@ def complaints(prose: Prose) -> Iterator[str]:
     for sentence in NEXT_SENTENCE.split(prose.words):
         if OPENINGS.match(sentence):
             yield f"a sentence begins with {sentence.split(' ')[0]!r}: give it a subject and a verb"
-    for phrase in PHRASES.findall(prose.words):
+    for phrase in PHRASES.findall(QUOTATION.sub("", prose.words)):
         yield f"{phrase!r}: name the thing or the person"
 
 

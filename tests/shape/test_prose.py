@@ -58,6 +58,10 @@ def test_a_phrase_that_hides_its_subject_is_a_fault_wherever_it_stands(text):
     assert len(faults(f'"""{text}"""\n')) == len(faults(f"# {text}\n")) == 1
 
 
+def test_a_phrase_within_a_quoted_question_is_no_fault():
+    assert faults('# Asked is "What is the capital of Peru?" or "Who was it?".\n') == []
+
+
 def test_tests_are_exempt():
     source = function("The rows.")
     assert [path for path, _ in find_bad_prose({"tests/a.py": source, "models/a.py": source})] == [
