@@ -18,7 +18,11 @@ from models.kbert.row import Batch
 
 @dataclass(frozen=True)
 class Encoder:
-    """segments: rows of padding, first and second text. Thread-safe: weights never change."""
+    """The encoder of sentence trees. Threads may share it: weights never change.
+
+    Attributes:
+        segments: Embeddings of padding, first and second text.
+    """
 
     words: Float[Tensor, "vocab width"]
     positions: Float[Tensor, "position width"]
@@ -32,15 +36,18 @@ class Encoder:
         heads: int = HEADS,
         norm: NormKind = "bert",
     ) -> "Encoder":
-        """An encoder of a BERT's weights under Hugging Face's names.
+        """Build the encoder from a BERT's weights under Hugging Face's names.
 
         Hugging Face's segment table has no row for padding; it is zero here.
 
         Args:
-            weights: on the device to run on, in float32; matrices are converted to `dtype`.
+            weights: Weights in float32, on the device to run on.
+            dtype: Type that the matrices are converted to.
+            heads: Number of attention heads.
+            norm: Kind of the layer norms.
 
         Raises:
-            KeyError: when a tensor is missing.
+            KeyError: A tensor is missing.
         """
         types = weights["embeddings.token_type_embeddings.weight"]
         return Encoder(
@@ -51,12 +58,12 @@ class Encoder:
         )
 
     def embed(self, batch: Batch) -> Float[Tensor, "real width"]:
-        """Word + position + segment of the real tokens, before the norm."""
+        """Add word, position and segment of the real tokens, before the norm."""
         real = batch.is_real
         words = self.words[batch.ids[real]] + self.positions[batch.positions[real]]
         return words + self.segments[batch.segments[real]]
 
     @torch.inference_mode()
     def read(self, batch: Batch) -> Float[Tensor, "batch token width"]:
-        """Last hidden states in float32, zero at padding."""
+        """Return the last hidden states in float32, zero at padding."""
         return self.bert(self.embed(batch), batch.is_real, batch.visible)

@@ -1,7 +1,7 @@
-"""Why an answer came out: the sentence tree that was read, what was left out of it, and what each fact changes.
+"""The reasons of an answer: the sentence tree that was read, the facts left out of it, and the effect of each fact.
 
-Everything is JSON and bounded: at most max_entities facts on each of max_mentions words, and MAX_ENTRIES entries of
-what was left out.
+Everything is JSON and bounded: at most max_entities facts on each of max_mentions words, and MAX_ENTRIES entries
+that were left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ from models.kbert.query import HungRelation, LeftOut
 from models.kbert.row import QuestionRow
 from models.system import Ask, Reply
 
-MAX_ENTRIES = 64  # facts that were left out, and entities that a name could mean, too
+MAX_ENTRIES = 64  # facts left out, and other entities that a name could mean
 
 
 def explain_replies(
     answerer: Answerer, asks: Sequence[Ask], readings: Sequence[Reading], replies: Sequence[Reply]
 ) -> Steps[list[Reply]]:
-    """The replies, those with an explanation whose asks want one.
+    """Return the replies, with an explanation where the ask wants one.
 
-    All questions with a fact left out, of all that are explained, are one batch.
+    The questions with one fact left out each, for all explanations, are one batch.
     """
     places = [place for place, ask in enumerate(asks) if ask.explain]
     variants = {place: list(_without_each_fact(asks[place], readings[place])) for place in places}
@@ -38,7 +38,7 @@ def explain_replies(
 
 
 def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) -> dict[str, Any]:
-    """One explanation. without[i]: the reply when the i-th fact of the tree is not in the graph."""
+    """Explain one reply; `without[i]` is the reply when the i-th fact of the tree is not in the graph."""
     tokens = () if reading.row is None else reading.row.row.tokens
     relations = () if reading.row is None else reading.row.relations
     left_out = [fact for link in reading.links for fact in link.left_out]
@@ -87,7 +87,7 @@ def _name_fact(fact: Fact) -> dict[str, str]:
 
 
 def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
-    """The question once for each fact of its tree, asked of a graph without that fact.
+    """Ask the question once for each fact of its tree, of a graph without that fact.
 
     An entity that is mentioned twice loses the fact in both places.
     """
@@ -108,7 +108,7 @@ def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
 
 
 def _describe_tree(ask: Ask, reading: Reading, row: QuestionRow) -> Iterator[dict[str, Any]]:
-    """Each mention with its facts: their share of the softmax, and first and last soft position."""
+    """Describe each mention with its facts: their share of the softmax, and first and last soft position."""
     scores: dict[HungRelation | None, float] = {}
     if reading.options is not None:
         pairs = zip(reading.options.by_logit, reading.options.shares()[0], strict=True)

@@ -23,22 +23,22 @@ POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")
 NAMES = POINTER + WEIGHTS + PAIR
 MAX_SPAN_TOKENS = 16
-MAX_SPANS = 10  # of a context; the others are not looked at
+MAX_SPANS = 10  # spans of a context; further ones are no options
 
 
 @dataclass(frozen=True)
 class Heads:
-    """tensors: in float32, under NAMES."""
+    """The trained tensors under NAMES, in float32."""
 
     tensors: Mapping[str, Tensor]
 
     def point(self, states: Float[Tensor, "*token width"]) -> Float[Tensor, "*token 2"]:
-        """Start and end logits."""
+        """Return start and end logits."""
         weight, bias = (self.tensors[name] for name in POINTER)
         return F.linear(states, weight, bias)
 
     def match(self, first: Float[Tensor, "pair width"]) -> Float[Tensor, " pair"]:
-        """Log-odds that the two texts of a pair belong together, by their first states."""
+        """Return the log-odds that the two texts of a pair belong together, by their first states."""
         weight_1, bias_1, weight_2, bias_2 = (self.tensors[name] for name in PAIR)
         classes = F.linear(torch.tanh(F.linear(first, weight_1, bias_1)), weight_2, bias_2)
         return classes[:, 1] - classes[:, 0]
@@ -54,9 +54,12 @@ class Heads:
 
 @dataclass(frozen=True)
 class Option:
-    """One answer.
+    """One possible answer.
 
-    logit: before the softmax. relation: whose objects are the answer; None for characters [start, end) of the context.
+    Attributes:
+        answer: Its text.
+        logit: Its logit, before the softmax.
+        relation: Relation whose objects are the answer; None for characters [start, end) of the context.
     """
 
     answer: str
@@ -66,7 +69,7 @@ class Option:
     end: int = -1
 
     def is_named_in(self, text: str) -> bool:
-        """Whether the text holds the answer, or one of the objects that make it up, as whole words."""
+        """Return whether the text holds the answer, or one of the objects that make it up, as whole words."""
         values = () if self.relation is None else self.relation.values
         names = (self.answer, *(fact.object for fact in values))
         return any(contains_name(text.casefold(), name.casefold()) for name in names)
@@ -74,13 +77,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Options:
-    """by_logit: the best first. no_answer: the logit of no answer."""
+    """The options of a row, the best first, and the logit of no answer."""
 
     by_logit: tuple[Option, ...]
     no_answer: float
 
     def shares(self) -> tuple[list[float], float]:
-        """The softmax over all options, and of no answer."""
+        """Return the softmax over all options, and the share of no answer."""
         top = max([self.no_answer, *(option.logit for option in self.by_logit)])
         weights = [math.exp(option.logit - top) for option in self.by_logit]
         no_answer = math.exp(self.no_answer - top)
@@ -91,7 +94,7 @@ class Options:
 def list_options(
     rows: Sequence[QuestionRow], batch: Batch, logits: Float[Tensor, "batch token 2"], rank_weight: float
 ) -> list[Options]:
-    """What each row of the batch can be answered with, by the pointer's logits."""
+    """List the options of each row of the batch, by the pointer's logits."""
     no_answer = logits[:, 0].sum(-1).tolist()
     options: list[list[Option]] = [[] for _ in rows]
     objects = [  # an object without a token (signs that the tokenizer drops) cannot be pointed at
@@ -119,9 +122,9 @@ def list_options(
 
 
 def span_mask(batch: Batch) -> Bool[Tensor, "batch start end"]:
-    """True where a span may begin and end: both in the second text, outside of its facts.
+    """Return True where a span may begin and end: both in the second text, outside of its facts.
 
-    Soft positions count on by one inside the text, facts in between or not.
+    Soft positions count on by one inside the text, with or without facts in between.
     """
     before_real = F.pad(batch.is_real[:, 1:], (0, 1))  # the last token of a pair is its [SEP]
     is_text = (batch.segments == 2) & (batch.branch == TRUNK) & before_real
@@ -134,7 +137,7 @@ def _list_spans(
     mask: Bool[Tensor, "batch start end"],
     logits: Float[Tensor, "batch token 2"],
 ) -> Iterator[list[Option]]:
-    """For each row the best spans of its second text: whole words that overlap no better span."""
+    """Yield the best spans of each row's second text: whole words that overlap no better span."""
     start_logits, end_logits = logits.unbind(-1)
     scores = (start_logits[:, :, None] + end_logits[:, None, :]).masked_fill(~mask, -math.inf).flatten(1)
     best, places = scores.topk(min(MAX_SPANS * MAX_SPANS, scores.shape[1]), -1)

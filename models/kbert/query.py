@@ -3,8 +3,8 @@
 Liu et al., K-BERT (arXiv:1909.07606), section "Knowledge layer", takes a word's facts as the graph lists them; an
 entity of a wide graph has more than a sentence has room for. Here the relations of an entity are ranked by how well
 their names fit the question: the question, with X in the place of the mention, and "What is the <label>?" are read
-by the frozen MiniLM and seen through one linear map; the rank is their cosine. A relation that nobody has trained on
-is ranked by what its label says.
+by the frozen MiniLM and seen through one linear map; the rank is their cosine. The words of its label rank a relation
+that was not in the training.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,21 +20,21 @@ from torch import Tensor
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 
-MENTION = "X"  # of nine stand-ins for the mention the best: 98.1 % of six facts right before any training
+MENTION = "X"  # the best of nine stand-ins for the mention: 98.1 % of six facts right before any training
 CACHED_TEXTS = 16384
 TEXTS_PER_PASS = 64
-NO_FIT = -1.0  # of an entity without facts: the lowest cosine
+NO_FIT = -1.0  # the lowest cosine, for an entity without facts
 
 Ranks = Mapping[str, float]
 """Label of a relation -> rank, a cosine."""
 
 
 class VectorCache:
-    """Vectors of texts that come again and again: relation labels, and masked questions. Thread-safe.
+    """Vectors of texts that recur: relation labels, and masked questions. Threads may share it.
 
     Args:
-        read: computes the vectors of texts, one row each.
-        size: texts that are kept; the least recently used go first.
+        read: Computes the vectors of texts, one row each.
+        size: Number of texts that are kept; the least recently used go first.
     """
 
     def __init__(self, read: Callable[[Sequence[str]], Float[Tensor, "text width"]], size: int) -> None:
@@ -43,7 +43,7 @@ class VectorCache:
         self._lock = Lock()
 
     def vectors(self, texts: Iterable[str]) -> dict[str, Tensor]:
-        """Text -> vector. Those that are new are read in one batch, outside the lock."""
+        """Return text -> vector. New texts are read in one batch, outside the lock."""
         distinct = dict.fromkeys(texts)
         with self._lock:
             vectors = {text: self._cache[text] for text in distinct if text in self._cache}
@@ -57,10 +57,11 @@ class VectorCache:
 
 
 class Relevance:
-    """Ranks relations by their labels. Thread-safe.
+    """Ranks relations by their labels. Threads may share it.
 
     Args:
-        bend: what the linear map adds to the identity.
+        encoder: Reads labels and questions.
+        bend: Difference of the linear map from the identity.
     """
 
     def __init__(self, encoder: MiniLM, bend: Float[Tensor, "width width"]) -> None:
@@ -69,14 +70,14 @@ class Relevance:
         self._cache = VectorCache(self._vectors, CACHED_TEXTS)
 
     def rank(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[Ranks]:
-        """The rank of each label for its masked question, given as pairs (question, labels)."""
+        """Rank each label for its masked question, given as pairs (question, labels)."""
         vectors = self._cache.vectors(
             text for question, labels in queries for text in (question, *map(label_question, labels))
         )
         return [cosines(vectors, question, labels) for question, labels in queries]
 
     def plain(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
-        """Unit vectors of the texts, not bent."""
+        """Return unit vectors of the texts, without the linear map."""
         return self._encoder.encode(texts).sentences
 
     @torch.inference_mode()
@@ -91,12 +92,12 @@ def mask_mention(question: str, start: int, end: int) -> str:
 
 
 def label_question(label: str) -> str:
-    """A relation's label as the question that its facts answer."""
+    """Write a relation's label as the question that its facts answer."""
     return f"What is the {label}?"
 
 
 def cosines(vectors: Mapping[str, Tensor], question: str, labels: Sequence[str]) -> dict[str, float]:
-    """Each label once, so that facts of one relation have one rank to the last bit."""
+    """Compute the cosine of each label once, so that facts of one relation have one rank to the last bit."""
     distinct = list(dict.fromkeys(labels))
     if not distinct:
         return {}
@@ -108,8 +109,10 @@ def cosines(vectors: Mapping[str, Tensor], question: str, labels: Sequence[str])
 class HungRelation:
     """One relation of an entity, hung on a word as one fact.
 
-    values: all that the graph says, sorted by object; the first is read, and all are the answer: they share a label,
-    so no rank could choose between them.
+    Attributes:
+        values: All facts of the relation, sorted by object. The first is read, and all are the answer: they share a
+            label, so no rank could choose between them.
+        rank: How well the label fits the question.
     """
 
     entity: Entity
@@ -118,16 +121,16 @@ class HungRelation:
 
     @property
     def text(self) -> str:
-        """What is hung on the word; it ends with the object."""
+        """Return the text that is hung on the word; it ends with the object."""
         return f"{self.values[0].label} {self.values[0].object}"
 
     @property
     def answer(self) -> str:
-        """All objects, as a pack joins them."""
+        """Return all objects, joined as in a pack."""
         return ", ".join(sorted({fact.object for fact in self.values}))
 
     def to_json(self) -> tuple[dict[str, str], ...]:
-        """What an answer rests on."""
+        """Return the facts of an answer that rests on the relation."""
         return tuple(
             {
                 "entity": self.entity.id,
@@ -145,8 +148,8 @@ class HungRelation:
 class LeftOut:
     """A fact that is not read.
 
-    reason: `empty` (no label or no object), `rank` (others fit better), `value` (of a relation that is read),
-    `mentions` (more words have facts than are read), `room` (the text is too long).
+    Its reason is `empty` (no label or no object), `rank` (others fit better), `value` (its relation is read by another
+    value), `mentions` (more words have facts than are read), or `room` (the text is too long).
     """
 
     entity: Entity
@@ -156,7 +159,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class OtherEntity:
-    """An entity that the name could mean, too."""
+    """Another entity that the name could mean."""
 
     entity: Entity
     fit: float
@@ -164,9 +167,10 @@ class OtherEntity:
 
 @dataclass(frozen=True)
 class Link:
-    """A mention with the entity it is taken for.
+    """A mention with the entity that it is taken for.
 
-    fit: the best rank of the entity's relations. other_entities: what else the name could mean, best first.
+    Its `fit` is the best rank of the entity's relations; `other_entities` are those that the name could mean, too, the
+    best first.
     """
 
     start: int
@@ -179,7 +183,7 @@ class Link:
 
 
 def rankable_labels(mention: Mention) -> list[str]:
-    """What has to be ranked at a mention, each once."""
+    """Return the labels to rank at a mention, each once."""
     labels = (fact.label for entity in mention.entities for fact in entity.facts if not is_empty(fact))
     return list(dict.fromkeys(labels))
 
@@ -191,12 +195,13 @@ def is_empty(fact: Fact) -> bool:
 def link_mentions(
     mentions: Sequence[Mention], ranks: Sequence[Ranks], max_relations: int, max_mentions: int
 ) -> tuple[Link, ...]:
-    """The mentions in the order of the text, each taken for one entity; of mentions that overlap the longest is read.
+    """Take each mention for one entity, in the order of the text; among mentions that overlap the longest is read.
 
     Args:
-        ranks: for each mention, of its `rankable_labels`.
-        max_relations: hung on one mention, the best ranked.
-        max_mentions: that facts are hung on, the best fitting.
+        mentions: Mentions of the question.
+        ranks: For each mention, the ranks of its `rankable_labels`.
+        max_relations: Number of relations hung on one mention, the best ranked.
+        max_mentions: Number of mentions with facts, the best fitting.
     """
     pairs = [pair for pair in zip(mentions, ranks, strict=True) if pair[0].entities]
     longest: list[tuple[Mention, Ranks]] = []
@@ -213,7 +218,7 @@ def link_mentions(
 
 
 def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:
-    """The entity whose relations fit best, then the one with the most facts, then the first id."""
+    """Choose the entity whose relations fit best, then the one with the most facts, then the first id."""
     fits = {
         entity.id: max((ranks[fact.label] for fact in entity.facts if not is_empty(fact)), default=NO_FIT)
         for entity in mention.entities

@@ -4,7 +4,7 @@ Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), sections "Embedding layer" (so
 visible matrix). A fact counts on from its word, and each fact of a word begins at the same position; the sentence
 counts on as if there were no facts. The hard-position index of the paper is the place of a token in its row.
 
-Padding is [PAD] at the last position of the block. It sees nothing and nobody sees it, so it changes no other token.
+Padding is [PAD] at the last position of the block. It sees no token and no token sees it, so it changes none.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,14 @@ from models.kbert.tree import InputRefused, Tree, grow, shorten
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """position: the soft one. branch, anchor: see models/attention/visible.py.
+    """A token of a row.
 
-    start, end: the characters that it stands for, of the text (of part `part`) or of its fact; -1 for a tag.
+    Attributes:
+        position: Its soft position.
+        branch: See models/attention/visible.py.
+        anchor: See models/attention/visible.py.
+        start: First of the characters that it stands for, in the text (part `part`) or in its fact; -1 for a tag.
+        end: Character behind the last one.
     """
 
     text: str
@@ -45,7 +50,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Row:
-    """One input of the encoder. segments: BERT's, from 1; in a pair 2 follows the first [SEP], through all facts."""
+    """One input of the encoder. Segments are BERT's, from 1; in a pair 2 follows the first [SEP], through all facts."""
 
     tokens: tuple[Token, ...]
     segments: tuple[int, ...]
@@ -56,13 +61,13 @@ class Row:
 
     @cached_property
     def table(self) -> Int[Tensor, "token 5"]:
-        """Id, position, segment, branch and anchor of each token: what a batch is made of."""
+        """Return id, position, segment, branch and anchor of each token, of which a batch is made."""
         pairs = zip(self.tokens, self.segments, strict=True)
         return torch.tensor([(token.id, token.position, s, token.branch, token.anchor) for token, s in pairs])
 
 
 def lay_out(tree: Tree, is_pair: bool) -> Row:
-    """The tree as a row: word, its facts one after the other, next word."""
+    """Lay the tree out as a row: word, its facts one after the other, next word."""
     tokens: list[Token] = []
     last_position, branch = -1, TRUNK
     for anchor, node in enumerate(tree.nodes):
@@ -90,7 +95,8 @@ def lay_out(tree: Tree, is_pair: bool) -> Row:
 class QuestionRow:
     """A question with its facts as a row, alone or beside a second text.
 
-    relations: those that are read, in the order of branches 1, 2, ...
+    Attributes:
+        relations: Relations that are read, in the order of branches 1, 2, ...
     """
 
     row: Row
@@ -99,7 +105,7 @@ class QuestionRow:
 
     @cached_property
     def objects(self) -> list[tuple[int, int]]:
-        """First and last place in the row of the object of each relation; (0, 0) where no token of it is left."""
+        """Return first and last place in the row of each relation's object; (0, 0) where no token of it is left."""
         begins = [len(relation.text) - len(relation.values[0].object) for relation in self.relations]
         objects = [(0, 0)] * len(self.relations)
         for place, token in enumerate(self.row.tokens):
@@ -112,19 +118,22 @@ class QuestionRow:
 def build_row(
     question: str, second: str | None, links: Sequence[Link], tokens: Tokens, max_length: int
 ) -> QuestionRow:
-    """The sentence tree of a question: [CLS] question, or [CLS] question [SEP] second [SEP].
+    """Build the sentence tree of a question: [CLS] question, or [CLS] question [SEP] second [SEP].
 
-    What stands between two mentions is one word: trunk tokens all see each other, so longer words change nothing.
+    The text between two mentions is one word: trunk tokens all see each other, so longer words change nothing.
 
     Args:
-        second: a context or a candidate.
-        max_length: tokens of text and facts together.
+        question: The question.
+        second: A context or a candidate.
+        links: Mentions of the question with their facts.
+        tokens: How words and facts are split.
+        max_length: Number of tokens of text and facts together.
 
     Raises:
-        InputRefused: when a text holds no token.
+        InputRefused: A text holds no token.
     """
     words, position = [Word(CLS, is_tag=True)], 0
-    facts: list[list[str]] = [[]]  # of each word
+    facts: list[list[str]] = [[]]  # facts of each word
     for link in links:
         words.append(Word(question[position : link.start], position))
         words.append(Word(question[link.start : link.end], link.start))
@@ -146,8 +155,12 @@ def build_row(
 class Batch:
     """Rows of different lengths.
 
-    branch, anchor: see models/attention/visible.py; TRUNK and 0 at padding. segments: 0 at padding. is_real: False at
-    padding. visible: True where a query may attend to a key.
+    Attributes:
+        segments: Segment of each token, 0 at padding.
+        branch: See models/attention/visible.py; TRUNK at padding.
+        anchor: See models/attention/visible.py; 0 at padding.
+        is_real: False at padding.
+        visible: True where a query may attend to a key.
     """
 
     ids: Int[Tensor, "batch token"]
@@ -159,11 +172,11 @@ class Batch:
     visible: Bool[Tensor, "batch query key"]
 
     def without_visible_matrix(self) -> "Batch":
-        """Every token sees all real ones; facts and soft positions stay. The paper's ablation."""
+        """Let every token see all real ones, with facts and soft positions: the paper's ablation."""
         return replace(self, visible=self.is_real[:, None, :].expand_as(self.visible))
 
     def with_hard_positions(self) -> "Batch":
-        """Positions by place in the row instead of soft ones. The paper's ablation."""
+        """Count positions by the place in the row: the paper's ablation."""
         places = torch.arange(self.ids.shape[1], device=self.ids.device).expand_as(self.ids)
         return replace(self, positions=torch.where(self.is_real, places, self.positions))
 
@@ -171,7 +184,7 @@ class Batch:
 def collate(
     rows: Sequence[Row], padding: int, length: int | None = None, device: torch.device | str = "cpu"
 ) -> Batch:
-    """The rows padded to `length`, or to the longest of them. padding: the id of [PAD]."""
+    """Pad the rows with the id `padding` to `length`, or to the longest of them."""
     length = max(map(len, rows)) if length is None else length
     lengths = torch.tensor([len(row) for row in rows], device=device)
     is_real = torch.arange(length, device=device) < lengths[:, None]

@@ -39,11 +39,11 @@ class KbertSystem:
         return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """What the graph says is in the asks already; the views are those that it was read from."""
+        """Answer from the mentions of the asks, which were read from the views already."""
         return finish(self._answer(asks))
 
     def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
-        """A step is a pass of the encoder."""
+        """Yield None after each pass of the encoder, and last the reply."""
         [reply] = yield from self._answer([ask])
         yield reply
 
@@ -53,7 +53,7 @@ class KbertSystem:
         return (yield from explain_replies(self._answerer, asks, readings, replies))
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """An answer follows from the question and from what the graph says of it, and from nothing else."""
+        """Compare questions and mentions: an answer follows from nothing else."""
         return [old != new for old, new in zip(before.asks, after.asks, strict=True)]
 
     def describe(self) -> Mapping[str, Any]:
@@ -68,5 +68,9 @@ class KbertSystem:
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
-    """The checkpoint in `folder`. CheckpointError says what is wrong with it."""
+    """Load the checkpoint in `folder`.
+
+    Raises:
+        CheckpointError: It is not whole; the text names the file.
+    """
     return Bundle(KbertSystem(load_model(folder, device, dtype)), (graph_memory(),))

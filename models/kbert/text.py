@@ -15,15 +15,18 @@ from models.checkpoint import CheckpointError
 
 PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 SPECIAL_TOKENS = (PAD, UNK, CLS, SEP, MASK)
-CACHED_TEXTS = 1 << 15  # the same questions and facts come again and again
+CACHED_TEXTS = 1 << 15  # texts in the cache: questions and facts recur
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """A stretch of text that facts can hang from: one node of the sentence tree.
 
-    start: where it begins in its text. part: 0, or 1 for the second text of a pair. is_tag: one special token, never
-    split; no text contains it.
+    Attributes:
+        text: Its characters.
+        start: Where it begins in its text.
+        part: 0, or 1 for the second text of a pair.
+        is_tag: Whether it is a special token, which is never split and which no text contains.
     """
 
     text: str
@@ -34,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One token; text[start:end] of the text that was split is what it stands for."""
+    """One token; it stands for text[start:end] of the text that was split."""
 
     text: str
     id: int
@@ -50,18 +53,22 @@ class Tokens(Protocol):
     """The id of [PAD]."""
 
     def split(self, text: str) -> Sequence[Piece]:
-        """The tokens of a word or a fact. A special token spelt in it is characters like any other."""
+        """Split a word or a fact. A special token spelt in it is characters like any other."""
         ...
 
     def tag(self, name: str) -> Piece: ...
 
 
 class WordPieces:
-    """The word pieces of a Hugging Face tokenizer, with a cache of texts already split. Thread-safe."""
+    """The word pieces of a Hugging Face tokenizer, with a cache of texts already split. Threads may share it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Raises: CheckpointError when the vocabulary lacks a special token of BERT."""
-        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())  # its switches are set below
+        """Copy the tokenizer and check it.
+
+        Raises:
+            CheckpointError: The vocabulary lacks a special token of BERT.
+        """
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())  # a copy, whose switches are set below
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True
@@ -85,12 +92,12 @@ class WordPieces:
 
 
 def is_inside_word(text: str, place: int) -> bool:
-    """Whether `place` lies between two letters or digits, where no answer may begin or end."""
+    """Return whether `place` lies between two letters or digits, where no answer may begin or end."""
     return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Whether the name stands in the text as whole words; in the same case."""
+    """Return whether the name stands in the text as whole words, in the same case."""
     start = text.find(name) if name else -1
     while start >= 0:
         if not is_inside_word(text, start) and not is_inside_word(text, start + len(name)):

@@ -1,8 +1,8 @@
-"""The sentence tree: the words of a text with facts hung on them, and what it gives up when it is too long.
+"""The sentence tree: the words of a text with facts hung on them, and its shortening.
 
-Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Knowledge layer", K-Inject. One hop: nothing is looked up
-inside a fact. A tree that is too long gives up facts before text: whole facts, from the end of the text backwards.
-Only a text that is too long without any fact is cut, of a pair the longer one, and [CLS] and [SEP] stay.
+Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Knowledge layer", K-Inject. A fact has one hop: nothing
+is looked up inside it. A tree that is too long gives up whole facts before text, from the end of the text backwards.
+Only a text that is too long without any fact is cut, the longer one of a pair, and [CLS] and [SEP] stay.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 from models.kbert.text import CLS, SEP, Piece, Tokens, Word
 
-SEPARATORS = (CLS, SEP)  # what no cut may lose
+SEPARATORS = (CLS, SEP)  # tokens that no cut may lose
 
 
 class InputRefused(ValueError):
-    """A text that no sentence tree can be made of."""
+    """No sentence tree can be made of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A fact that hangs from a word. number: its place among all facts that the tree was grown with."""
+    """A fact that hangs from a word. Its `number` is its place among all facts that the tree was grown with."""
 
     number: int
     text: str
@@ -35,31 +35,33 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """is_shortened: part of the text itself was cut off."""
+    """The words of a text with their facts; `is_shortened` if a part of the text itself was cut off."""
 
     nodes: tuple[Node, ...]
     is_shortened: bool = False
 
     @property
     def trunk_length(self) -> int:
-        """Tokens of the text, without its facts."""
+        """Count the tokens of the text, without its facts."""
         return sum(len(node.pieces) for node in self.nodes)
 
     @property
     def branches(self) -> list[Branch]:
-        """The facts that are read, in the order of branches 1, 2, ... of a row."""
+        """Return the facts that are read, in the order of branches 1, 2, ... of a row."""
         return [branch for node in self.nodes for branch in node.branches]
 
     def __len__(self) -> int:
-        """Tokens of the text and of all facts."""
+        """Count the tokens of the text and of all facts."""
         return self.trunk_length + sum(len(branch.pieces) for branch in self.branches)
 
 
 def grow(words: Sequence[Word], facts: Sequence[Sequence[str]], tokens: Tokens) -> Tree:
-    """K-Inject. A word or a fact of which no token is left is dropped.
+    """Hang facts on words: K-Inject. A word or a fact without any token is dropped.
 
     Args:
-        facts: for each word, the texts of the facts to hang on it.
+        words: Words of the text.
+        facts: For each word, the texts of the facts to hang on it.
+        tokens: How words and facts are split.
     """
     nodes: list[Node] = []
     number = 0
@@ -75,12 +77,12 @@ def grow(words: Sequence[Word], facts: Sequence[Sequence[str]], tokens: Tokens) 
 
 
 def shorten(tree: Tree, max_length: int) -> Tree:
-    """The tree with at most `max_length` tokens.
+    """Shorten the tree to at most `max_length` tokens.
 
     A fact that alone has no room beside the text is skipped first, so that it does not push out shorter ones.
 
     Raises:
-        InputRefused: when not even [CLS] and [SEP] have room.
+        InputRefused: Not even [CLS] and [SEP] have room.
     """
     if len(tree) <= max_length:
         return tree
@@ -98,7 +100,7 @@ def shorten(tree: Tree, max_length: int) -> Tree:
 
 
 def _cut_trunk(nodes: Sequence[Node], max_length: int) -> Tree:
-    """The longest text between separators loses its last token until all fit; a tie falls on the later text."""
+    """Take the last token from the longest text between separators until all fit; in a tie from the later text."""
     texts: list[list[int]] = [[]]
     for index, node in enumerate(nodes):
         if node.word.is_tag and node.word.text in SEPARATORS:
