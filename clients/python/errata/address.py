@@ -14,11 +14,15 @@ MAY_BE_SECRET = "@?#"  # an address with one of these may have a password or a t
 
 
 def base_url(url: str) -> httpx.URL:
-    """The URL that paths are joined to. BadAddress names what is wrong with it, but never a password."""
+    """Parse the URL that paths are joined to; the error names the mistake, but never a password.
+
+    Raises:
+        BadAddress: The address cannot be used.
+    """
     label = f"the address {url!r}" if not set(url) & set(MAY_BE_SECRET) else "the address"
     try:
         address = httpx.URL(url.strip().rstrip("/"))
-        address.host.encode("idna")  # as the system does when it looks the name up
+        address.host.encode("idna")  # the system does the same when it looks the name up
     except (httpx.InvalidURL, UnicodeError) as error:
         why = f": {error}" if repr(url) in label else ""
         raise BadAddress(f"{label} is not a URL{why}") from error
@@ -26,7 +30,7 @@ def base_url(url: str) -> httpx.URL:
         raise BadAddress(f"{label} must start with http:// or https://, as {DEFAULT_URL} does")
     if address.userinfo or address.query or address.fragment:
         advice = (
-            "leave out what stands before the @ and after ? or #; a key goes into `key`, --key or ERRATA_KEY"
+            "leave out the part before the @ and after ? or #; a key goes into `key`, --key or ERRATA_KEY"
         )
         raise BadAddress(
             f"the address of {address.host} has more in it than a host, a port and a path: {advice}"
@@ -37,7 +41,7 @@ def base_url(url: str) -> httpx.URL:
 
 
 def is_loopback(address: httpx.URL) -> bool:
-    """Whether requests stay on this machine."""
+    """Return True if requests stay on this machine."""
     if address.host == "localhost":
         return True
     try:
@@ -47,7 +51,7 @@ def is_loopback(address: httpx.URL) -> bool:
 
 
 def build_headers(key: str | None) -> dict[str, str]:
-    """Those of every request. BadAddress when the key cannot be sent in a header."""
+    """Build the headers of every request; raise BadAddress when the key cannot be sent in one."""
     common = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
     if key is None:
         return common

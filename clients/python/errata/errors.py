@@ -1,16 +1,16 @@
-"""Every way a call can fail, as one tree, so that a caller can catch as much or as little as it means to.
+"""Every way a call can fail, as one tree, so that a caller can catch a family or a single error.
 
     ErrataError
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
-    ├── UnreadableFile                   what was to be sent cannot be read; nothing was changed
+    ├── UnreadableFile                   the file to send cannot be read; nothing was changed
     │   └── BadFile                      its lines cannot be used; nothing was changed: .lines
-    ├── UnwritableFile                   what came cannot be written
+    ├── UnwritableFile                   the received file cannot be written
     ├── Closed                           this client has been closed
     ├── Unreachable                      no answer came
     │   └── TimedOut                     not in time
-    ├── NotErrata                        something answered, but not as Errata does
-    └── Refused                          the service said no: status, code, detail, problem
-        ├── Malformed                    what was sent cannot be used (also when the client sees it first)
+    ├── NotErrata                        the response is not one of Errata
+    └── Refused                          the service refused the call: status, code, detail, problem
+        ├── Malformed                    the request cannot be used (the client may notice it first)
         │   ├── TooLarge                 413 too_large
         │   ├── TooSlow                  408 too_slow
         │   ├── UnsupportedMediaType         415 unsupported_media_type
@@ -37,11 +37,10 @@
         │   ├── VersionAhead             503 version_ahead
         │   ├── NotReady                 503 not_ready
         │   └── LedgerUnavailable        503 ledger_unavailable
-        └── Faulty                       500 internal, 503 ledger_corrupt: a person has to look
+        └── Faulty                       500 internal, 503 ledger_corrupt: an operator has to look
 
-`str(error)` is one sentence that names the thing and what to do. Where a write failed and may have been made all the
-same, it says so: `error.in_doubt`. `error.idempotency_key` is the key with which it can be repeated and is made
-once; None for an import, which has none.
+`str(error)` is one sentence that names the mistake and the remedy. `error.in_doubt` is True for a write that failed
+and may have been made all the same. Repeated with `error.idempotency_key`, it is made only once; an import has none.
 """
 
 from __future__ import annotations
@@ -55,14 +54,16 @@ from errata.wire import BrokenTest, EntityHead, FieldProblem, Problem, Response
 
 R = TypeVar("R", bound=Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
-MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log says whether it was"
+MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log shows whether it was"
 
 
 class ErrataError(Exception):
-    """Catch this to catch everything that a call can raise.
+    """The base of every error that a call can raise.
 
-    in_doubt: it was a write, and may have been made all the same. idempotency_key: of such a write.
-    remedy: what to do about it, where that is something else than to repeat the one request.
+    Attributes:
+        in_doubt: True for a write that may have been made all the same.
+        idempotency_key: The key of such a write.
+        remedy: The remedy, where it is not to repeat the request.
     """
 
     in_doubt: bool = False
@@ -92,7 +93,7 @@ class UnreadableFile(ErrataError):
 
 
 class BadFile(UnreadableFile):
-    """lines: what is wrong with each, with its place in the file; empty where it is wrong as a whole."""
+    """The mistakes in the file's `lines`, each with its place; none where the file as a whole cannot be used."""
 
     def __init__(self, sentence: str, lines: Sequence[str] = ()) -> None:
         super().__init__(sentence)
@@ -108,7 +109,7 @@ class Closed(ErrataError):
 
 
 class Unreachable(ErrataError):
-    """was_sent: whether the request may have arrived."""
+    """No answer came; `was_sent` tells whether the request may have arrived."""
 
     def __init__(self, sentence: str, *, was_sent: bool = True) -> None:
         super().__init__(sentence)
@@ -124,9 +125,12 @@ class NotErrata(ErrataError):
 
 
 class Refused(ErrataError):
-    """problem: the document as sent, extras included. retry_after_s: when the service says to come back.
+    """The service refused the call.
 
-    by_code: the class of each code of `errata.wire.PROBLEMS`.
+    Attributes:
+        problem: The problem document, extras included.
+        retry_after_s: Seconds after which the service asks for a new attempt.
+        by_code: The class of each code of `errata.wire.PROBLEMS`.
     """
 
     by_code: ClassVar[dict[str, type[Refused]]] = {}
@@ -153,15 +157,15 @@ class Refused(ErrataError):
 
     @property
     def errors(self) -> list[FieldProblem]:
-        """What is wrong field by field, of a request that cannot be used: `detail` and `pointer` or `parameter`."""
+        """The mistakes in a request, field by field: `detail` and `pointer` or `parameter`."""
         return self.problem.errors
 
     def extra(self, name: str) -> object:
-        """A member that this code adds to its problem document, or None."""
+        """Return a member that this code adds to its problem document, or None."""
         return (self.problem.model_extra or {}).get(name)
 
     def extra_list(self, name: str, kind: type[R]) -> list[R]:
-        """The members of such a list; none where it is absent or of another shape."""
+        """Return the items of a list that this code adds; none where it is absent or of another shape."""
         try:
             return TypeAdapter(list[kind]).validate_python(self.extra(name))  # type: ignore[valid-type]
         except ValidationError:
@@ -187,7 +191,7 @@ class UnsupportedMediaType(Malformed, codes=("unsupported_media_type",)):
 class EditRefused(Malformed, codes=("edit_refused",)):
     @property
     def reason(self) -> str:
-        """The editor's own stable code (`no_active_slot`, ...)."""
+        """The editor's stable code (`no_active_slot`, ...)."""
         return str(self.extra("reason") or "")
 
 
@@ -222,7 +226,7 @@ class Conflict(Refused):
 class _LedgerMoved(Conflict):
     @property
     def current(self) -> int | None:
-        """The version that the ledger is at."""
+        """The version of the ledger."""
         current = self.extra("current")
         return current if isinstance(current, int) else None
 
@@ -232,28 +236,28 @@ class StaleVersion(_LedgerMoved, codes=("stale_version",)):
 
 
 class GraphMoved(_LedgerMoved, codes=("graph_moved",)):
-    """The graph was changed while a file was read, and the file's names were looked up in what it was before."""
+    """The graph changed while a file was read, so names of the file were looked up in the former graph."""
 
 
 class Ambiguous(Conflict, codes=("ambiguous",)):
     @property
     def candidates(self) -> list[EntityHead]:
-        """The entities that bear the name; an id says which one is meant."""
+        """The entities that have the name; use the id of one."""
         return self.extra_list("candidates", EntityHead)
 
 
 class AddOrSet(Conflict, codes=("add_or_set",)):
-    """Give the fact with `act`: nobody said whether its relation holds one value or many."""
+    """The relation is not defined to hold one value or many; give the fact with `act`."""
 
     @property
     def values(self) -> list[str]:
-        """Those that the subject has."""
+        """The values that the subject has."""
         values = self.extra("values")
         return [str(value) for value in values] if isinstance(values, list) else []
 
 
 class SimilarName(Conflict, codes=("similar_name",)):
-    """Write a name that is in use, or give the fact with `create`."""
+    """The name is nearly one in use; write that one, or give the fact with `create`."""
 
     @property
     def candidates(self) -> list[str]:
@@ -263,11 +267,11 @@ class SimilarName(Conflict, codes=("similar_name",)):
 
 
 class BreaksTests(Conflict, codes=("breaks_tests",)):
-    """Only where `strict` was asked for."""
+    """The commit would break fact tests; raised only with `strict`."""
 
     @property
     def tests(self) -> list[BrokenTest]:
-        """The fact tests of earlier edits that would no longer hold; of very many, the first."""
+        """The fact tests of earlier edits that would fail, the first of very many."""
         return self.extra_list("tests", BrokenTest)
 
 

@@ -1,6 +1,6 @@
-"""Files on their way to the service and from it, piece by piece: they may be larger than this machine's memory.
+"""Files that are sent and received piece by piece, since they may be larger than this machine's memory.
 
-A backup is a tar. Its first member says what it is of; its last, the seal, is the SHA-256 of every byte before it.
+A backup is a tar. Its first member describes it; its last, the seal, is the SHA-256 of every byte before it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from errata.problems import unsendable
 from errata.wire import BackupHead, ImportProgress
 
 PIECE_BYTES = 256 * 1024
-SENDING = "sending"  # the phase in which this side reports the progress, in bytes
-BLOCK = 512  # bytes: a tar consists of these
+SENDING = "sending"  # phase in which the client reports the progress, in bytes
+BLOCK = 512  # bytes of a tar's block
 SEAL = b"sha256"
-END = 4 * BLOCK  # header and content of the seal, and the two empty blocks that end a tar
-HEAD = 16 * BLOCK
+END = 4 * BLOCK  # bytes of the seal's header and content, and of the two empty blocks that end a tar
+HEAD = 16 * BLOCK  # bytes at the beginning that hold the description
 MIME = "application/x-tar"
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
@@ -36,19 +36,26 @@ Progress = Callable[[ImportProgress], None]
 class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
     """The body of one request, for both clients.
 
-    whole: all of it was handed over. Before that the service cannot have done anything with it that lasts.
-    sent_bytes, total_bytes: how far it is; None where nobody knows how much there will be, as in a pipe.
+    Attributes:
+        whole: True when all bytes were sent; before that the service has made no lasting change.
+        sent_bytes: Number of bytes sent.
+        total_bytes: Number of all bytes; None where it is unknown, as for a pipe.
     """
 
     def __init__(self, source: str | Path | BinaryIO, progress: Progress | None = None) -> None:
-        """Malformed when it is empty, UnreadableFile when it cannot be read. A file that is given stays open."""
+        """Look at the source; an open file stays open.
+
+        Raises:
+            Malformed: It is empty.
+            UnreadableFile: It cannot be read.
+        """
         source = Path(source) if isinstance(source, str) else source
         self.progress = progress or ignore
         self.whole, self.sent_bytes = False, 0
         self.name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the file"))
         self.total_bytes: int | None = None
         self._source, self._has_begun = source, False
-        self._head = b""  # what was read of a pipe to see whether there is anything in it
+        self._head = b""  # first bytes of a pipe, which were read to see whether it is empty
         self._start: int | None = None
         if isinstance(source, Path):
             with self._open(source) as file:
@@ -67,7 +74,7 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
             raise unsendable(f"{self.name} is empty")
 
     def rewind(self) -> bool:
-        """Whether it can be sent from its first byte on, for the first time or again."""
+        """Return True if the file can be sent from its first byte on, for the first time or again."""
         return isinstance(self._source, Path) or self._start is not None or not self._has_begun
 
     def __iter__(self) -> Iterator[bytes]:
@@ -115,10 +122,10 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class Download:
-    """A backup on its way into a file, which is there when it is whole, and not there before."""
+    """Receives a backup into a file, which appears only when it is whole."""
 
     def __init__(self, into: str | Path | BinaryIO, progress: Progress | None = None) -> None:
-        """into: a path, or a file open for writing bytes. progress: is called with the bytes that came."""
+        """Prepare to write to a path or a file open for writing bytes; `progress` is called with the bytes received."""
         into = Path(into) if isinstance(into, str) else into
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
@@ -131,7 +138,7 @@ class Download:
 
     @property
     def repeatable(self) -> bool:
-        """What went into a pipe cannot be taken back."""
+        """True if the file can be received again; bytes in a pipe cannot be taken back."""
         return isinstance(self._into, Path) or not self.received_bytes
 
     @staticmethod
@@ -139,7 +146,7 @@ class Download:
         return response.is_success and response.headers.get("content-type", "").startswith(MIME)
 
     def write(self, piece: bytes) -> None:
-        """UnwritableFile when the disk is full, say."""
+        """Write a piece; raise UnwritableFile, for example when the disk is full."""
         try:
             if self._file is None:
                 self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
@@ -154,7 +161,7 @@ class Download:
         self._progress(ImportProgress(phase="receiving", done=self.received_bytes, total=None))
 
     def finish(self) -> BackupHead:
-        """Name the file once it is on the disk. NotErrata unless all of it came: then there is no file."""
+        """Rename the file when it is whole and on the disk; raise NotErrata, without a file, when it is not whole."""
         seal = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
         if not self._tail.startswith(SEAL + b"\0") or seal != self._digest.hexdigest():
             raise NotErrata("the backup broke off before its end: there is no file; make it again")
@@ -162,7 +169,7 @@ class Download:
             size = int(self._head[124:136].rstrip(b"\0 "), 8)
             head = BackupHead.model_validate_json(self._head[BLOCK : BLOCK + size])
         except (ValueError, ValidationError) as error:
-            raise NotErrata("what came is no backup of Errata: there is no file") from error
+            raise NotErrata("the response is no backup of Errata: there is no file") from error
         try:
             if isinstance(self._into, Path) and self._file is not None:
                 self._file.flush()
@@ -174,7 +181,7 @@ class Download:
         return head
 
     def discard(self) -> None:
-        """Leave nothing of what came so far."""
+        """Delete the bytes received so far."""
         if isinstance(self._into, Path):
             if self._file is not None:
                 self._file.close()

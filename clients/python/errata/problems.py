@@ -1,7 +1,7 @@
-"""Turns whatever came back instead of an answer into the right error, problem document or not.
+"""Turns a response with an error status into the right error, with or without a problem document.
 
 A proxy in front of the service (Ray's own, a load balancer) answers in plain text or HTML; such an answer
-gets the problem document that the service would have sent, so that callers see one kind of error only.
+gets the problem document that the service would have sent, so that callers see only one kind of error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from errata import errors
 from errata.wire import FieldProblem, Problem
 from errata.wire.mistakes import complain, describe_mistake, locate, point_out
 
-# What a status means when nobody says more; the code is the service's own for that case.
+# The service's code for a status without a problem document
 CODE_OF_STATUS = {
     400: "invalid_input",
     401: "unauthorized",
@@ -30,7 +30,7 @@ CODE_OF_STATUS = {
     429: "too_many",
     503: "not_ready",
 }
-# What a proxy says of its own accord, when the service behind it was late or did not answer.
+# Errors of a proxy whose service was late or did not answer
 PROXY_ERRORS: dict[int, type[errors.Unreachable]] = {
     408: errors.TimedOut,
     502: errors.Unreachable,
@@ -40,9 +40,9 @@ MAX_DETAIL_CHARS = 300
 
 
 def to_error(response: httpx.Response) -> errors.Refused | errors.Unreachable:
-    """The error that a response with a status of 400 or more stands for.
+    """Return the error for a response with a status of 400 or more.
 
-    Retry-After is read in seconds; the HTTP-date form is left unread, since no part of Errata sends it.
+    Retry-After is read in seconds; its HTTP-date form is ignored, since no part of Errata sends it.
     """
     try:
         problem = Problem.model_validate_json(response.content)
@@ -55,7 +55,7 @@ def to_error(response: httpx.Response) -> errors.Refused | errors.Unreachable:
 
 
 def from_problem(problem: Problem, retry_after_s: float | None = None) -> errors.Refused:
-    """The error that a problem document stands for, wherever it stood."""
+    """Return the error for a problem document from any response."""
     by_code = errors.Refused.by_code
     kind = by_code.get(problem.code) or by_code.get(CODE_OF_STATUS.get(problem.status, ""))
     if kind is None:
@@ -64,7 +64,7 @@ def from_problem(problem: Problem, retry_after_s: float | None = None) -> errors
 
 
 def _infer_problem(response: httpx.Response) -> Problem:
-    """The problem document of an answer that is none: its own words, on one line."""
+    """Make a problem document for a response without one, from its text in one line."""
     status = response.status_code
     title = response.reason_phrase or f"HTTP {status}"
     try:
@@ -81,18 +81,18 @@ def _infer_problem(response: httpx.Response) -> Problem:
 
 
 def unsendable(detail: str, faults: Sequence[FieldProblem] = ()) -> errors.Malformed:
-    """What the service would say of a request that cannot be built, said without sending it."""
+    """Return the error that the service would send for a request that cannot be built."""
     problem = Problem.of("invalid_input", detail)
     return errors.Malformed(problem.model_copy(update={"errors": list(faults)}))
 
 
 def describe_invalid(error: ValidationError) -> str:
-    """Each field and what is wrong with it, e.g. `question: is empty`."""
+    """Describe each wrong field, e.g. `question: is empty`."""
     return "; ".join(
         complain(locate(mistake), describe_mistake(mistake)) for mistake in error.errors(include_url=False)
     )
 
 
 def list_faults(error: ValidationError) -> list[FieldProblem]:
-    """The same, a problem for each field."""
+    """List a problem for each wrong field."""
     return [point_out(mistake) for mistake in error.errors(include_url=False)]

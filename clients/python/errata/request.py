@@ -1,4 +1,4 @@
-"""One request as data: what is asked of the service, before anybody sends it; and how its answer is read."""
+"""One request as data, before it is sent, and the reading of its response."""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ T_co = TypeVar("T_co", bound=Response, covariant=True)
 
 @dataclass(frozen=True)
 class FileBody:
-    """A body that is a file as it stands.
-
-    Attributes:
-        data: The file.
-        media_type: What it is.
-    """
+    """A body that is a whole file of some media type."""
 
     data: bytes
     media_type: str
@@ -35,13 +30,16 @@ class FileBody:
 
 @dataclass(frozen=True)
 class Call(Generic[T_co]):
-    """idempotency_key: makes a write safe to repeat; the service answers a repetition with the first result.
+    """One call of the service.
 
-    reads: nothing is changed by it, however often it is sent.
-    slow: editing and re-running fact tests take longer than answering.
-    upload: a file to send as the body; the service then reports how far it is, line by line. download: where the
-    response goes, which is a file. file: the body, in place of `body`.
-    may_never_exist: it waits for a version that this client has not heard of, and that may never be made.
+    Attributes:
+        file: The body, in place of `body`.
+        idempotency_key: Makes a write safe to repeat: the service answers a repetition with the first result.
+        reads: True for a call that changes nothing, however often it is sent.
+        slow: True for edits and fact tests, which take longer than answers.
+        may_never_exist: True for a question that waits for a version that this client does not know.
+        upload: A file to send as the body; the service then reports its progress, line by line.
+        download: Receives a response that is a file.
     """
 
     verb: Literal["GET", "POST", "PUT", "DELETE"]
@@ -58,22 +56,22 @@ class Call(Generic[T_co]):
     download: Download | None = None
 
     def repeatable(self, error: ErrataError, may_be_done: bool = True) -> bool:
-        """Whether it may be sent again after `error`. may_be_done: it may have had its effect."""
+        """Return True if the call may be sent again after `error`; `may_be_done`: it may have had its effect."""
         if isinstance(error, VersionAhead) and self.may_never_exist:
             return False  # the service has waited already
         if self.upload is not None and not self.upload.rewind():
-            return False  # what came through a pipe cannot be read again
+            return False  # a pipe cannot be read again
         if self.download is not None and not self.download.repeatable:
             return False
         return self.reads or self.idempotency_key is not None or not may_be_done
 
     @property
     def sent_whole(self) -> bool:
-        """Whether all of it was sent, the last time that it was: the service acts on nothing less."""
+        """True if the last attempt sent the whole body, without which the service does not act."""
         return self.upload is None or self.upload.whole
 
     def to_httpx(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
-        """Defaults are not sent, so that an older service takes a newer client's requests."""
+        """Build the request without defaults, so that an older service takes a newer client's requests."""
         own_headers = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
         content: Upload | bytes | str | None = self.upload
         if self.upload is not None:
@@ -84,7 +82,9 @@ class Call(Generic[T_co]):
             own_headers["content-type"] = "application/json"
             try:
                 content = self.body.model_dump_json(exclude_defaults=True)
-            except PydanticSerializationError as error:  # a text that is none, such as half a surrogate pair
+            except (
+                PydanticSerializationError
+            ) as error:  # a text that is not Unicode, such as half a surrogate pair
                 raise unsendable(str(error)) from error
         request = httpx.Request(
             self.verb,
@@ -95,13 +95,13 @@ class Call(Generic[T_co]):
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
         )
         if self.upload is not None:
-            request.stream = self.upload  # httpx wraps it into what only its blocking client takes
+            request.stream = self.upload  # httpx wraps it into a stream that only its blocking client takes
         return request
 
 
 @dataclass(frozen=True)
 class Reply(Generic[T_co]):
-    """value: the answer, typed. raw: its bytes as they came. status: 202 says that a replica lags."""
+    """A response, typed (`value`) and as bytes (`raw`). Status 202 tells that a replica lags."""
 
     value: T_co
     raw: bytes
@@ -110,12 +110,12 @@ class Reply(Generic[T_co]):
 
     @property
     def request_id(self) -> str | None:
-        """By which the service's logs and its audit name the request."""
+        """Id of the request in the service's logs and its audit."""
         return self.headers.get("x-request-id")
 
 
 def build(kind: type[R], /, **fields: object) -> R:
-    """The request of these fields. Malformed, before anything is sent, where they are wrong."""
+    """Build a request of these fields; raise Malformed where they are wrong."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -123,7 +123,7 @@ def build(kind: type[R], /, **fields: object) -> R:
 
 
 def to_query(**fields: Any) -> dict[str, int | str]:
-    """The fields that are set, truth as JSON writes it."""
+    """Return the fields that are set, with truth values as in JSON."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in fields.items()
@@ -132,12 +132,12 @@ def to_query(**fields: Any) -> dict[str, int | str]:
 
 
 def new_key() -> str:
-    """An idempotency key."""
+    """Make an idempotency key."""
     return uuid.uuid4().hex
 
 
 def read_reply(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
-    """The answer to a call. Raises the error that the response stands for, or NotErrata."""
+    """Return the reply to a call; raise the error of the response, or NotErrata."""
     if response.is_error:
         raise to_error(response)
     if not response.is_success:

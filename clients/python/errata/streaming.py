@@ -1,4 +1,4 @@
-"""Answers that come piece by piece, as server-sent events, and pages that are fetched as they are read."""
+"""Answers that arrive in parts, as server-sent events, and pages that are fetched as they are read."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from errata.transport import translate_failures
 from errata.wire import Answer, AnswerDelta, AnswerRequest, Problem
 
 EVENTS = "text/event-stream"
-PARTS = {"delta", "answer", "problem"}  # and `done`; a newer service may have more events
+PARTS = {"delta", "answer", "problem"}  # events besides `done`; a newer service may have more
 
 Entry = TypeVar("Entry")
-AnswerPart: TypeAlias = AnswerDelta | Answer
-"""What the answer goes on with; last the whole answer."""
+AnswerPart: TypeAlias = AnswerDelta | Answer  # the next part of an answer, and at last the whole answer
 
 
 class Page(Protocol[Entry]):
-    """next: what to give as `before` for the page after this one; None on the last."""
+    """A page, whose `next` is the `before` of the following page, or None on the last."""
 
     @property
     def entries(self) -> list[Entry]: ...
@@ -35,18 +34,17 @@ class Page(Protocol[Entry]):
     def next(self) -> Any: ...
 
 
-PageCall: TypeAlias = Callable[[Any], Call[Any]]
-"""`before` -> the call for that page."""
+PageCall: TypeAlias = Callable[[Any], Call[Any]]  # `before` -> the call for that page
 
 
 def ask_for_parts(call: Call[Answer]) -> Call[Answer]:
-    """The same call, whose answer comes piece by piece."""
+    """Return the same call with an answer in parts."""
     assert isinstance(call.body, AnswerRequest)
     return replace(call, body=call.body.model_copy(update={"stream": True}))
 
 
 def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> Generator[AnswerPart]:
-    """The parts as they come. Whoever reads no further ends the request. Nothing but ErrataError is raised."""
+    """Yield the parts as they arrive. Closing the generator ends the request. It raises only ErrataError."""
     with (
         translate_failures(http, request, call),
         closing(http.send(request, stream=True)) as response,
@@ -66,7 +64,7 @@ def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> Ge
 async def astream(
     http: httpx.AsyncClient, request: httpx.Request, call: Call[Answer]
 ) -> AsyncGenerator[AnswerPart]:
-    """As `stream`."""
+    """Yield the parts as they arrive, as `stream` does."""
     with translate_failures(http, request, call):
         async with aclosing(await http.send(request, stream=True)) as response:
             if not _is_stream(response):
@@ -87,7 +85,7 @@ def _is_stream(response: httpx.Response) -> bool:
 
 
 def _read(event: ServerSentEvent, request: httpx.Request) -> AnswerPart:
-    """Raises what a problem stands for."""
+    """Read a part; raise the error of a problem."""
     try:
         if event.event == "delta":
             return AnswerDelta.model_validate_json(event.data)
@@ -95,7 +93,7 @@ def _read(event: ServerSentEvent, request: httpx.Request) -> AnswerPart:
             return Answer.model_validate_json(event.data)
         problem = Problem.model_validate_json(event.data)
     except ValidationError as error:
-        raise NotErrata(f"{request.url} streams what Errata does not: is this the right address?") from error
+        raise NotErrata(f"{request.url} streams no events of Errata: is this the right address?") from error
     raise from_problem(problem)
 
 

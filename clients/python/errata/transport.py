@@ -1,7 +1,7 @@
-"""One conversation with the service: send, read, retry where that is safe. Written once for both clients.
+"""One exchange with the service: send, read, retry where that is safe. Both clients use it.
 
 The blocking client runs the same coroutine as the asyncio one, over a link that never waits for an event loop;
-`run_now` takes it from start to end in one step. A long piece of work is answered in lines of JSON: any number of
+`run_now` runs it from start to end in one step. A long piece of work is answered in lines of JSON: any number of
 `progress`, then exactly one `receipt` or `problem`; a response that ends before that last line leaves the outcome open.
 """
 
@@ -39,7 +39,7 @@ from errata.wire import ImportProgress, Problem
 
 Value = TypeVar("Value")
 NDJSON = "application/x-ndjson"
-# What the service says before it commits, unless it adds that it is in doubt.
+# Codes of errors before a commit, except those that the service marks as in doubt
 BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
 BEFORE_SENDING = (
     httpx.ConnectError,
@@ -52,10 +52,10 @@ BEFORE_SENDING = (
 
 @dataclass(frozen=True)
 class Retry:
-    """times: repetitions after the first attempt; 0 switches them off.
+    """Repeats failed calls, `times` times after the first attempt; 0 switches this off.
 
-    A call that timed out is not repeated: its caller has said how long to wait. A service that wants more
-    patience than `longest_pause_s` is not waited for either; the error says when to come back.
+    A call that timed out is not repeated: its caller has set the time limit. A service that asks for a pause above
+    `longest_pause_s` is not waited for; the error has the pause.
     """
 
     times: int = 2
@@ -63,7 +63,7 @@ class Retry:
     longest_pause_s: float = 5.0
 
     def pause_s(self, attempt: int, error: ErrataError) -> float | None:
-        """Seconds to wait after failed attempt number `attempt` (from 0), or None to give up."""
+        """Return the seconds to wait after failed attempt number `attempt` (from 0), or None to give up."""
         is_transient = isinstance(error, Unreachable | TooMany | Unavailable) and not isinstance(
             error, TimedOut
         )
@@ -72,13 +72,13 @@ class Retry:
         required_s = (error.retry_after_s or 0.0) if isinstance(error, Refused) else 0.0
         if required_s > self.longest_pause_s:
             return None
-        # Half of the pause is chance, so that callers that failed together do not come back together.
+        # Half of the pause is random, so that callers that failed together do not return together.
         own_s = self.first_pause_s * 2.0**attempt * random.uniform(0.5, 1.0)
         return min(max(required_s, own_s), self.longest_pause_s)
 
 
 class Sink(Protocol):
-    """Takes a response piece by piece as it comes, so that none is kept."""
+    """Takes a response piece by piece as it arrives, so that no piece is kept in memory."""
 
     def accepts(self, response: httpx.Response) -> bool: ...
 
@@ -86,13 +86,13 @@ class Sink(Protocol):
 
 
 class Link(Protocol):
-    """How bytes get to the service, and how to wait."""
+    """Sends bytes to the service, and waits."""
 
     @property
     def http(self) -> httpx.Client | httpx.AsyncClient: ...
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
-        """The response; its content went to `sink` where that accepts it."""
+        """Return the response; its content goes to `sink` where that accepts it."""
 
     async def pause(self, seconds: float) -> None: ...
 
@@ -111,7 +111,7 @@ class BlockingLink:
         return response
 
     async def pause(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251  no event loop runs here
+        time.sleep(seconds)  # noqa: ASYNC251  this coroutine runs without an event loop
 
 
 class AsyncLink:
@@ -132,7 +132,7 @@ class AsyncLink:
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
-    """The result of a coroutine that never suspends."""
+    """Return the result of a coroutine that never suspends."""
     try:
         conversation.send(None)
     except StopIteration as stop:
@@ -143,7 +143,7 @@ def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
 
 
 async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
-    """The reply to `call`, which `request` carries. Raises nothing but ErrataError."""
+    """Send `request` for `call`, with retries, and return the reply; raise only ErrataError."""
     attempt, may_be_done = 0, False
     while True:
         try:
@@ -170,7 +170,7 @@ async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Repl
 
 
 async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
-    """The file is there when this returns, and else not."""
+    """Receive a file, which exists when this returns and does not when it raises."""
     try:
         response = await _send(link, request, call, file)
         if not file.accepts(response):
@@ -184,15 +184,16 @@ async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], fi
 
 
 def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
-    """Whether what was sent may have had its effect.
+    """Return True if the write may have had its effect.
 
-    What is refused for its content settles it: the service looks for the key first, and a repetition of a write
-    that was made would have got the first receipt. A refusal at the door, as of a caller who is too quick or has
-    no key any more, says nothing about what was sent before.
+    A refusal for the content settles it: the service looks for the idempotency key first, so a repetition of a write
+    that was made would have got the first receipt. A refusal for the caller, who is too quick or has lost the key, says
+    nothing about earlier attempts.
 
     Args:
-        before: by an earlier attempt.
-        sent_whole: all of it was sent in this one.
+        before: True if an earlier attempt may have had the effect.
+        error: The error of this attempt.
+        sent_whole: True if this attempt sent the whole request.
     """
     if isinstance(error, Conflict | EditRefused):
         return False
@@ -202,7 +203,7 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
         in_doubt = error.code not in BEFORE_COMMITTING or bool(error.extra("in_doubt"))
         return error.status >= 500 and in_doubt
     if isinstance(error, NotErrata):
-        return error.__cause__ is not None  # without a cause it is a redirect: nobody has done anything
+        return error.__cause__ is not None  # without a cause it is a redirect, which has no effect
     return isinstance(error, Unreachable) and error.was_sent
 
 
@@ -215,7 +216,7 @@ async def _send(link: Link, request: httpx.Request, call: Call[Any], sink: Sink 
 def translate_failures(
     http: httpx.Client | httpx.AsyncClient, request: httpx.Request, call: Call[Any]
 ) -> Iterator[None]:
-    """The one place where httpx's own exceptions are turned into ours."""
+    """Turn exceptions of httpx into errors of Errata, which no other place does."""
     address = f"{request.url.scheme}://{request.url.netloc.decode()}"
     if http.is_closed:  # by another thread, maybe, during a pause
         raise Closed("this client is closed and can send nothing more: make a new one")
@@ -243,7 +244,7 @@ def translate_failures(
 
 
 class LineReader:
-    """Reads a response of JSON lines as it comes; `finish` is what it said at last."""
+    """Reads a response of JSON lines as it arrives; `finish` returns its last message."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -256,20 +257,20 @@ class LineReader:
         return response.is_success and kind == NDJSON
 
     def write(self, piece: bytes) -> None:
-        """Only the line feed ends a line: texts may hold whatever else Unicode calls one."""
+        """Read lines, which only a line feed ends: texts may hold other line ends of Unicode."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._read_line(line)
 
     def finish(self, call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
-        """The receipt; or raises what the problem stands for, or Unreachable where neither came."""
+        """Return the receipt; raise the error of a problem, or Unreachable where neither arrived."""
         self._read_line(self._rest)
         try:
             if "problem" in self._outcome:
                 raise from_problem(Problem.model_validate(self._outcome["problem"]))
             if "receipt" not in self._outcome:
                 where = f"{response.url.scheme}://{response.url.netloc.decode()}"
-                raise Unreachable(f"Errata at {where} stopped telling before it said how it ended")
+                raise Unreachable(f"Errata at {where} closed the connection before it reported the outcome")
             receipt = self._outcome["receipt"]
             raw = json.dumps(receipt, ensure_ascii=False, separators=(",", ":")).encode()
             return Reply(call.returns.model_validate(receipt), raw, response.status_code, response.headers)
@@ -285,10 +286,10 @@ class LineReader:
                 self._progress(ImportProgress.model_validate(message["progress"]))
             elif isinstance(message, dict) and {"receipt", "problem"} & set(message):
                 self._outcome = message
-        except ValueError as error:  # pydantic's and json's own are both of this kind
+        except ValueError as error:  # the base of pydantic's and of json's errors
             raise _unlike_errata("the service", error) from error
 
 
 def _unlike_errata(where: str, error: ValueError) -> NotErrata:
     why = str(error).splitlines()[0][:200]
-    return NotErrata(f"{where} tells its progress, but not as Errata does: {why}")
+    return NotErrata(f"{where} reports progress, but not as Errata does: {why}")

@@ -34,7 +34,7 @@ def test_an_address_that_is_none_is_named(url: str) -> None:
 )
 def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part: str) -> None:
     """A name and a password before the @ would be sent instead of the key."""
-    with pytest.raises(BadAddress, match="leave out what stands before the @") as error:
+    with pytest.raises(BadAddress, match="leave out the part before the @") as error:
         Errata(part)
     assert "secret" not in str(error.value)
 

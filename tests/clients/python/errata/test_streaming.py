@@ -93,7 +93,7 @@ async def test_events_may_be_cut_anywhere() -> None:
     [
         ([event("problem", PROBLEM)], errors.Unavailable, "the replica died"),
         ([], errors.Unreachable, "stopped before the answer was whole"),
-        ([b'event: delta\ndata: {"txt": 1}\n\n'], errors.NotErrata, "streams what Errata does not"),
+        ([b'event: delta\ndata: {"txt": 1}\n\n'], errors.NotErrata, "streams no events of Errata"),
     ],
 )
 async def test_a_stream_that_breaks_raises_what_is_wrong(
