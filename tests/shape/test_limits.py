@@ -55,6 +55,11 @@ def test_a_function_that_is_too_long_is_refused():
     assert complaint == "models/a.py:1: count has 50 lines, 45 are allowed: split it"
 
 
+def test_a_docstring_does_not_count_as_length():
+    documented = LONG.replace("x = 1", '"""Count.\n\n    Args:\n    """', 1)
+    assert list(exceeded_lengths({"models/a.py": documented}, {"any": 49})) == []
+
+
 def test_an_area_whose_functions_are_too_long_in_the_middle_is_refused():
     [complaint] = exceeded_shapes({"models/a.py": LONG + LONG}, {"models": {"median_function": 6}})
     assert complaint == "models: median function is 50.0, at most 6 is allowed"
