@@ -1,4 +1,4 @@
-"""The two clients, blocking and asyncio: the methods of `Calls`, each with its own way of sending."""
+"""The two clients, blocking and asyncio: the methods of `Calls`, each client with its own way of sending."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
 
 PAGE = 100  # entries that an iterator fetches together
 
-STREAM_DOC = """Ask as `ask` does, and get the answer while it is made: any number of AnswerDelta, last the Answer.
+STREAM_DOC = """Ask as `ask` does, and yield the answer in parts: any number of AnswerDelta, at last the Answer.
 
-A model that does not make its answer in parts sends the Answer alone. Close it (`contextlib.closing`, with AsyncErrata
-`aclosing`), and the request ends.
+A model that does not answer in parts sends only the Answer. Closing the generator (`contextlib.closing`, with
+AsyncErrata `aclosing`) ends the request.
 """
 
 P = ParamSpec("P")
@@ -50,7 +50,7 @@ ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 
 class _Method(Generic[P, T_co]):
-    """A method of `Calls` as one of a client, which sends what it builds: blocking, or as a coroutine."""
+    """A method of `Calls` as one of a client, which sends the call: blocking, or as a coroutine."""
 
     def __init__(self, build: Callable[Concatenate[Calls, P], Call[T_co]]) -> None:
         @wraps(build)
@@ -81,12 +81,12 @@ class _Method(Generic[P, T_co]):
 
 
 def _show(method: Any, build: Callable[..., Any], returns: Any) -> None:
-    """Let help() say what the method takes and returns."""
+    """Let help() show the parameters and the type of the result."""
     method.__signature__ = inspect.signature(build).replace(return_annotation=returns)
 
 
 class _Stream(Generic[P]):
-    """A method of `Calls` that asks, as one of a client whose answer comes piece by piece."""
+    """A method of `Calls` that asks, as one of a client with an answer in parts."""
 
     def __init__(self, build: Callable[Concatenate[Calls, P], Call[wire.Answer]]) -> None:
         def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Generator[AnswerPart]:
@@ -117,18 +117,18 @@ class _Stream(Generic[P]):
 
 
 class _Client(Generic[Transport, HttpClient, ClientLink]):
-    """What both clients share: the address, the timeouts, and the newest version that they have written.
+    """The base of both clients: the address, the timeouts, and the newest version that they have written.
 
     Args:
-        url: of the service; ERRATA_URL where it is left out. BadAddress where it cannot be used.
-        key: sent as a bearer token; ERRATA_KEY where it is left out.
-        timeout_s: for one attempt at an answer.
-        edit_timeout_s: for one attempt at an edit or at the fact tests.
-        retry: which failed calls are repeated, and when.
-        last_version: what another client wrote and this one has to see.
-        transport: httpx's own, for a proxy or a test without a network.
-        headers: sent with every request.
-        http: an httpx client of yours, with its proxies and certificates; you close it.
+        url: Address of the service; None for that of ERRATA_URL. BadAddress if it cannot be used.
+        key: Key, sent as a bearer token; None for that of ERRATA_KEY.
+        timeout_s: Seconds for one attempt at an answer.
+        edit_timeout_s: Seconds for one attempt at an edit or at the fact tests.
+        retry: Which failed calls are repeated, and when.
+        last_version: A version of another client that this one has to see.
+        transport: A transport of httpx, for a proxy or a test without a network.
+        headers: Headers of every request.
+        http: Your httpx client, with its proxies and certificates; you close it.
     """
 
     _link_type: type[ClientLink]
@@ -198,7 +198,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
         self._timeout_s = timeout_s
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
-        # SSL_CERT_FILE and SSL_CERT_DIR name other authorities. A company's HTTP proxy cannot reach a loopback address.
+        # SSL_CERT_FILE and SSL_CERT_DIR may name authorities. A company's HTTP proxy cannot reach a loopback address.
         self._owns_http = http is None
         self._link: ClientLink = self._link_type(
             http, transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
@@ -211,13 +211,14 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
         headers: Mapping[str, str] | None = None,
         retry: Retry | None = None,
     ) -> Self:
-        """The same client with other options, for one call or many: `errata.with_options(timeout_s=2).ask(...)`.
+        """Return this client with other options, for one call or many: `errata.with_options(timeout_s=2).ask(...)`.
 
-        It shares the connections and the newest version, so it is closed with the first.
+        Both share the connections and the newest version, and are closed together.
 
         Args:
-            timeout_s: for one attempt at any call.
-            headers: sent beside those of the first.
+            timeout_s: Seconds for one attempt at any call.
+            headers: Further headers.
+            retry: Which failed calls are repeated, and when.
         """
         client = copy(self)
         client._owns_http = False
@@ -260,15 +261,16 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
         on_reply: OnReply | None = None,
         **options: Unpack[FileOptions],
     ) -> FileRun:
-        """Make all corrections of a file, commit by commit; what an earlier run has made is not made again.
+        """Make all corrections of a file, commit by commit, except those that an earlier run has made.
 
         Args:
-            file: a path; or a FileRun, whose `lines` say how far it came when this fails.
-            progress: is called with the number of lines done, as ImportProgress.
-            on_reply: is called with what the service answers to each commit, as bytes.
+            file: A path, or a FileRun, whose `lines` show the progress when this fails.
+            progress: Is called with the number of lines done, as ImportProgress.
+            on_reply: Is called with the service's response to each commit, as bytes.
+            **options: Options of the commits.
 
         Raises:
-            BadFile: lines cannot be used; nothing was changed.
+            BadFile: Lines cannot be used; nothing was changed.
         """
         run = to_run(file, options)
         run_now(run.go(self.calls, self._converse, progress, on_reply))
@@ -281,13 +283,13 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
     def iterate_log(
         self, *, before: int | None = None, page_size: int = PAGE
     ) -> Iterator[wire.VersionSummary]:
-        """Every commit, the newest first; pages are fetched as they are read."""
+        """Iterate over every commit, the newest first; pages are fetched as they are read."""
         return self._iterate(lambda start: self.calls.log(limit=page_size, before=start), before)
 
     def iterate_audit(
         self, *, before: str | None = None, page_size: int = PAGE, **filters: Unpack[AuditFilters]
     ) -> Iterator[wire.AuditEntry]:
-        """Every call of the admin routes that the filters of `audit` leave, the newest first, page by page."""
+        """Iterate over the calls of the admin routes that pass the filters of `audit`, the newest first."""
         return self._iterate(lambda start: self.calls.audit(limit=page_size, before=start, **filters), before)
 
     def _iterate(self, call: PageCall, start: Any) -> Iterator[Any]:
@@ -325,7 +327,10 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
         on_reply: OnReply | None = None,
         **options: Unpack[FileOptions],
     ) -> FileRun:
-        """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
+        """Make all corrections of a file, as `Errata.edit_file` does.
+
+        Reading the file blocks the event loop; a FileRun can be read in a thread before.
+        """
         run = to_run(file, options)
         await run.go(self.calls, self._converse, progress, on_reply)
         return run
@@ -337,13 +342,13 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
     def iterate_log(
         self, *, before: int | None = None, page_size: int = PAGE
     ) -> AsyncIterator[wire.VersionSummary]:
-        """As of Errata, by `async for`."""
+        """Iterate over every commit, as `Errata.iterate_log` does, by `async for`."""
         return self._iterate(lambda start: self.calls.log(limit=page_size, before=start), before)
 
     def iterate_audit(
         self, *, before: str | None = None, page_size: int = PAGE, **filters: Unpack[AuditFilters]
     ) -> AsyncIterator[wire.AuditEntry]:
-        """As of Errata, by `async for`."""
+        """Iterate over calls of the admin routes, as `Errata.iterate_audit` does, by `async for`."""
         return self._iterate(lambda start: self.calls.audit(limit=page_size, before=start, **filters), before)
 
     async def _iterate(self, call: PageCall, start: Any) -> AsyncIterator[Any]:

@@ -1,4 +1,4 @@
-"""Questions, and which version they wait for: by default the newest that this client has written."""
+"""Calls that ask questions, by default at a version that includes all writes of this client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
 
 
 class AnswerCalls:
-    """The part of `Calls` that asks; it knows the newest version written, which every receipt may raise."""
+    """The part of `Calls` that asks; it knows the newest written version, which every receipt may raise."""
 
     def __init__(self, last_version: int | None = None) -> None:
         self._last_version = last_version
@@ -23,7 +23,7 @@ class AnswerCalls:
 
     @property
     def last_version(self) -> int | None:
-        """The newest version that this client has made, or was told of."""
+        """The newest version that this client has made or learned."""
         return self._last_version
 
     def learn(self, response: Response) -> None:
@@ -50,15 +50,18 @@ class AnswerCalls:
         """Ask one question.
 
         Args:
-            model: which system answers; "auto" for the surest of all; None for the service's choice, "auto" where
-                nothing else is chosen.
-            context: a text to take the answer from.
-            candidates: the answers to choose from.
-            version: answer from exactly this version.
-            min_version: wait until the replica has at least this one; "written" is the newest that this client
-                wrote, None is whatever the replica has.
+            question: The question.
+            model: The model; "auto" for the surest of all; None for the service's choice.
+            context: A text to take the answer from.
+            candidates: The answers to choose from.
+            document: Id of the document that the question is about.
+            version: Answer from exactly this version.
+            min_version: Wait until the replica has at least this version; "written" is the newest that this client
+                wrote, None is any.
             kg: "none" answers without the knowledge graph.
-            sampling: how the text is drawn, for models that write freely.
+            top_k: Number of answers.
+            explain: Add an explanation.
+            sampling: The way the text is drawn, for models that write freely.
         """
         body = build(
             wire.AnswerRequest,
@@ -114,7 +117,7 @@ class AnswerCalls:
     def _item(
         self, question: Question, shared: Mapping[str, object], min_version: MinVersion
     ) -> dict[str, object]:
-        """A question with a pin of its own needs no min_version, nor does it take the one for all."""
+        """Build an item; one with a version needs no min_version, and does not take the shared one."""
         if isinstance(question, wire.AnswerRequest):
             fields: Mapping[str, object] = question.model_dump(exclude_unset=True)
         else:
@@ -127,7 +130,7 @@ class AnswerCalls:
         return item if minimum is None else {"min_version": minimum, **item}
 
     def _min_version(self, version: int | None, min_version: MinVersion) -> int | None:
-        """A question that is pinned to `version` never waits for what was written since."""
+        """Resolve `min_version`; a question that is pinned to `version` never waits for later writes."""
         if min_version != "written":
             return min_version
         return self.last_version if version is None else None

@@ -1,4 +1,4 @@
-"""The ledger as it is read: versions, their differences and tags, and whether the fact tests still hold."""
+"""Calls that read the ledger: versions, their differences and tags, and the fact tests."""
 
 from __future__ import annotations
 
@@ -26,49 +26,51 @@ class HistoryCalls:
         author: str | None = None,
         since: datetime | None = None,
     ) -> Call[wire.VersionLog]:
-        """The newest commits first; `before` continues from an older one.
+        """List commits, the newest first.
 
         Args:
-            grep: a text in the message, or in a question or an answer of the commit, whatever its case.
-            author: who made the commit.
-            since: only commits made from then on.
+            limit: Largest number of commits.
+            before: Only commits before this version.
+            grep: A text, in any case, in the message, or in a question or an answer of the commit.
+            author: The commit's author.
+            since: Only commits from this time on.
         """
         since_s = since and str(since.timestamp())
         query = to_query(limit=limit, before=before, grep=grep, author=author, since=since_s)
         return Call("GET", "/admin/versions", wire.VersionLog, query=query)
 
     def show(self, version: int) -> Call[wire.VersionDetail]:
-        """One commit: its edits, its report and what it wrote."""
+        """Return one commit with its edits, its report and its writes."""
         number = build(wire.RevertRequest, version=version).version
         return Call("GET", f"/admin/versions/{number}", wire.VersionDetail)
 
     def show_edit(self, id: str) -> Call[wire.EditDetail]:
-        """One edit, and who made it, when and why."""
+        """Return one edit, with its author, time and message."""
         return Call("GET", f"/admin/edits/{quote(id, safe='')}", wire.EditDetail)
 
     def scope(self, question: str, *, model: str | None = None) -> Call[wire.ScopeReport]:
-        """The edits that a question resembles most, and why each does or does not answer it."""
+        """List the edits that a question resembles most, and why each does or does not answer it."""
         query = to_query(question=question, model=model)
         return Call("GET", "/admin/scope", wire.ScopeReport, query=query)
 
     def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
-        """Which questions two versions answer differently."""
+        """List the questions that two versions answer differently."""
         return Call("GET", "/admin/diff", wire.Diff, query={"from": from_version, "to": to_version})
 
     def check(self, superseded: bool = False) -> Call[wire.CheckReport]:
-        """Re-run the fact tests of every active edit. superseded: list those that a later edit answers anew, too."""
+        """Re-run the fact tests of every active edit; `superseded` also lists tests that later edits answer."""
         query = to_query(superseded=superseded or None)
         return Call(
             "POST", "/admin/checks", wire.CheckReport, query=query, idempotency_key=new_key(), slow=True
         )
 
     def last_check(self, superseded: bool = False) -> Call[wire.CheckReport]:
-        """What the fact tests said when they last ran."""
+        """Return the result of the last run of the fact tests."""
         query = to_query(superseded=superseded or None)
         return Call("GET", "/admin/checks", wire.CheckReport, query=query)
 
     def tags(self) -> Call[wire.TagList]:
-        """Every tag, the newest version first."""
+        """List every tag, the newest version first."""
         return Call("GET", "/admin/tags", wire.TagList)
 
     def tag(self, name: str, version: int) -> Call[wire.Tag]:
@@ -77,7 +79,7 @@ class HistoryCalls:
         return Call("PUT", _tag_path(name), wire.Tag, body, reads=False, slow=True)
 
     def untag(self, name: str) -> Call[wire.Tag]:
-        """Take the name away; the version stays."""
+        """Delete the name; the version stays."""
         return Call("DELETE", _tag_path(name), wire.Tag, reads=False)
 
 

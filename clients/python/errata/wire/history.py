@@ -1,4 +1,4 @@
-"""The ledger as it is read: the log, one version, what an answer rests on, the difference of two, the fact tests."""
+"""Readings of the ledger: the log, one version, the causes of an answer, the difference of two, the fact tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from errata.wire.state import EditCounts
 
 
 class VersionHead(Response):
-    """What every view of a commit says. target: the commit reverted, or the version rolled back to."""
+    """A commit. `target` is the commit that it reverts, or the version that it returns to."""
 
     version: CommitVersion
     kind: Kind
@@ -25,8 +25,10 @@ class VersionHead(Response):
 
 
 class EditHead(Response):
-    """question: "" of what is said to the graph alone; then `notes` has the fact, the relation or the import. Each of
-    their texts is cut to what a line has room for.
+    """An edit in one line; texts are cut to its length.
+
+    Attributes:
+        question: "" for an edit of the graph alone; then `notes` has the fact, the relation or the import.
     """
 
     question: str
@@ -34,7 +36,7 @@ class EditHead(Response):
 
 
 class VersionSummary(VersionHead):
-    """edits: how many the commit made. first: of these. checksums: of each memory that it wrote, after it."""
+    """A commit with its number of edits, the first of them, and the new checksum of each memory that it wrote."""
 
     edits: int
     first: EditHead | None = None
@@ -42,25 +44,25 @@ class VersionSummary(VersionHead):
 
 
 class VersionLog(Response):
-    """Newest first. head: the newest version there is; 0 is the base, before any commit."""
+    """Commits, the newest first, and the newest version (`head`); 0 is the base, before any commit."""
 
     versions: list[VersionSummary]
     head: Version
 
     @property
     def entries(self) -> list[VersionSummary]:
-        """The versions, by the name that every page has for what is on it."""
+        """The versions, under the name that every page has."""
         return self.versions
 
     @property
     def next(self) -> int | None:
-        """What to give as `before` for the page after this one; None on the last."""
+        """The `before` of the following page; None on the last."""
         oldest = self.versions[-1].version if self.versions else 1
         return oldest if oldest > 1 else None
 
 
 class EditState(Response):
-    """active: the newest version still rests on this edit (nothing took it back)."""
+    """An edit; it is `active` until it is taken back."""
 
     id: str
     question: str
@@ -75,7 +77,7 @@ class EditState(Response):
 
 
 class WriteSummary(Response):
-    """How many blocks of rows the commit put into one memory and removed from it, and its checksum after."""
+    """The numbers of blocks that a commit put into one memory and removed from it, and the memory's new checksum."""
 
     puts: int
     removes: int
@@ -83,7 +85,7 @@ class WriteSummary(Response):
 
 
 class VersionDetail(VersionHead):
-    """edits: what the commit asked for. writes: memory name -> what it wrote. report: as in its receipt."""
+    """A commit with its edits, its writes by memory, and the report of its receipt."""
 
     edits: list[EditState]
     checksums: dict[str, str]
@@ -100,9 +102,12 @@ class EditDetail(VersionHead):
 class ScopeCandidate(Response):
     """A wording of an edit that a question resembles.
 
-    owner: the edit that was given the wording. edit: the one that answers for it, with `answer`. probability: that both
-    ask for the same; None where it was clear without judging. verdict: `answers`; `less_likely` than the one that does;
-    `near`, so that the reply names it; `not_asked`; `other_literal`, another number or code; `other_subject`; `far`.
+    Attributes:
+        edit: The edit that answers for the wording, with `answer`.
+        owner: The edit that has the wording.
+        probability: How likely both ask for the same; None where it was clear without the judge.
+        verdict: `answers`; `less_likely` than the one that does; `near`, so that the reply names it; `not_asked`;
+            `other_literal`, another number or code; `other_subject`; `far`.
     """
 
     edit: str
@@ -118,7 +123,7 @@ class ScopeCandidate(Response):
 
 
 class ScopeReport(Response):
-    """The likeliest candidates first. edit: the one that answers the question; None where the base does."""
+    """The candidates, the likeliest first, and the edit that answers the question; None where the base does."""
 
     version: Version
     model: str
@@ -129,9 +134,10 @@ class ScopeReport(Response):
 class Cause(EditDetail):
     """An edit behind an answer, with the commit that made it.
 
-    owner: the edit that was given the wording; another one where this edit took its place.
-    wording: the wording by which the question found the edit; None of an edit that no question is compared with.
-    probability: that the question asks for the same as the wording.
+    Attributes:
+        owner: The edit that has the wording; another one where this edit replaced it.
+        wording: The wording by which the question found the edit; None for an edit without questions.
+        probability: How likely the question asks for the same as the wording.
     """
 
     owner: str | None = None
@@ -140,7 +146,7 @@ class Cause(EditDetail):
 
 
 class Remainder(Response):
-    """The answer without the causes: by the base, or by an earlier edit. answer: None where the model declines."""
+    """The answer without the causes, by the base or an earlier edit; None where the model declines."""
 
     answer: str | None
     edits: list[str]
@@ -149,9 +155,11 @@ class Remainder(Response):
 class WhyReport(Response):
     """An answer with all that it rests on.
 
-    causes: the edits, in the order of the answer. facts: those of the graph that no edit says, as the base has them.
-    without: what would answer without the causes, or without the facts where there are no causes; None where the
-        answer rests on neither.
+    Attributes:
+        causes: The edits, in the order of the answer.
+        facts: Facts of the graph's base.
+        without: The answer without the causes, or without the facts where there are no causes; None where the answer
+            rests on neither.
     """
 
     answer: Answer
@@ -163,8 +171,10 @@ class WhyReport(Response):
 class Change(Response):
     """One question that two versions answer differently, and the edit that made the difference.
 
-    before, after: None where the model declines. is_measured: False for the oldest of very many changes, whose
-    answers are those the edits give, not the models' own; then None where no edit speaks.
+    Attributes:
+        before: None where the model declines, as for `after`.
+        is_measured: False for the oldest of very many changes, whose answers are those of the edits and not measured
+            on the models; None then means that no edit answers.
     """
 
     question: str
@@ -179,8 +189,9 @@ class Change(Response):
 class FactChange(Response):
     """A triple, or a whole import, that only one of two versions has.
 
-    change: added where it is the later version. act: set, add or remove; "import" of an import, whose `object` says
-    how many triples it brought.
+    Attributes:
+        act: set, add or remove; "import" for an import, whose `object` has its number of triples.
+        change: "added" if the later version has it.
     """
 
     edit: str
@@ -192,11 +203,15 @@ class FactChange(Response):
 
 
 class Diff(Response):
-    """What edits changed, and of `probes` further questions those that changed though no edit is about them.
+    """The difference between two versions.
 
-    unmeasured_probes: how many more questions the service knows whose answers may differ and were not compared.
-    facts: what only one of the two versions says about the graph, in the ledger's order.
-    checksums_differ: memory name -> whether any of its rows differs between the two versions.
+    Attributes:
+        changes: Questions of edits that are answered differently.
+        probes: Number of further questions that were compared.
+        unmeasured_probes: Number of further known questions whose answers may differ.
+        side_effects: Questions of no edit that are answered differently.
+        facts: Triples that only one of the versions has, in the ledger's order.
+        checksums_differ: Memory -> True if any of its rows differs.
     """
 
     from_version: Version
@@ -210,11 +225,13 @@ class Diff(Response):
 
 
 class CheckReport(Response):
-    """The fact tests at one version, one for each wording of an active edit. edits: the states of the edits.
+    """The fact tests at one version, one for each wording of an active edit.
 
-    superseded: tests that a later edit answers anew; superseded_tests lists them where that was asked for.
-    overwritten: those of them of which nobody said that they are to be replaced.
-    damaged_imports: imports in force whose rows are not what their commits say, in one sentence each.
+    Attributes:
+        superseded: Number of tests whose questions later edits answer; `superseded_tests` lists them on request.
+        edits: Counts of edits by state.
+        overwritten: Superseded tests that no edit names in `replaces`.
+        damaged_imports: Active imports whose rows differ from their commits, in one sentence each.
     """
 
     version: Version
