@@ -27,7 +27,7 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict
 
-from models.versioned_blocks import VersionedBlocks
+from models.versioned_blocks import Prefix, VersionedBlocks
 
 if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does not look into them
     from torch import Tensor
@@ -101,6 +101,11 @@ class Block:
         return Tensors(self.body, _layout(self.header).parts)
 
     @property
+    def parts(self) -> Mapping[str, Part]:
+        """Return the place of each tensor in the body; blocks with one header share it."""
+        return _layout(self.header).parts
+
+    @property
     def rows(self) -> Mapping[str, int]:
         """Return the number of rows of each tensor; a single number counts as one row."""
         parts = _layout(self.header).parts
@@ -122,7 +127,7 @@ class Block:
                 raise ValueError(
                     f"its header says {_layout(block.header).size} bytes, there are {len(block.body)}"
                 )
-        except Exception as cause:  # of bytes that were never written as a block, anything
+        except Exception as cause:  # bytes that `encoded` did not write can fail in any way
             raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
         return block
 
@@ -278,7 +283,7 @@ class Image:
         return Delta(tuple(puts), removes)
 
     @property
-    def ordered_blocks(self) -> Sequence[Block]:
+    def ordered_blocks(self) -> Prefix[Block]:
         """Return the blocks in the ledger's order."""
         return self._versioned_blocks.ordered
 
@@ -298,7 +303,8 @@ class Image:
     @property
     def checksum(self) -> str:
         """Return the SHA-256 of base and blocks: two images have the same one if all their bits are the same."""
-        return "sha256:" + self._total.hexdigest()
+        digest: str = self._total.hexdigest()
+        return "sha256:" + digest
 
 
 def checksum(base: str, digests: Iterable[str]) -> str:
@@ -422,7 +428,7 @@ class EditRefused(ValueError):
 
         Args:
             code: Stable code for programs.
-            detail: Sentence for a curator: what is wrong, and what would work.
+            detail: Sentence for a curator: the mistake, and a change that would work.
         """
         super().__init__(detail)
         self.code = code
@@ -499,6 +505,14 @@ class Memory(Protocol):
 
     def usage(self, image: Image) -> Usage:
         """Tell how full the memory is."""
+
+
+@runtime_checkable
+class Grows(Protocol):
+    """Folds edits that follow on all others without folding the others again, so that a commit costs what it adds."""
+
+    def grow(self, image: Image, materials: Sequence[Material]) -> Image | None:
+        """Return what `fold` gives for the materials of an image and then these; None where only `fold` tells."""
 
 
 @runtime_checkable

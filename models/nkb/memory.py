@@ -12,13 +12,24 @@ from typing import Annotated, Literal
 from pydantic import Field
 from torch import Tensor
 
-from models.memory import AnswerChange, ChangeKind, EditRefused, Image, Material, Options, Usage
+from models.memory import (
+    AnswerChange,
+    Block,
+    ChangeKind,
+    Delta,
+    EditRefused,
+    Image,
+    Material,
+    Options,
+    Usage,
+)
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import value_rows
 from models.nkb.reader import ReadCache, Reader
 from models.scope.active import ActiveEdits
 from models.scope.locality import ACCEPTABLE, Locality
 from models.scope.wording_table import WordingTable
+from models.versioned_blocks import Prefix
 
 BANK = "nkb/bank"
 SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
@@ -43,6 +54,15 @@ class BankView:
     surgery_edits: Mapping[tuple[int, int], tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class GatedCount:
+    """How many of some blocks are gated edits, and how many tokens their answers have."""
+
+    blocks: Prefix[Block]
+    n_gated: int
+    n_tokens: int
+
+
 class BankMemory:
     name = BANK
     accepts: frozenset[ChangeKind] = frozenset({"answer"})
@@ -51,6 +71,7 @@ class BankMemory:
     def __init__(self, reader: Reader, reads: ReadCache) -> None:
         self._reader, self._reads = reader, reads
         self._wordings = WordingTable(reader.scope.judge, reader.t5.device)
+        self._last_count = GatedCount(Prefix([]), 0, 0)
 
     @cached_property
     def base(self) -> Image:
@@ -69,30 +90,48 @@ class BankMemory:
     def fold(self, active: Sequence[Material]) -> Image:
         return fold(self.base, self._reader.decoder, active)
 
+    def grow(self, image: Image, materials: Sequence[Material]) -> Image | None:
+        """Add gated edits, which are a block each; a row that surgery moves has to be summed in the ledger's order."""
+        if any(material.block.kind != "gated" for material in materials):
+            return None
+        return image.apply(Delta(tuple(material.block for material in materials)))
+
     def view(self, image: Image) -> BankView:
-        blocks = image.ordered_blocks
-        active_edits = self._wordings.view([block for block in blocks if block.kind == "gated"])
-        moved_rows = [block for block in blocks if block.kind == "value"]
-        return BankView(active_edits, *value_rows(moved_rows, self._reader.t5.device))
+        blocks: Sequence[Block] = image.ordered_blocks
+        moved_rows: Sequence[Block] = ()
+        if self._count(image).n_gated < len(blocks):
+            moved_rows = [block for block in blocks if block.kind == "value"]
+            blocks = [block for block in blocks if block.kind == "gated"]
+        return BankView(self._wordings.view(blocks), *value_rows(moved_rows, self._reader.t5.device))
 
     def usage(self, image: Image) -> Usage:
-        gated = [block for block in image.blocks.values() if block.kind == "gated"]
-        n_owned = sum(block.rows["tokens"] for block in gated)
-        n_moved = len(image.blocks) - len(gated)
-        margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
+        count = self._count(image)
+        n_gated, n_owned = count.n_gated, count.n_tokens
+        n_moved = len(image.blocks) - n_gated
+        margin = None if self._locality is None else round(self._locality.margin(n_gated), 2)
         warnings = []
         if margin is not None and margin < SMALL_MARGIN:
             error_rate = 100 - ACCEPTABLE - margin
             warnings.append(
-                f"with {len(gated):,} edits about {error_rate:.1f} in 100 near questions were answered by an edit "
+                f"with {n_gated:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit "
                 "that is not about them: take back what is not needed, or train the facts in"
             )
-        if self._locality is not None and len(gated) > self._locality.max_edits:
+        if self._locality is not None and n_gated > self._locality.max_edits:
             warnings.append(
-                f"{len(gated):,} edits are active: how well they keep apart was measured up to "
+                f"{n_gated:,} edits are active: how well they keep apart was measured up to "
                 f"{self._locality.max_edits:,}; watch how many hold (errata check)"
             )
         return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(warnings))
+
+    def _count(self, image: Image) -> GatedCount:
+        """Count what an image has, from the count of the last one if it goes on with that one's blocks."""
+        blocks, known = image.ordered_blocks, self._last_count
+        if not blocks.starts_with(known.blocks):
+            known = GatedCount(Prefix([]), 0, 0)
+        gated = [block for block in blocks[len(known.blocks) :] if block.kind == "gated"]
+        n_tokens = sum(block.parts["tokens"].shape[0] for block in gated)
+        self._last_count = GatedCount(blocks, known.n_gated + len(gated), known.n_tokens + n_tokens)
+        return self._last_count
 
     @cached_property
     def _locality(self) -> Locality | None:

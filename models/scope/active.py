@@ -15,82 +15,32 @@ from torch import Tensor
 
 from models.memory import Block
 from models.scope.readings import Readings, StoredReadings
+from models.scope.row_index import RowIndex
 from models.scope.spelling import Lexicon
+from models.scope.wording_columns import Wordings
+from models.versioned_blocks import Prefix
 
 NO_EDIT = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Wordings:
-    """The wordings of all edits in ledger order, each edit's question before its paraphrases.
-
-    edits: the place of the edit that each belongs to. rows: its row in the table. is_against: whether it is a
-    counterexample, which its edit is not about.
-    """
-
-    edits: Int[Tensor, " wording"]
-    rows: Int[Tensor, " wording"]
-    is_against: Bool[Tensor, " wording"]
-
-    @staticmethod
-    def empty() -> "Wordings":
-        """Return a table without any wording."""
-        empty_row = torch.empty(0, dtype=torch.long)
-        return Wordings(empty_row, empty_row, empty_row.bool())
-
-    def select(self, wordings: Tensor) -> "Wordings":
-        """Return some of the wordings."""
-        return Wordings(self.edits[wordings], self.rows[wordings], self.is_against[wordings])
-
-    def truncate(self, n_edits: int) -> "Wordings":
-        """Return the wordings of the first edits."""
-        end = int(torch.searchsorted(self.edits, n_edits))
-        return self.select(torch.arange(end))
-
-    def append(
-        self, rows_by_edit: Sequence[tuple[int, ...]], n_against: Sequence[int], first: int
-    ) -> "Wordings":
-        """Return the wordings with the rows of further edits, the first of them at place `first`.
-
-        n_against: how many of the rows of each, the last ones, are counterexamples.
-        """
-        edits = [first + edit for edit, rows in enumerate(rows_by_edit) for _ in rows]
-        rows = [row for rows in rows_by_edit for row in rows]
-        is_against = [
-            place >= len(rows) - n
-            for rows, n in zip(rows_by_edit, n_against, strict=True)
-            for place in range(len(rows))
-        ]
-        return Wordings(
-            torch.cat([self.edits, torch.tensor(edits, dtype=torch.long)]),
-            torch.cat([self.rows, torch.tensor(rows, dtype=torch.long)]),
-            torch.cat([self.is_against, torch.tensor(is_against, dtype=torch.bool)]),
-        )
-
-    @cached_property
-    def is_question(self) -> Bool[Tensor, " wording"]:
-        """Whether each is the question that its edit was made with."""
-        is_first = torch.ones(len(self.edits), dtype=torch.bool)
-        is_first[1:] = self.edits[1:] != self.edits[:-1]
-        return is_first
 
 
 @dataclass(frozen=True, eq=False)
 class ActiveEdits:
     """The active edits of one version. Immutable.
 
-    table: every row, as it stood. all_wordings: counterexamples too. heirs: for each edit the place of the one that
-    answers for it, itself as a rule. lexicon, rows_by_wording: words of all rows, later ones too, and rows by their
-    wording's digest. Views of one generation have their rows in the same places.
+    table: every row, as it stood. all_wordings: counterexamples too. successors: for each edit the place of the latest
+    one that replaces it, itself as a rule. has_heirs: whether any edit is replaced. lexicon, rows_by_wording: words of
+    all rows, later ones too, and rows by their wording's digest. Views of one generation have their rows in the same
+    places.
     """
 
     generation: int
     table: StoredReadings
     all_wordings: Wordings
-    heirs: Int[Tensor, " edit"]
-    edits: tuple[Block, ...]
+    successors: Int[Tensor, " edit"]
+    has_heirs: bool
+    edits: Prefix[Block]
     lexicon: Lexicon
-    rows_by_wording: Mapping[int, Sequence[int]]
+    rows_by_wording: RowIndex
 
     def __bool__(self) -> bool:
         return bool(self.edits)
@@ -116,8 +66,18 @@ class ActiveEdits:
         return {int(self.table.wordings[row]): frozenset(edits) for row, edits in self.against.items()}
 
     @cached_property
+    def heirs(self) -> Int[Tensor, " edit"]:
+        """For each edit the place of the one that answers for it: the last of those that replace one another."""
+        heirs = self.successors
+        while self.has_heirs and not torch.equal(further := heirs[heirs], heirs):
+            heirs = further
+        return heirs
+
+    @cached_property
     def is_read(self) -> Bool[Tensor, " row"]:
         """Rows that a question is compared with: wordings and counterexamples."""
+        if self.wordings is self.all_wordings:
+            return self.is_owned
         is_read = torch.zeros(len(self.table), dtype=torch.bool)
         is_read[self.all_wordings.rows] = True
         return is_read
@@ -136,7 +96,7 @@ class ActiveEdits:
     @cached_property
     def speaker(self) -> Int[Tensor, " row"]:
         """Which edit answers a question that asks for the fact of this row, or NO_EDIT."""
-        if not self.edits:
+        if not self.has_heirs:
             return self.owner
         return torch.where(self.is_owned, self.heirs[self.owner], NO_EDIT)
 
@@ -149,11 +109,11 @@ class ActiveEdits:
 
     def find_exact(self, wording: int) -> int | None:
         """Return the row of the latest edit that was given this wording, by its digest."""
-        rows = [row for row in self.rows_by_wording.get(wording, ()) if row < len(self.table)]
+        rows = [row for row in self.rows_by_wording.rows_of(wording) if row < len(self.table)]
         latest = max(rows, key=lambda row: int(self.owner[row]), default=None)
         return None if latest is None or not self.is_owned[latest] else latest
 
-    @cached_property
+    @property
     def block_ids(self) -> Int[Tensor, " row"]:
         """For each row the address of the block that answers there: two views that live agree where it is one block."""
         addresses = torch.tensor([id(edit) for edit in self.edits] or [NO_EDIT])
@@ -162,9 +122,10 @@ class ActiveEdits:
     def changed_since(self, before: "ActiveEdits") -> Readings:
         """Return the wordings that one view alone has, or that another edit answers there; both of one generation."""
         longer = self if len(self.table) >= len(before.table) else before
+        is_shared = self.edits.shares_list(before.edits)
         sides = torch.full((2, len(longer.table)), NO_EDIT)
         for side, view in zip(sides, (before, self), strict=True):
-            side[: len(view.block_ids)] = view.block_ids
+            side[: len(view.owner)] = view.speaker if is_shared else view.block_ids
         return longer.table.select((sides[0] != sides[1]).nonzero().squeeze(1).tolist())
 
     def questions_at(self, row: int) -> list[int]:
@@ -184,4 +145,4 @@ class ActiveEdits:
         )  # the latest edit with the same words
         answering = self.speaker[self.wordings.rows[last[group]]]
         odd = sorted(set(self.wordings.edits[answering != self.wordings.edits].tolist()))
-        return {edit: answering[self.wordings.edits == edit].tolist() for edit in odd}
+        return {edit: answering[self.wordings.of_edit(edit)].tolist() for edit in odd}

@@ -48,4 +48,9 @@ def _literals(question: str) -> list[str]:
 
 def digest_text(text: str) -> int:
     """Return 64 bits of the SHA-256 of a text; 0 for no text."""
-    return int.from_bytes(sha256(text.encode()).digest()[:8], "little", signed=True) if text else 0
+    return digest_bytes(text.encode())
+
+
+def digest_bytes(text: bytes) -> int:
+    """Return `digest_text` of an encoded text."""
+    return int.from_bytes(sha256(text).digest()[:8], "little", signed=True) if text else 0

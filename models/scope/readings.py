@@ -96,10 +96,10 @@ class StoredReadings:
 
     @staticmethod
     def allocate(rows: int, device: torch.device | str = "cpu") -> "StoredReadings":
-        """Return rows of zeros, to be written."""
-        codes = torch.zeros(rows, WIDTH, dtype=torch.int8, device=device)
-        digests = torch.zeros(3, rows, dtype=torch.int64, device=device)
-        return StoredReadings([], codes, torch.zeros(rows, device=device), *digests)
+        """Return rows to be written; on the CPU one that is not written yet takes no memory."""
+        codes = torch.empty(rows, WIDTH, dtype=torch.int8, device=device)
+        digests = torch.empty(3, rows, dtype=torch.int64, device=device)
+        return StoredReadings([], codes, torch.empty(rows, device=device), *digests)
 
     @staticmethod
     def of(readings: Readings) -> "StoredReadings":

@@ -75,9 +75,9 @@ class Router:
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
         """Return the edits that do not answer all of their own wordings, and which edit answers each of them."""
         active_edits = self._active_edits(views)
-        names = [block.edit for block in active_edits.edits]
+        edits = active_edits.edits
         return {
-            names[edit]: tuple(names[other] for other in answering)
+            edits[edit].edit: tuple(edits[other].edit for other in answering)
             for edit, answering in active_edits.find_misrouted().items()
         }
 

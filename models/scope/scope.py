@@ -15,10 +15,10 @@ from torch import Tensor
 
 from models.memory import Block
 from models.scope.active import ActiveEdits
+from models.scope.block_wordings import read_texts
 from models.scope.candidates import Candidates, find_candidates, find_exclusion
 from models.scope.judge import Judge
 from models.scope.readings import Readings, StoredReadings
-from models.scope.wording_table import read_texts
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
 
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
@@ -52,7 +52,8 @@ class Match:
     def wording(self) -> str:
         """Return the text of the wording that matched."""
         owner = int(self.view.owner[self.row])
-        rows = self.view.all_wordings.rows[self.view.all_wordings.edits == owner].tolist()
+        wordings = self.view.all_wordings
+        rows = wordings.rows[wordings.of_edit(owner)].tolist()
         return read_texts(self.view.edits[owner].tensors["wordings"])[rows.index(self.row)]
 
     @property

@@ -6,19 +6,21 @@ slip for.
 """
 
 import string
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
+from models.scope.row_index import RowIndex
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
-MAX_RECENT = 4_096  # words that are not sorted yet
+BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word
 CONTINUATION = "##"  # beginning of the further pieces of a word
 MIN_CHARS = 5  # shorter names that differ in a letter are mostly different names
 
@@ -42,33 +44,27 @@ def resembling(name: str) -> Iterator[str]:
 class Lexicon:
     """The words of all wordings, and the rows that have each: twelve bytes for each word of a wording.
 
-    One writer at a time; readers need not wait for it.
+    A word is known by a polynomial over its letters, which is the same for a word in one piece and in several:
+    h(w) = sum_i w_i B^i modulo 2^64. One writer at a time; readers need not wait for it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._sorted = np.empty(0, np.int64), np.empty(0, np.int32)  # hashes of words, rising, and rows
-        self._recent: dict[int, list[int]] = defaultdict(list)
-        self._n_recent = 0
+        self._index = RowIndex()
+
+    @cached_property
+    def _vocabulary(self) -> "Vocabulary":
+        return Vocabulary.of(self._tokenizer)
 
     def add(self, wordings: Sequence[Tokens], first: int) -> None:
         """Add the words of wordings in consecutive rows, from row `first` on."""
-        for row, tokens in enumerate(wordings, first):
-            for pieces in self._split(tokens):
-                if len(word := "".join(pieces)) >= MIN_LETTERS:
-                    self._recent[hash(word)].append(row)
-                    self._n_recent += 1
-        if self._n_recent > MAX_RECENT:
-            self._sort()
-
-    def _sort(self) -> None:
-        """Sort the recent words in; a reader meanwhile may find a row twice, and misses none."""
-        pairs = [(word, row) for word, rows in self._recent.items() for row in rows]
-        hashes, rows = (np.array(column) for column in zip(*pairs, strict=True))
-        hashes = np.concatenate([self._sorted[0], hashes.astype(np.int64)])
-        order = hashes.argsort(kind="stable")
-        self._sorted = hashes[order], np.concatenate([self._sorted[1], rows.astype(np.int32)])[order]
-        self._recent, self._n_recent = defaultdict(list), 0
+        texts = [unpack_tokens(tokens)[1:-1] for tokens in wordings]
+        lengths = [len(text) for text in texts]
+        if sum(lengths):
+            ids = np.fromiter(chain.from_iterable(texts), np.int64, sum(lengths))
+            self._index.add(
+                *self._vocabulary.find_words(ids, np.arange(first, first + len(texts)).repeat(lengths))
+            )
 
     def repair(self, question: Tokens, is_read: Bool[Tensor, " row"]) -> str | None:
         """Return the question with its misspelt words put right; None where no word is misspelt.
@@ -98,23 +94,13 @@ class Lexicon:
 
     def _words_of_rows(self, words: Sequence[str]) -> Iterator[str]:
         """Yield the words that any row has, read or not."""
-        if not words:
-            return
-        hashes, sorted_hashes = np.fromiter(map(hash, words), np.int64, len(words)), self._sorted[0]
-        is_known = np.zeros(len(words), bool)
-        if len(sorted_hashes):
-            places = sorted_hashes.searchsorted(hashes).clip(max=len(sorted_hashes) - 1)
-            is_known = sorted_hashes[places] == hashes
-        recent = self._recent
-        yield from (
-            word for word, is_sorted in zip(words, is_known, strict=True) if is_sorted or hash(word) in recent
-        )
+        if words:
+            is_known = self._index.contains(hash_words(words))
+            yield from (words[place] for place in np.flatnonzero(is_known).tolist())
 
     def _has(self, word: str, is_read: Tensor) -> bool:
-        hashes, rows = self._sorted
-        start, end = (int(hashes.searchsorted(hash(word), side)) for side in ("left", "right"))
-        known_rows = chain(self._recent.get(hash(word), ()), rows[start:end].tolist())
-        return any(row < len(is_read) and bool(is_read[row]) for row in known_rows)
+        rows = self._index.rows_of(int(hash_words([word])[0]))
+        return any(row < len(is_read) and bool(is_read[row]) for row in rows)
 
     def _split(self, tokens: Tokens) -> list[list[str]]:
         """Return the pieces of each word."""
@@ -126,3 +112,65 @@ class Lexicon:
             else:
                 words.append([piece])
         return words
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The pieces of a tokenizer, by id.
+
+    Attributes:
+        hashes: Hash of the letters of each piece.
+        lengths: Number of its letters.
+        continues: Whether it goes on with the word of the piece before it.
+    """
+
+    hashes: Int[np.ndarray, " piece"]
+    lengths: Int[np.ndarray, " piece"]
+    continues: Bool[np.ndarray, " piece"]
+
+    @staticmethod
+    @lru_cache(4)
+    def of(tokenizer: Tokenizer) -> "Vocabulary":
+        """Read the pieces of a tokenizer."""
+        pieces = [str(tokenizer.id_to_token(number)) for number in range(tokenizer.get_vocab_size())]
+        letters = [piece.removeprefix(CONTINUATION) for piece in pieces]
+        continues = np.array([piece.startswith(CONTINUATION) for piece in pieces])
+        return Vocabulary(hash_words(letters), np.array(list(map(len, letters))), continues)
+
+    def find_words(
+        self, ids: Int[np.ndarray, " token"], rows: Int[np.ndarray, " token"]
+    ) -> tuple[Int[np.ndarray, " word"], Int[np.ndarray, " word"]]:
+        """Return the hash and the row of each word that is long enough to be meant.
+
+        Args:
+            ids: Tokens of several texts, one text behind the other.
+            rows: Row of the text of each token.
+        """
+        begins = ~self.continues[ids]
+        begins[0] = True
+        begins[1:] |= rows[1:] != rows[:-1]
+        starts = np.flatnonzero(begins)
+        lengths = self.lengths[ids]
+        before = lengths.cumsum() - lengths  # letters before each token, of all texts
+        offsets = before - before[starts].repeat(np.diff([*starts, len(ids)]))
+        parts = self.hashes[ids] * _powers(int(offsets.max()) + 1)[offsets]
+        hashes, n_letters = np.add.reduceat(parts, starts), np.add.reduceat(lengths, starts)
+        is_long = n_letters >= MIN_LETTERS
+        return hashes[is_long], rows[starts][is_long]
+
+
+def hash_words(words: Sequence[str]) -> Int[np.ndarray, " word"]:
+    """Return the polynomial of each word."""
+    letters = np.array(words, dtype=np.str_)
+    width = max(letters.dtype.itemsize // 4, 1)
+    codes = np.zeros((len(words), width), np.int64)
+    if letters.dtype.itemsize:
+        codes[:] = letters.view(np.uint32).reshape(len(words), width)
+    hashes: Int[np.ndarray, " word"] = (codes * _powers(width)).sum(1)  # wraps around
+    return hashes
+
+
+@lru_cache(64)
+def _powers(count: int) -> Int[np.ndarray, " power"]:
+    """Return B^0, B^1, ... modulo 2^64."""
+    return np.concatenate([np.ones(1, np.int64), np.full(count - 1, BASE, np.int64).cumprod()])

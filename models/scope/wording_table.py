@@ -1,78 +1,123 @@
 """The wordings of edits that a process has seen, in one table that only grows.
 
 A view taken earlier finds its rows where they were: a reader never waits for an edit and an edit never disturbs a
-reader. Equal wordings share a row, so a question that is edited a hundred times costs one. When most rows are nobody's
-any more, of dry runs and edits taken back, a new table is begun; the old one goes with its last view.
-
-An edit's block has, beside what its system needs: `wordings`, the texts, counterexamples last; `vectors`, their
-sentence vectors in 8 bits; `subjects`, the known subject of each; `replaces`, the edits that it replaces; `n_against`,
-how many counterexamples there are. Texts are joined by zero bytes.
+reader. Equal wordings share a row, so a question that is edited a hundred times costs one. A version that adds edits
+shares all that the one before it has. When most rows are nobody's any more, of dry runs and edits taken back, a new
+table is begun; the old one goes with its last view. What an edit's block has for this: block_wordings.py.
 """
 
 import threading
+from array import array
 from collections.abc import Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from weakref import WeakSet
 
+import numpy as np
 import torch
-from more_itertools import batched
+from more_itertools import chunked
 from torch import Tensor
 
 from models.memory import Block, block_key
-from models.scope.active import ActiveEdits, Wordings
+from models.scope.active import ActiveEdits
+from models.scope.block_wordings import BlockWordings, read_blocks, read_texts
 from models.scope.judge import Judge
-from models.scope.literals import digest_literals, digest_text, digest_wordings
-from models.scope.readings import Readings, StoredReadings, Tokens, quantize
+from models.scope.literals import digest_bytes
+from models.scope.readings import StoredReadings, Tokens
+from models.scope.row_index import RowIndex
 from models.scope.spelling import Lexicon
+from models.scope.wording_columns import Column, WordingColumns
+from models.versioned_blocks import Prefix
 
 MIN_CAPACITY = 64  # rows
 SPARE = 16_384  # rows that may be nobody's, 1 kB each
-BLOCKS_AT_ONCE = 1_024
-SEPARATOR = "\0"
+BLOCKS_AT_ONCE = 8_192
 
 
 class Rows:
     """Append-only. One writer at a time; readers of `table` need not wait for it."""
 
     def __init__(self, judge: Judge, device: torch.device) -> None:
-        self._judge, self._device = judge, device
-        self._storage, self._places = (
-            StoredReadings.allocate(0, device),
-            dict[int, int](),
-        )  # by digest of the text
+        self._device = device
+        self._storage = StoredReadings.allocate(0, device)
         self._tokens: list[Tokens] = []
+        self._index = RowIndex()  # by digest of the text
         self.lexicon = Lexicon(judge.tokenizer)
-        self.by_wording: dict[int, tuple[int, ...]] = {}
+        self.by_wording = RowIndex()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._tokens)
 
     @property
     def table(self) -> StoredReadings:
         """Return the rows written so far."""
         return self._storage.truncate(len(self))
 
-    def place(self, texts: Sequence[str], vectors: Tensor, subjects: Tensor) -> list[int]:
+    def place(self, wordings: BlockWordings) -> Tensor:
         """Return the row of each wording, and append those that have none yet."""
         n_used = len(self)
-        places = [self._places.setdefault(digest_text(text), len(self)) for text in texts]
-        first = {place: row for row, place in reversed(list(enumerate(places))) if place >= n_used}
-        rows = [first[place] for place in sorted(first)]
-        fresh = [texts[row] for row in rows]
-        self._tokens += map(self._judge.tokens, fresh)
-        self.lexicon.add(self._tokens[n_used:], n_used)
-        if len(self) > len(self._storage):
-            storage = StoredReadings.allocate(max(MIN_CAPACITY, len(self) * 5 // 4), self._device)
+        digests = np.array([digest_bytes(text) for text in wordings.texts], np.int64)
+        places = self._index.first_rows(digests)
+        fresh = np.flatnonzero(places < 0)
+        _, first, number = np.unique(digests[fresh], return_index=True, return_inverse=True)
+        by_appearance = first.argsort(kind="stable")
+        rank = np.empty(len(first), np.int64)
+        rank[by_appearance] = np.arange(len(first))
+        places[fresh] = n_used + rank[number]
+        rows = fresh[first[by_appearance]]
+        self._append(wordings, rows, digests[rows])
+        return torch.from_numpy(places)
+
+    def _append(self, wordings: BlockWordings, rows: np.ndarray, digests: np.ndarray) -> None:
+        n_used, n_rows = len(self), len(self) + len(rows)
+        if n_rows > len(self._storage):  # what is not written yet takes no memory on the CPU
+            storage = StoredReadings.allocate(max(MIN_CAPACITY, 2 * n_rows), self._device)
             for column, old in zip(storage.columns, self._storage.columns, strict=True):
                 column[:n_used] = old[:n_used]
             self._storage = StoredReadings(self._tokens, *storage.columns)
-        digests = digest_wordings(fresh), digest_literals(fresh)
-        columns = vectors[rows], vectors[rows].float().norm(dim=-1), *digests, subjects[rows]
+        codes = torch.from_numpy(wordings.codes[rows])
+        hashes = torch.from_numpy(wordings.digests[:, rows])
+        columns = codes, codes.float().norm(dim=-1), *hashes, torch.from_numpy(wordings.subjects[rows])
         for column, values in zip(self._storage.columns, columns, strict=True):
-            column[n_used : len(self)] = values.to(self._device)
-        for row, digest in enumerate(digests[0].tolist(), n_used):
-            self.by_wording[digest] = (*self.by_wording.get(digest, ()), row)
-        return places
+            column[n_used:n_rows] = values.to(self._device)
+        places = np.arange(n_used, n_rows)
+        fresh_tokens = [wordings.tokens[row] for row in rows.tolist()]
+        self.lexicon.add(fresh_tokens, n_used)
+        self._index.add(digests, places)
+        self.by_wording.add(wordings.digests[0, rows], places)
+        self._tokens += fresh_tokens
+
+
+class Known:
+    """The rows of every block that the table has seen, by the block's digest."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._ends, self._rows = array("q", [0]), array("q")
+        self.n_against: dict[bytes, int] = {}
+        self.replaces: dict[bytes, tuple[str, ...]] = {}
+
+    def __contains__(self, block: Block) -> bool:
+        return block.sha256 in self._numbers
+
+    def add(self, blocks: Sequence[Block], counts: Sequence[int], rows: Sequence[int]) -> None:
+        """Remember new blocks with their rows, those of a block one behind the other."""
+        self._rows.extend(rows)
+        for block, count in zip(blocks, counts, strict=True):
+            self._numbers[block.sha256] = len(self._ends) - 1
+            self._ends.append(self._ends[-1] + count)
+            if "n_against" in block.parts:
+                self.n_against[block.sha256] = int(block.tensors["n_against"])
+            if block.rows["replaces"]:
+                self.replaces[block.sha256] = tuple(read_texts(block.tensors["replaces"]))
+
+    def rows_of(self, blocks: Sequence[Block]) -> tuple[Tensor, Tensor]:
+        """Return how many rows each block has, and the rows."""
+        numbers = np.array([self._numbers[block.sha256] for block in blocks], np.int64)
+        ends = np.array(self._ends, np.int64)
+        starts, counts = ends[numbers], ends[numbers + 1] - ends[numbers]
+        firsts = (starts - (counts.cumsum() - counts)).repeat(counts)
+        rows = np.array(self._rows, np.int64)[firsts + np.arange(counts.sum())]
+        return torch.from_numpy(counts), torch.from_numpy(rows)
 
 
 class WordingTable:
@@ -87,100 +132,97 @@ class WordingTable:
 
     def _begin(self) -> None:
         self._generation += 1
-        self._rows = Rows(self._judge, self._device)
-        self._places: dict[bytes, tuple[int, ...]] = {}  # by the block's digest, as all three
-        self._n_against: dict[bytes, int] = {}
-        self._replacements: dict[bytes, tuple[str, ...]] = {}
-        self._blocks: tuple[Block, ...] = ()
-        self._wordings = Wordings.empty()
+        self._rows, self._known = Rows(self._judge, self._device), Known()
+        self._edits: Prefix[Block] = Prefix([])
+        self._places: dict[str, int] = {}  # of the edits, by their keys
+        self._replacing: list[int] = []  # places of edits that replace others
+        self._wordings, self._successors = WordingColumns(), Column(torch.int64)
 
     def view(self, blocks: Sequence[Block]) -> ActiveEdits:
         """Return the view of blocks in ledger order; those seen before are found by their digest."""
         with self._lock:
-            if len(self._rows) > SPARE and self._is_mostly_unowned(blocks):
+            same = self._count_same(blocks)
+            if len(self._rows) > SPARE and self._is_mostly_unowned(blocks, same):
                 self._begin()
-            pairs = zip(self._blocks, blocks, strict=False)  # most versions begin as the last one did
-            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
-            self._learn([block for block in blocks[same:] if block.sha256 not in self._places])
-            rows = [self._places[block.sha256] for block in blocks[same:]]
-            n_against = [self._n_against.get(block.sha256, 0) for block in blocks[same:]]
-            self._blocks = tuple(blocks)
-            self._wordings = self._wordings.truncate(same).append(rows, n_against, same)
-            heirs = self._heirs()
+                same = 0
+            self._keep_first(same)
+            self._append(blocks[same:], same)
+            self._edits = blocks if isinstance(blocks, Prefix) else Prefix(list(blocks))
             view = ActiveEdits(
                 self._generation,
                 self._rows.table,
-                self._wordings,
-                heirs,
-                self._blocks,
+                self._wordings.filled,
+                self._successors.filled,
+                bool(self._replacing),
+                self._edits,
                 self._rows.lexicon,
                 self._rows.by_wording,
             )
             self._views.add(view)
         return view
 
+    def _count_same(self, blocks: Sequence[Block]) -> int:
+        """Return with how many edits of the last version these begin: most versions begin as the last one did."""
+        if isinstance(blocks, Prefix) and blocks.shares_list(self._edits):
+            return min(len(blocks), len(self._edits))
+        pairs = zip(self._edits, blocks, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+
+    def _keep_first(self, count: int) -> None:
+        """Forget the edits of the last version from place `count` on."""
+        if count == len(self._edits):
+            return
+        for block in self._edits[count:]:
+            self._places.pop(block.key, None)
+        self._wordings = self._wordings.truncate(count)
+        self._successors = Column(torch.int64)
+        self._successors.append(torch.arange(count))
+        replacing, self._replacing = self._replacing, []
+        for place in replacing:
+            if place < count:
+                self._replace(self._edits[place], place)
+
+    def _append(self, blocks: Sequence[Block], first: int) -> None:
+        """Add edits behind the others, the first of them at place `first`."""
+        if not blocks:
+            return
+        self._learn([block for block in blocks if block not in self._known])
+        counts, rows = self._known.rows_of(blocks)
+        against = self._known.n_against
+        n_against = torch.tensor([against.get(block.sha256, 0) for block in blocks] if against else [0])
+        self._wordings.append(first, counts, rows, n_against.expand(len(blocks)))
+        self._successors.append(torch.arange(first, first + len(blocks)))
+        for place, block in enumerate(blocks, first):
+            self._places[block.key] = place
+        replaces = self._known.replaces
+        replacing = [place for place, block in enumerate(blocks, first) if block.sha256 in replaces]
+        if replacing:
+            self._successors = self._successors.copy()  # earlier views go on with theirs
+            for place in replacing:
+                self._replace(blocks[place - first], place)
+
+    def _replace(self, block: Block, place: int) -> None:
+        """Note which edits this one replaces."""
+        replaced = (self._places.get(block_key(edit)) for edit in self._known.replaces.get(block.sha256, ()))
+        earlier = [other for other in replaced if other is not None and other < place]
+        if earlier:
+            self._successors.filled[earlier] = place
+            self._replacing.append(place)
+
     def _learn(self, blocks: Sequence[Block]) -> None:
         """Remember the rows of new blocks, and which edits they replace."""
-        for part in batched(blocks, BLOCKS_AT_ONCE):
-            rows = [block.tensors for block in part]
-            wordings = [read_texts(tensors["wordings"]) for tensors in rows]
-            vectors = torch.cat([tensors["vectors"] for tensors in rows])
-            subjects = torch.cat([tensors["subjects"] for tensors in rows])
-            places = iter(self._rows.place([text for texts in wordings for text in texts], vectors, subjects))
-            for block, tensors, texts in zip(part, rows, wordings, strict=True):
-                self._places[block.sha256] = tuple(islice(places, len(texts)))
-                if block.rows["replaces"]:
-                    self._replacements[block.sha256] = tuple(read_texts(tensors["replaces"]))
-                if "n_against" in tensors:
-                    self._n_against[block.sha256] = int(tensors["n_against"])
+        for part in chunked(blocks, BLOCKS_AT_ONCE):
+            wordings = read_blocks(part, self._judge)
+            self._known.add(part, wordings.counts.tolist(), self._rows.place(wordings).tolist())
 
-    def _heirs(self) -> Tensor:
-        """Return, for each edit, the latest one that replaces it, directly or through others."""
-        heirs = list(range(len(self._blocks)))
-        if self._replacements:
-            places = {block.key: place for place, block in enumerate(self._blocks)}
-            for place, block in enumerate(self._blocks):
-                for edit in self._replacements.get(block.sha256, ()):
-                    earlier = places.get(block_key(edit), place)
-                    heirs[earlier] = max(heirs[earlier], place)
-            for place in reversed(range(len(heirs))):
-                heirs[place] = heirs[heirs[place]]
-        return torch.tensor(heirs, dtype=torch.long)
-
-    def _is_mostly_unowned(self, blocks: Sequence[Block]) -> bool:
+    def _is_mostly_unowned(self, blocks: Sequence[Block], same: int) -> bool:
         """Return whether most rows belong neither to these blocks nor to a view that is still used."""
+        n_wordings = self._wordings.count_until(same)
+        n_wordings += sum(block.rows["vectors"] for block in blocks[same:])
+        if len(self._rows) <= SPARE + 2 * n_wordings:
+            return False
         is_owned = torch.zeros(len(self._rows), dtype=torch.bool)
         for view in self._views:
             if view.generation == self._generation:
                 is_owned[: len(view.owner)] |= view.is_owned
-        n_used = int(is_owned.sum()) + sum(block.rows["vectors"] for block in blocks)
-        return len(self._rows) > SPARE + 2 * n_used
-
-
-def write_block(
-    texts: Sequence[str], readings: Readings, replaces: Sequence[str] = (), n_against: int = 0
-) -> dict[str, Tensor]:
-    """Return what an edit's block has for the scope, on the CPU.
-
-    Args:
-        texts: The wordings; counterexamples come last.
-        readings: Readings of the texts.
-        replaces: Ids of the edits that the new one replaces.
-        n_against: Number of counterexamples.
-    """
-    against = {"n_against": torch.tensor(n_against, dtype=torch.int32)} if n_against else {}
-    return against | {
-        "wordings": _write_texts(texts),
-        "vectors": quantize(readings.vectors).cpu(),
-        "subjects": readings.subjects.cpu(),
-        "replaces": _write_texts(replaces),
-    }
-
-
-def read_texts(codes: Tensor) -> list[str]:
-    """Return the texts that a block has."""
-    return codes.numpy().tobytes().decode().split(SEPARATOR)
-
-
-def _write_texts(texts: Sequence[str]) -> Tensor:
-    return torch.tensor(list(SEPARATOR.join(texts).encode()), dtype=torch.uint8)
+        return len(self._rows) > SPARE + 2 * (int(is_owned.sum()) + n_wordings)

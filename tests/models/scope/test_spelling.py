@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.nkb.reader import Reader
-from models.scope import spelling
+from models.scope import row_index
 from models.scope.judge import Judge
 from models.scope.spelling import MIN_CHARS, Lexicon, resembling
 from tests.models.scope.wordings import block, view
@@ -61,7 +61,7 @@ def test_the_edit_answers_in_spite_of_a_slip(reader: Reader) -> None:
 def test_words_are_found_whether_they_are_sorted_yet_or_not(
     reader: Reader, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spelling, "MAX_RECENT", 2)
+    monkeypatch.setattr(row_index, "MAX_RECENT", 2)
     lexicon.add([reader.scope.judge.tokens("Who leads Vossbergen and Tannhofen?")], 4)
     is_read = torch.ones(5, dtype=torch.bool)
     for slip, name in {

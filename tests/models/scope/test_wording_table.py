@@ -1,10 +1,16 @@
 """The table only grows while views use it, shares equal wordings, and is begun anew when most of it is nobody's."""
 
+from functools import cache
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from models.memory import Block, Image
 from models.nkb.reader import Reader
 from models.scope import wording_table
+from models.scope.active import ActiveEdits
 from tests.models.scope.wordings import ask, block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
@@ -62,3 +68,53 @@ def test_what_changed_between_two_views_are_the_wordings_that_another_edit_answe
     assert len(views[2].changed_since(views[1])) == 1
     heir = block(reader, "c", 3, PERU, replaces=["a"])
     assert len(wordings.view([peru, heir]).changed_since(views[1])) == 2
+
+
+def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reader) -> None:
+    fresh = block(reader, "a", 1, PERU, "Who leads project 7?", counterexamples=[CHILE])
+    tensors = {name: value for name, value in fresh.tensors.items() if name not in ("digests", "pieces")}
+    earlier = Block.of(fresh.key, 1, "gated", tensors)
+    sides = [table(reader).view([part]).table for part in (fresh, earlier)]
+    assert list(sides[0].tokens) == list(sides[1].tokens)
+    for column, other in zip(sides[0].columns, sides[1].columns, strict=True):
+        assert torch.equal(column, other)
+
+
+@given(st.lists(st.sets(st.integers(0, 5)), min_size=2, max_size=5))
+@settings(max_examples=30, deadline=None)
+def test_each_version_of_a_shared_table_is_what_a_table_of_its_own_gives(
+    reader: Reader, versions: list[set[int]]
+) -> None:
+    """Edits come and go in any order; two have a wording together, one has a counterexample, and two replace others."""
+    edits = _edits(reader)
+    shared, image = table(reader), Image("base")
+    for version in versions:
+        target = Image("base", {edits[place].key: edits[place] for place in version})
+        image = image.apply(image.delta_to(target))
+        actual, expected = (
+            [
+                view.heirs.tolist(),
+                *(_by_wording(view, row) for row in range(len(view.table)) if view.is_read[row]),
+            ]
+            for view in (shared.view(image.ordered_blocks), table(reader).view(target.ordered_blocks))
+        )
+        assert actual[0] == expected[0]
+        assert sorted(actual[1:]) == sorted(expected[1:])
+
+
+@cache
+def _edits(reader: Reader) -> list[Block]:
+    return [
+        block(reader, "a", 1, PERU, "Peru's capital?"),
+        block(reader, "b", 2, CHILE),
+        block(reader, "c", 3, PERU, replaces=["a"]),
+        block(reader, "d", 4, "Who leads project 7?", counterexamples=[CHILE]),
+        block(reader, "e", 5, "What is Peru's seat?", replaces=["c", "b"]),
+        block(reader, "f", 6, "Who founded Elisenhof?"),
+    ]
+
+
+def _by_wording(view: ActiveEdits, row: int) -> tuple[int, int, int, list[int]]:
+    """Return the wording at a row, who owns it and answers there, and whose counterexample it is."""
+    owners = int(view.owner[row]), int(view.speaker[row])
+    return (int(view.table.wordings[row]), *owners, list(view.against.get(row, ())))

@@ -7,7 +7,8 @@ import torch
 from models.memory import Block, block_key
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
-from models.scope.wording_table import WordingTable, write_block
+from models.scope.block_wordings import write_block
+from models.scope.wording_table import WordingTable
 
 
 def block(

@@ -1,0 +1,115 @@
+"""The wordings of edits as columns that grow: a version that adds edits shares those of the one before it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+MIN_CAPACITY = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Wordings:
+    """The wordings of all edits in ledger order, each edit's question before its paraphrases.
+
+    edits: the place of the edit that each belongs to. rows: its row in the table. is_against: whether it is a
+    counterexample, which its edit is not about.
+    """
+
+    edits: Int[Tensor, " wording"]
+    rows: Int[Tensor, " wording"]
+    is_against: Bool[Tensor, " wording"]
+
+    def select(self, wordings: Tensor) -> "Wordings":
+        """Return some of the wordings."""
+        return Wordings(self.edits[wordings], self.rows[wordings], self.is_against[wordings])
+
+    def of_edit(self, edit: int) -> slice:
+        """Return where the wordings of one edit stand."""
+        ends = torch.searchsorted(self.edits, torch.tensor([edit, edit + 1]))
+        return slice(*ends.tolist())
+
+    @cached_property
+    def is_question(self) -> Bool[Tensor, " wording"]:
+        """Whether each is the question that its edit was made with."""
+        is_first = torch.ones(len(self.edits), dtype=torch.bool)
+        is_first[1:] = self.edits[1:] != self.edits[:-1]
+        return is_first
+
+
+class Column:
+    """A tensor that grows; what was filled stays where it is. Room that is not filled takes no memory."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self._storage, self._count = torch.empty(MIN_CAPACITY, dtype=dtype), 0
+
+    @property
+    def filled(self) -> Tensor:
+        """Return the rows, as a view."""
+        return self._storage[: self._count]
+
+    def append(self, values: Tensor) -> None:
+        """Add rows behind the others."""
+        count = self._count + len(values)
+        if count > len(self._storage):
+            storage = torch.empty(2 * count, dtype=self._storage.dtype)
+            storage[: self._count] = self.filled
+            self._storage = storage
+        self._storage[self._count : count] = values
+        self._count = count
+
+    def copy(self, count: int | None = None) -> "Column":
+        """Return a column with the first rows, by default all, which shares nothing with this one."""
+        column = Column(self._storage.dtype)
+        column.append(self.filled[:count])
+        return column
+
+
+class WordingColumns:
+    """The columns of `Wordings` while edits are added."""
+
+    def __init__(self) -> None:
+        self._edits, self._rows, self._is_against = (
+            Column(torch.int64),
+            Column(torch.int64),
+            Column(torch.bool),
+        )
+
+    @property
+    def filled(self) -> Wordings:
+        """Return the wordings so far, as views."""
+        return Wordings(self._edits.filled, self._rows.filled, self._is_against.filled)
+
+    def count_until(self, edit: int) -> int:
+        """Return the number of wordings of the edits before this place."""
+        return int(torch.searchsorted(self._edits.filled, edit))
+
+    def truncate(self, edits: int) -> "WordingColumns":
+        """Return a copy with the wordings of the first edits."""
+        columns, end = WordingColumns(), self.count_until(edits)
+        columns._edits, columns._rows = self._edits.copy(end), self._rows.copy(end)
+        columns._is_against = self._is_against.copy(end)
+        return columns
+
+    def append(
+        self,
+        first: int,
+        counts: Int[Tensor, " edit"],
+        rows: Int[Tensor, " wording"],
+        n_against: Int[Tensor, " edit"],
+    ) -> None:
+        """Add the wordings of further edits.
+
+        Args:
+            first: Place of the first of the edits.
+            counts: Number of rows of each edit.
+            rows: Rows of their wordings, those of an edit one behind the other.
+            n_against: How many of the rows of each edit, the last ones, are counterexamples.
+        """
+        edits = torch.arange(first, first + len(counts)).repeat_interleave(counts)
+        ends = counts.cumsum(0).repeat_interleave(counts)
+        self._edits.append(edits)
+        self._rows.append(rows)
+        self._is_against.append(torch.arange(len(rows)) >= ends - n_against.repeat_interleave(counts))
