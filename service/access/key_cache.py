@@ -14,8 +14,8 @@ from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
 
 MAX_AGE_S = 1.0  # a key that was revoked elsewhere is accepted here no longer than this
-REFRESH_AGE_S = 0.5  # from which on it is read anew, beside those who use it
-PATIENCE_S = 0.5  # for Redis; after that nobody waits for a key in the cache until Redis answers again
+REFRESH_AGE_S = 0.5  # Age from which on a key is read anew, beside those who use it
+PATIENCE_S = 0.5  # Seconds for Redis; after that nobody waits for this key until Redis answers again
 MAX_NAMES = 10_000
 
 
@@ -39,7 +39,7 @@ class KeyCache:
         self._keys: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
         self._unknown: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
         self._reads: dict[str, asyncio.Task[ApiKey | None]] = {}
-        self._is_away = False
+        self._away: set[str] = set()  # Names whose last read failed: nobody waits for them
 
     def __contains__(self, name: str) -> bool:
         """Whether the cache has a key of this name."""
@@ -55,10 +55,11 @@ class KeyCache:
         if age_s < REFRESH_AGE_S:
             return key
         read = self._read(name)
-        if age_s >= MAX_AGE_S and not self._is_away:
+        if age_s >= MAX_AGE_S and name not in self._away:
             await asyncio.wait([read], timeout=PATIENCE_S)
-            self._is_away = not read.done() or read.exception() is not None
-            return key if self._is_away else read.result()
+            if read.done() and read.exception() is None:
+                return read.result()
+            self._away.add(name)
         return key
 
     def forget(self, name: str) -> None:
@@ -82,7 +83,10 @@ class KeyCache:
             del self._reads[name]
         if read.cancelled():
             return
-        self._is_away = isinstance(read.exception(), LedgerUnavailable)
+        if isinstance(read.exception(), LedgerUnavailable):
+            self._away.add(name)
+        else:
+            self._away.clear()
         if is_current and read.exception() is None:
             self.forget(name)
             cache = self._unknown if read.result() is None else self._keys

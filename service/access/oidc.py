@@ -7,6 +7,7 @@ here is where the issuer's public keys come from, and what a claim means in Erra
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ NAME_PREFIX = "oidc:"  # so that nobody whom the issuer names can pass for the o
 MAX_AGE_S = 300.0  # then keys are fetched again, so that a key that was withdrawn is not believed for ever
 MIN_PAUSE_S = 5.0  # between two fetches, so that forged tokens do not turn into requests to the issuer
 TIMEOUT_S = 5.0
+MAX_JSON_BYTES = 1_000_000  # Bytes of a page of the issuer
 STALE_WAIT_S = 1.0  # for a refresh, where the key is in the cache
 DISCOVERY = "/.well-known/openid-configuration"
 
@@ -178,7 +180,12 @@ def check_jwks_address(address: httpx.URL, issuer: httpx.URL, host: str | None) 
 
 
 async def get_json(client: httpx.AsyncClient, url: str) -> dict[str, Any]:
-    response = await client.get(url)
-    response.raise_for_status()
-    content: dict[str, Any] = response.json()
+    data = bytearray()
+    async with client.stream("GET", url) as response:
+        response.raise_for_status()
+        async for chunk in response.aiter_bytes():
+            data += chunk
+            if len(data) > MAX_JSON_BYTES:
+                raise ValueError(f"{url} has more than {MAX_JSON_BYTES:,} bytes")
+    content: dict[str, Any] = json.loads(data)
     return content

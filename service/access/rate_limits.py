@@ -15,10 +15,9 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 
 from cachetools import LRUCache
 from limits import RateLimitItem, parse
@@ -79,15 +78,13 @@ class Lease:
         balance: How many of them are left.
         ends_at: Monotonic time at which the window has forgotten them.
         refused_cost: What the window had no room for until `refused_until`.
-        is_claimed: Somebody is about to ask for more.
-        renewing: Held by whoever asks for more.
+        renewing: Held while more is asked for.
     """
 
     balance: int = 0
     ends_at: float = 0.0
     refused_cost: int = 0
     refused_until: float = 0.0
-    is_claimed: bool = False
     renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -113,24 +110,6 @@ class LeasedWindow:
                 if lease.balance < cost:
                     await self._renew(lease, caller, cost)
         lease.balance -= cost
-
-    def claim_renewal(self, caller: str) -> bool:
-        """Whether the caller of this is to run `renew_ahead`, so that no call has to wait for the next lease."""
-        lease = self._lease(caller)
-        is_low = self._size > 1 and 2 * lease.balance < self._size and self._clock() >= lease.refused_until
-        if not is_low or lease.is_claimed or lease.renewing.locked():
-            return False
-        lease.is_claimed = True
-        return True
-
-    async def renew_ahead(self, caller: str) -> None:
-        lease = self._lease(caller)
-        try:
-            async with lease.renewing:
-                with suppress(TooMany):
-                    await self._renew(lease, caller, self._size)
-        finally:
-            lease.is_claimed = False
 
     async def ask(self) -> None:
         """Raise whatever keeps Redis from being asked."""
@@ -213,7 +192,9 @@ class RateLimiter:
             )
         if self._is_away and self._clock() >= self._retry_at:
             self._retry_at = self._clock() + RETRY_REDIS_S
-            self._start(self._try_again)
+            task = asyncio.create_task(self._try_again())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         try:
             if self._shared is None or self._is_away or not await self._count_shared(caller, cost):
                 await self._count_local(self._rate.limit, caller, cost)
@@ -234,8 +215,6 @@ class RateLimiter:
                 log.warning("calls are counted here alone until Redis answers: %s", type(error).__name__)
             self._is_away, self._retry_at = True, self._clock() + RETRY_REDIS_S
             return False
-        if self._shared.claim_renewal(caller):
-            self._start(partial(self._shared.renew_ahead, caller))
         return True
 
     async def _count_local(self, limit: RateLimitItem, caller: str, cost: int) -> None:
@@ -244,21 +223,11 @@ class RateLimiter:
 
     async def _try_again(self) -> None:
         assert self._shared is not None
-        await self._shared.ask()
-        self._is_away = False
-        log.warning("Redis answers: calls are counted there again")
-
-    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run what no call waits for."""
-
-        async def run() -> None:
-            with suppress(Exception):  # the next call that has to ask finds out
-                async with asyncio.timeout(self._timeout_s):
-                    await work()
-
-        task = asyncio.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        with suppress(Exception):  # a later call tries again
+            async with asyncio.timeout(self._timeout_s):
+                await self._shared.ask()
+            self._is_away = False
+            log.warning("Redis answers: calls are counted there again")
 
     @asynccontextmanager
     async def hold(self, caller: str) -> AsyncIterator[None]:

@@ -29,6 +29,11 @@ class Account:
         name = self.source if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
         return Asker(name, self.request)
 
+    async def confirm(self, authorization: str | None) -> None:
+        """Raise Unauthorized if the key of a long request was revoked meanwhile. A token may end with its time."""
+        if self.caller.by == "key":
+            await self.gate.authenticator.authenticate(authorization)
+
     async def charge(self, work: int, n_paid: int = 1) -> None:
         """Count the work of the request, of which `n_paid` is counted already. Raises TooLarge, TooMany."""
         check_work(work)

@@ -12,6 +12,7 @@ from service.concurrency import freeze_gc
 from service.config import Settings
 from service.http.app import build_app
 from service.http.deployment_client import EditorClient, ModelClient
+from service.http.middleware import ray_headers
 from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
 from service.http.routes import discovery
@@ -44,6 +45,7 @@ class Ingress:
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
+        ray_headers.check()
         set_limits(
             self._settings.max_connections_per_address, self._settings.proxies, self._settings.memory_mb
         )

@@ -51,6 +51,11 @@ class Look(Generic[T]):
             self._task = asyncio.create_task(self._run(), context=Context())
         return self._task
 
+    async def get(self) -> T | None:
+        """Return a result that is no older than FRESH_S: one look-up serves all who ask meanwhile."""
+        await asyncio.shield(self.refresh())
+        return self.result
+
     async def _run(self) -> None:
         try:
             self._result = await self._call()

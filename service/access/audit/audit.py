@@ -24,7 +24,7 @@ from service.access.audit.merger import CallMerger
 from service.ledger.redis.connection import Connection
 
 STREAMS = (CHANGES, REFUSALS, READS)
-MAX_MERGED = 2_000  # entries of each stream that is trimmed
+MAX_MERGED = 5_000  # Entries of each stream that is trimmed
 PAGE = 500  # entries read at once; those that a filter leaves out are skipped
 MAX_SCANNED = 5_000  # entries that one request looks at, whatever its filter leaves out
 

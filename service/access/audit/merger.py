@@ -1,8 +1,8 @@
 """Merges calls that changed nothing, so that no number of them fills Redis: one entry with a count for those alike.
 
 The first of a kind is written at once, beside the call; how often it came again, after the window. A source has a few
-kinds of its own, so that a noisy one does not keep others out; what is beyond is one entry of that source, and what is
-beyond all sources' room is one entry of them all.
+kinds, so that a noisy one does not keep others out; further ones are one entry of that source. Strangers share
+their room, and beyond it one entry. A caller who is known always has room, and the paths of its entry are listed.
 """
 
 from __future__ import annotations
@@ -14,35 +14,39 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from service.access.audit.call import Call
+from service.access.caller import source_of
 from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
 
 WINDOW_S = 600.0
 RETRY_S = 10.0  # while Redis is away
 KINDS_PER_SOURCE = 5
-MAX_KINDS = 200
-MAX_CHARS = 100  # of a path or a summary
+MAX_KINDS = 100  # Kinds of all strangers
+MAX_PATHS = 20  # Paths of a known caller that the entry of several kinds lists
+MAX_CHARS = 100  # Characters of a path or a summary
+SINGLE = frozenset({"/admin/keys", "/admin/audit"})  # Paths that a known caller never reads unnamed
 FURTHER_KINDS, FURTHER_CALLERS = "calls of several kinds", "calls of many callers"
 
 log = logging.getLogger(__name__)
 
 Source: TypeAlias = tuple[str, str, str]
-"""Stream, name and address."""
-Kind: TypeAlias = tuple[Source, str, str, int, str | None]
-"""Source, method, path, status and code."""
+"""Stream, name, and the network of the address of a stranger."""
+Kind: TypeAlias = tuple[Source, str, str, str, int, str | None]
+"""Source, network, method, path, status and code."""
 
 
 @dataclass
 class Group:
-    """Calls of one kind. call: the last of them. count: of those that are not written yet."""
+    """Calls of one kind. call: the last of them. count, paths: of those that are not written yet."""
 
     call: Call
     due_at: float
     count: int = 0
+    paths: Counter[str] = field(default_factory=Counter)
 
 
 class CallMerger:
@@ -62,13 +66,17 @@ class CallMerger:
 
     def add(self, call: Call) -> None:
         """Count a call. Writes nothing itself."""
-        kind, call = self._choose(call)
+        kind, merged = self._choose(call)
         if kind not in self._groups:
-            self._groups[kind] = Group(call, self._clock())
+            self._groups[kind] = Group(merged, self._clock())
             self._kinds[kind[0]] += 1
             self._new.set()
         group = self._groups[kind]
-        group.call, group.count = call, group.count + 1
+        group.call, group.count = merged, group.count + 1
+        path = call.path[:MAX_CHARS]
+        is_listed = merged.summary == FURTHER_KINDS and call.by is not None
+        if is_listed and (path in group.paths or len(group.paths) < MAX_PATHS):
+            group.paths[path] += 1
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), context=Context())  # of no request
 
@@ -98,19 +106,23 @@ class CallMerger:
     def _choose(self, call: Call) -> tuple[Kind, Call]:
         """Return the kind under which a call is counted, and the call as its entry shows it."""
         call = call.model_copy(update={"path": call.path[:MAX_CHARS], "summary": call.summary[:MAX_CHARS]})
-        source = (call.stream, call.name, call.address)
-        kind: Kind = (source, call.method, call.path, call.status, call.code)
-        if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE):
+        network = source_of(call.address)
+        source = (call.stream, call.name, "" if call.by else network)
+        kind: Kind = (source, network, call.method, call.path, call.status, call.code)
+        is_single = call.by is not None and call.path in SINGLE
+        if kind in self._groups or is_single or self._has_room(source, KINDS_PER_SOURCE):
             return kind, call
         summary = call.model_copy(update={"path": "", "summary": FURTHER_KINDS, "request": None})
-        kind = (source, "", "", 0, None)
+        kind = (source, "", "", "", 0, None)
         if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE + 1):
             return kind, summary
         anonymous = {"name": "", "address": "", "summary": FURTHER_CALLERS}
-        return ((call.stream, "", ""), "", "", 0, None), summary.model_copy(update=anonymous)
+        return ((call.stream, "", ""), "", "", "", 0, None), summary.model_copy(update=anonymous)
 
     def _has_room(self, source: Source, n_kinds: int) -> bool:
-        return self._kinds[source] < n_kinds and len(self._groups) < MAX_KINDS
+        _, name, _ = source
+        n_strange = 0 if name else sum(not kind[0][1] for kind in self._groups)
+        return self._kinds[source] < n_kinds and n_strange < MAX_KINDS
 
     def _drop(self, kind: Kind) -> None:
         del self._groups[kind]
@@ -119,11 +131,14 @@ class CallMerger:
             del self._kinds[kind[0]]
 
     async def _write(self, group: Group) -> None:
-        count, group.count = group.count, 0
+        count, paths = group.count, group.paths
+        group.count, group.paths = 0, Counter()
+        listed = ", ".join(f"{path} ({n})" for path, n in paths.items())
+        summary = f"{FURTHER_KINDS}: {listed}" if paths else group.call.summary
         try:
-            await self._append(group.call.model_copy(update={"count": count}))
+            await self._append(group.call.model_copy(update={"count": count, "summary": summary}))
         except BaseException:
-            group.count += count
+            group.count, group.paths = group.count + count, group.paths + paths
             raise
 
     async def _run(self) -> None:

@@ -8,13 +8,19 @@ its proxies, where nothing else of an application runs, and in an ingress that l
 
 from __future__ import annotations
 
+import logging
+import os
+
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.config import HTTP_PROTOCOLS
+from uvicorn.config import HTTP_PROTOCOLS, Config
 
 PROTOCOL = "service.http.protocol:BoundedProtocol"
 LIMITS = frozenset({b"x-request-timeout-seconds", b"x-request-disconnect-disabled"})
 REQUEST_ID = b"x-request-id"
+CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
+
+log = logging.getLogger(__name__)
 
 
 class RayHeadersMiddleware:
@@ -38,6 +44,27 @@ class RayHeadersMiddleware:
 
 
 def build() -> list[Middleware]:
-    """The middlewares outside of all that is Ray's. From now on uvicorn takes our protocol."""
+    """Return the middlewares outside of all of Ray's, and make uvicorn take our protocol from now on.
+
+    Raises:
+        RuntimeError: This version of uvicorn does not take it.
+    """
     HTTP_PROTOCOLS["auto"] = PROTOCOL
+    config = Config(RayHeadersMiddleware, log_config=None)
+    config.load()
+    if f"{config.http_protocol_class.__module__}:{config.http_protocol_class.__name__}" != PROTOCOL:
+        raise RuntimeError(
+            "uvicorn does not take our protocol, which bounds heads: install that of pyproject.toml"
+        )
     return [Middleware(RayHeadersMiddleware)]
+
+
+def check() -> None:
+    """Make uvicorn take our protocol in this process, and log an error where Ray's proxies are not told to."""
+    build()
+    if os.environ.get(CALLBACK) != f"{__name__}:build":
+        log.error(
+            "Ray's proxies do not bound heads: start Ray with %s=%s:build in its environment",
+            CALLBACK,
+            __name__,
+        )

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import ray
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
+
+from service.http.readiness import Look
 
 CONNECT_LIMIT_S = 1.0
 
@@ -26,32 +29,31 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
         scheme: http or https, of our own pages; Ray's have no TLS.
     """
     router = APIRouter(prefix="/discovery", tags=["health"])
+    pages, machines = Look(partial(_find_pages, metrics_port)), Look(_find_nodes)
 
     @router.get("/service")
-    async def service() -> JSONResponse:
+    async def get_service() -> JSONResponse:
         """Where /metrics is, machine by machine."""
-        if metrics_port is None:
-            from ray.serve.context import _get_global_client  # known within a replica alone
-
-            groups = await _get_global_client()._controller.get_target_groups.remote(app_name="errata")
-            targets = sorted(
-                {_format(target.ip, target.port) for group in groups for target in group.targets}
-            )
-        else:
-            nodes = await _find_nodes()
-            targets = await filter_listening(
-                [_format(node["NodeManagerAddress"], metrics_port) for node in nodes]
-            )
-        return JSONResponse([{"targets": targets, "labels": {"__scheme__": scheme}}])
+        return JSONResponse([{"targets": await pages.get() or [], "labels": {"__scheme__": scheme}}])
 
     @router.get("/ray")
-    async def machines() -> JSONResponse:
+    async def get_machines() -> JSONResponse:
         """Where Ray's own page is: processor, memory, disk and GPU of each machine."""
-        nodes = await _find_nodes()
+        nodes = await machines.get() or []
         targets = sorted(_format(node["NodeManagerAddress"], node["MetricsExportPort"]) for node in nodes)
         return JSONResponse([{"targets": targets, "labels": {}}])
 
     return router
+
+
+async def _find_pages(metrics_port: int | None) -> list[str]:
+    if metrics_port is not None:
+        nodes = await _find_nodes()
+        return await filter_listening([_format(node["NodeManagerAddress"], metrics_port) for node in nodes])
+    from ray.serve.context import _get_global_client  # known within a replica alone
+
+    groups = await _get_global_client()._controller.get_target_groups.remote(app_name="errata")
+    return sorted({_format(target.ip, target.port) for group in groups for target in group.targets})
 
 
 async def _find_nodes() -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from service.errors import ErrataError
-from service.http.auth import get_caller
+from service.http.auth import RequestAccount, get_caller
 from service.http.body import read_chunks, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import set_outcome, summarize
@@ -38,7 +38,9 @@ def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
     @router.post("/admin/graph/import", **IMPORT)
-    async def import_graph(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
+    async def import_graph(
+        order: Annotated[ImportOrder, Query()], request: Request, account: RequestAccount
+    ) -> Response:
         """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
         commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
         """
@@ -54,6 +56,7 @@ def build_router(editor: EditorClient) -> APIRouter:
                 outcome = await editor.import_feed(session, data)
                 if outcome.status >= 400:
                     return respond(outcome)
+            await account.confirm(request.headers.get("authorization"))
             is_complete = True
         finally:
             if not is_complete:

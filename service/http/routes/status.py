@@ -14,11 +14,10 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service.concurrency import SingleFlight
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.readiness import Readiness
+from service.http.readiness import Look, Readiness
 from service.http.responses import respond
 
 
@@ -53,7 +52,7 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
         render_metrics: Returns Prometheus text; runs in a thread, for it reads a file of every process.
     """
     router = APIRouter(tags=["health"])
-    pages = SingleFlight[bytes](1)  # strangers may ask as often as they like
+    page = Look(lambda: asyncio.to_thread(render_metrics))  # Strangers may ask as often as they like
 
     @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
@@ -70,8 +69,7 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
     @router.get("/metrics", response_class=PlainTextResponse, response_model=None)
     async def get_metrics() -> Response:
         """Prometheus text, of all processes on this machine."""
-        page = await pages.get("page", lambda: asyncio.to_thread(render_metrics))
-        return Response(page, media_type=CONTENT_TYPE_LATEST)
+        return Response(await page.get(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 

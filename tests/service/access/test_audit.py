@@ -10,7 +10,13 @@ import redis
 
 from service.access.audit.audit import MAX_MERGED, Audit, Filter
 from service.access.audit.call import CHANGES, READS, REFUSALS, Call
-from service.access.audit.merger import FURTHER_CALLERS, FURTHER_KINDS, KINDS_PER_SOURCE, WINDOW_S
+from service.access.audit.merger import (
+    FURTHER_CALLERS,
+    FURTHER_KINDS,
+    KINDS_PER_SOURCE,
+    MAX_PATHS,
+    WINDOW_S,
+)
 from service.errors import LedgerUnavailable
 from service.ledger.redis.connection import Connection
 from tests.service.access.conftest import Clock
@@ -45,13 +51,13 @@ async def test_a_day_of_refusals_at_the_highest_rate_costs_less_than_five_megaby
 ) -> None:
     """As many kinds as there is room for, each as long as it can be, of strangers and of a key without the scope.
 
-    A quarter of a day; for the rest of it every entry pushes an old one out.
+    After some hours every entry pushes an old one out.
     """
     await audit.record(change())
-    for window in range(int(DAY_S / 4 / WINDOW_S)):
+    for window in range(int(DAY_S / WINDOW_S)):
         for number in range(250):
             path = f"/admin/{window}/{number}/" + "\x01" * 500
-            await audit.record(refusal(f"2001:db8::{number % 50:x}", path, request="r" * 128))
+            await audit.record(refusal(f"2001:db8:0:{number % 50:x}::1", path, request="r" * 128))
             await audit.record(refusal(path=path, name="low", by="key", method="DELETE", status=403))
         await audit.newest(1, None, NO_FILTER)
         clock.now += WINDOW_S
@@ -99,10 +105,52 @@ async def test_a_noisy_address_keeps_nobody_else_out(audit: Audit) -> None:
 
 async def test_beyond_all_room_calls_are_still_counted(audit: Audit) -> None:
     for number in range(1_000):
-        await audit.record(refusal(f"2001:db8::{number:x}"))
+        await audit.record(refusal(f"2001:db8:0:{number:x}::1"))
     calls = await read_all(audit)
     assert sum(call.count for call in calls) == 1_000
     assert (calls[0].summary, calls[0].address) == (FURTHER_CALLERS, "")
+
+
+async def test_a_reader_has_a_name_beside_a_thousand_refused_strangers(audit: Audit) -> None:
+    """Strangers of a thousand networks, each with more kinds of calls than it has room for."""
+    for number in range(6_000):
+        await audit.record(refusal(f"2001:db8:0:{number % 1_000:x}::1", f"/admin/{number}"))
+    read = refusal("10.0.0.9", "/admin/audit", name="victim-reader", by="key", status=200, code=None)
+    await audit.record(read)
+    await audit.record(read.model_copy(update={"status": 403, "code": "forbidden"}))
+    calls = [call for call in await read_all(audit) if call.name]
+    assert {(call.name, call.address, call.path, call.status) for call in calls} == {
+        ("victim-reader", "10.0.0.9", "/admin/audit", status) for status in (200, 403)
+    }
+
+
+async def test_a_reader_of_many_pages_is_noted_with_their_paths_and_never_hides_who_reads_keys(
+    audit: Audit,
+) -> None:
+    def read(path: str, address: str = "10.0.0.9") -> Call:
+        return refusal(address, path, name="anna", by="key", status=200, code=None)
+
+    for number in range(60):
+        await audit.record(read(f"/admin/versions/{number}"))
+    for path in ("/admin/keys", "/admin/audit", "/admin/keys"):
+        await audit.record(read(path, "2001:db8::7"))
+    calls = await read_all(audit)
+    assert {call.name for call in calls} == {"anna"}
+    sensitive = {call.path: (call.address, call.count) for call in calls if call.address == "2001:db8::7"}
+    assert sensitive == {"/admin/keys": ("2001:db8::7", 2), "/admin/audit": ("2001:db8::7", 1)}
+    paths = [call.path or call.summary for call in calls]
+    listed = [number for number in range(60) if any(f"/admin/versions/{number}" in path for path in paths)]
+    assert listed == list(range(KINDS_PER_SOURCE + MAX_PATHS))
+    assert sum(call.count for call in calls) == 63
+    assert len(calls) == KINDS_PER_SOURCE + 3
+
+
+async def test_one_network_of_ipv6_is_one_stranger(audit: Audit) -> None:
+    for number in range(500):
+        await audit.record(refusal(f"2001:db8::{number:x}", f"/admin/{number}"))
+    calls = await read_all(audit)
+    assert len(calls) == KINDS_PER_SOURCE + 1
+    assert all(call.address.startswith("2001:db8::") for call in calls)
 
 
 async def test_what_changed_nothing_stands_apart_from_what_may_have(audit: Audit, raw: redis.Redis) -> None:

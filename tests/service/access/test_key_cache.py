@@ -93,6 +93,23 @@ async def test_with_redis_hung_not_every_request_waits_for_it(
     assert memory_store.reads == 1
 
 
+async def test_after_a_failed_read_a_key_that_was_revoked_long_ago_is_not_believed(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    memory_store.issue("ben", "ask")
+    await cache.get("anna")
+    await cache.get("ben")
+    memory_store.keys["ben"] = memory_store.keys["ben"].model_copy(update={"revoked": time.time()})
+    memory_store.away = True
+    clock.now += 2.0
+    await cache.get("anna")
+    memory_store.away = False
+    clock.now += 3_600.0
+    ben = await cache.get("ben")
+    assert ben is not None
+    assert ben.revoked is not None
+
+
 async def test_all_who_want_a_stale_key_share_a_read(
     cache: KeyCache, memory_store: MemoryStore, clock: Clock
 ) -> None:

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -325,3 +325,19 @@ async def test_keys_are_read_from_the_host_that_the_operator_names_and_from_no_o
     assert (await Jwks("https://issuer", host).get("signs")).key_id == "signs"
     with pytest.raises(NotReady):
         await Jwks("https://issuer", "other.example").get("signs")
+
+
+async def test_a_page_of_the_issuer_that_never_ends_is_given_up() -> None:
+    n_bytes = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal n_bytes
+        while True:
+            n_bytes += 100_000
+            yield b" " * 100_000
+
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, content=endless()))
+    async with httpx.AsyncClient(transport=transport) as client:
+        with pytest.raises(ValueError, match="more than 1,000,000 bytes"):
+            await oidc.get_json(client, "https://issuer/jwks")
+    assert n_bytes <= 1_200_000

@@ -14,8 +14,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS, Config
 
-from service.http.middleware.ray_headers import build
+from service.http.middleware.ray_headers import CALLBACK, build, check
 from service.http.protocol import BoundedProtocol
+from service.launch.environment import RAY_ENVIRONMENT
 
 SERVICE_ID = "an-id-of-ours"
 
@@ -76,3 +77,20 @@ def test_where_ray_listens_heads_and_connections_are_bounded() -> None:
     config = Config(application, log_config=None)
     config.load()
     assert config.http_protocol_class is BoundedProtocol
+
+
+def test_a_uvicorn_that_does_not_take_the_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Config, "load", lambda self: setattr(self, "http_protocol_class", object))
+    with pytest.raises(RuntimeError, match=r"install that of pyproject\.toml"):
+        build()
+
+
+def test_proxies_that_are_not_told_to_bound_heads_are_an_error_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(CALLBACK, RAY_ENVIRONMENT[CALLBACK])
+    check()
+    assert caplog.text == ""
+    monkeypatch.delenv(CALLBACK)
+    check()
+    assert f"start Ray with {CALLBACK}={RAY_ENVIRONMENT[CALLBACK]} in its environment" in caplog.text

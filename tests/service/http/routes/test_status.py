@@ -14,8 +14,8 @@ from errata.wire import ReplicaList, ReplicaState
 from fastapi import FastAPI
 
 from service.errors import LedgerUnavailable
-from service.http.readiness import Readiness
-from service.http.routes import status
+from service.http.readiness import FRESH_S, Readiness
+from service.http.routes import discovery, status
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
 from tests.service.http.conftest import client_of, local_editor, local_router
@@ -99,6 +99,29 @@ async def test_of_many_who_look_at_once_one_renders_the_metrics_in_a_thread() ->
         gate.set()
         assert {(await look).content for look in looks} == {b"errata_answers_total 1.0\n"}
         assert len(threads) == 1
+        for _ in range(20):
+            await client.get("/metrics")
+        assert len(threads) == 1, "nor does anybody who comes within a second"
+        await asyncio.sleep(FRESH_S)
         await client.get("/metrics")
         assert len(threads) == 2, "and the next one sees what is new"
     assert threading.main_thread() not in threads
+
+
+async def test_many_who_look_for_machines_cost_one_look_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_looks = 0
+
+    def list_nodes() -> list[dict[str, Any]]:
+        nonlocal n_looks
+        n_looks += 1
+        return [{"Alive": True, "NodeManagerAddress": "127.0.0.1", "MetricsExportPort": 9}]
+
+    monkeypatch.setattr(discovery.ray, "nodes", list_nodes)
+    app = FastAPI()
+    app.include_router(discovery.build_router(9, "http"))
+    async with client_of(app) as client:
+        for _ in range(5):
+            replies = await asyncio.gather(*(client.get("/discovery/ray") for _ in range(20)))
+            assert {reply.text for reply in replies} == {'[{"targets":["127.0.0.1:9"],"labels":{}}]'}
+            await asyncio.gather(*(client.get("/discovery/service") for _ in range(20)))
+    assert n_looks == 2, "one for each page"
