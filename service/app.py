@@ -28,9 +28,7 @@ ONE_TRY = 1  # starts of a part that has never run, since it would fail again; R
 HEALTH_CHECK_EVERY_S = 1.0  # the longest time until Ray notices a death
 STOP_S = 2.0  # time for requests in flight when a replica is asked to end
 MAX_CONNECTIONS = 4_096  # requests in flight at an ingress
-BATCHES_AHEAD = (
-    4  # batches in a replica: the next are full when one is done, and waits for a version block none
-)
+BATCHES_AHEAD = 4  # batches in a replica, so that full ones wait, and a wait for a version blocks none
 CALLS_PER_REPLICA = 2  # calls under way above which a model gets another replica
 UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 5.0, 300.0  # a replica starts in seconds; a quiet minute is soon over
 GPU_UNITS = 10_000  # smallest shares of a GPU that Ray counts

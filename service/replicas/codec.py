@@ -1,4 +1,4 @@
-"""From a request as it crosses the handle to what the system is asked, and from its reply to JSON."""
+"""From a request across the handle to the system's question, and from its reply to JSON."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class QueuedQuestion:
     """One question in the queue.
 
     Attributes:
-        snapshot: What it reads; None reads the newest when its batch begins.
-        work: In short questions.
-        on_delta: Is given the deltas, where the answer is streamed.
-        steps: What is left of an answer that is made in steps.
-        graph_s, model_s: What it took so far.
+        snapshot: The snapshot that it reads; None reads the newest when its batch begins.
+        work: Its work, in short questions.
+        on_delta: Is called with the deltas, where the answer is streamed.
+        steps: The remaining steps of an answer in steps.
+        graph_s: Seconds in the graph so far.
+        model_s: Seconds in the model so far.
     """
 
     ask: Ask
@@ -59,7 +60,7 @@ class AnsweredQuestion:
 
 
 def read_ask(request: Mapping[str, Any], system: System) -> Ask:
-    """Return what a request asks.
+    """Return the system's question for a request.
 
     Raises:
         InvalidInput: The system does not read one of its fields; a silent drop would be a wrong answer.

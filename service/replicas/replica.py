@@ -1,6 +1,7 @@
 """One replica: a model, the newest snapshot of its memories, and a queue that gathers questions into batches.
 
-A question's way: its pinned version becomes a snapshot, it waits in the queue, is answered in a batch, leaves as JSON.
+A question's route: its pinned version becomes a snapshot; it waits in the queue, is answered in a batch, and leaves as
+JSON.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeu
 
 log = logging.getLogger(__name__)
 
-PARTS = ("queue", "graph", "model", "total")  # of an answer's time; without a graph, its part is nothing
-CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
-STEP_S = 0.02  # of a question that takes long, before others have their turn
+PARTS = ("queue", "graph", "model", "total")  # parts of an answer's time; the graph's is 0 without a graph
+CATCH_UP_S = 60.0  # time limit after registering to reach the versions that were committed meanwhile
+STEP_S = 0.02  # time of a long question before others have their turn
 REST = 2.0  # factor of the time that a long question took, for which its caller lets others go first
-DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
+DRAIN_POLL_S = 0.2  # interval at which Ray checks whether a replica has ended; the default equals the limit
 
 
 class Replica:
-    """Takes no traffic before it has caught up: the constructor returns when it has, and waits for the ledger."""
+    """A replica. Its constructor waits for the ledger and returns when it has caught up, before any traffic."""
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
@@ -108,7 +109,7 @@ class Replica:
         return await self._loader.at(await self._ledger.head())
 
     async def _catch_up(self) -> None:
-        """Reach what was committed before the replica was listed; commits wait for it from now on."""
+        """Reach the versions that were committed before the replica was listed; later commits wait for it."""
         head = await self._ledger.head()
         if not await self._follower.reach(head, CATCH_UP_S):
             raise NotReady(f"{self.id} did not reach version {head} within {CATCH_UP_S:g} s")
@@ -125,7 +126,7 @@ class Replica:
         metrics.set_replica_version(self._model, version, head, self._backlog.measure(version, head))
 
     def _status(self) -> dict[str, Any]:
-        """Return the wire's ReplicaState, without the time at which it was seen."""
+        """Return the fields of ReplicaState, without the time at which the replica was seen."""
         newest, degraded = self._follower.newest, self._degraded()
         return {
             "replica": self.id,
@@ -140,7 +141,7 @@ class Replica:
         }
 
     def _degraded(self) -> str | None:
-        """Return the code of what is wrong, if anything: the ledger is away or damaged, or a part of a memory is."""
+        """Return the code of a problem, if there is one: the ledger is away or damaged, or a part of a memory is."""
         if self._follower.degraded is None and self._informer is not None:
             damage = self._informer.find_damage(self._follower.newest.views[self._informer.memory])
             return LedgerCorrupt.code if damage else None
@@ -156,7 +157,7 @@ class Replica:
                 return Outcome.of(error, None)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
-        """Answer one question: deltas as JSON while it is made, last the outcome. A system may know no deltas."""
+        """Answer one question: yield deltas as JSON, if the system has them, and at last the outcome."""
         if not isinstance(self._system, Streams):
             yield await self.answer(request)
             return
@@ -181,7 +182,7 @@ class Replica:
             answer.cancel()
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
-        """Return a question with the snapshot that it pins, and with what a memory says of its words."""
+        """Return a question with the snapshot that it pins, and with a memory's facts about its words."""
         question = QueuedQuestion(read_ask(request, self._system), asker=request.get("asker", NO_ASKER))
         question.snapshot = await self._find_snapshot(request)
         if self._informer is not None:
@@ -205,7 +206,7 @@ class Replica:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
 
     async def describe(self) -> dict[str, Any]:
-        """Return what GET /v1/models says of this system and of the memories that it reads."""
+        """Return the card of this system and of the memories that it reads, for GET /v1/models."""
         memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
         cards = [
             {
@@ -229,7 +230,7 @@ class Replica:
         }
 
     async def check_health(self) -> None:
-        """Raise if Ray has to start the replica again; a missing ledger is no reason to."""
+        """Raise if Ray has to restart the replica; a missing ledger is no reason for that."""
         for task in self._tasks:
             if task.done():
                 raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
@@ -248,7 +249,7 @@ class Replica:
         await self.aclose()
 
     async def _find_snapshot(self, request: Mapping[str, Any]) -> Snapshot | None:
-        """Return the snapshot that a request pins, None for the newest; wait for one that is on its way."""
+        """Return the snapshot that a request pins, None for the newest; wait for a version that is being applied."""
         version, min_version = request.get("version"), request.get("min_version")
         if version is not None and version > self._follower.head:
             with suppress(LedgerUnavailable):
@@ -281,7 +282,7 @@ class Replica:
         return snapshots
 
     async def _inform(self, questions: Sequence[QueuedQuestion]) -> Sequence[Ask | ErrataError]:
-        """Return questions with what the memory says of their words, or why nothing can be said of one."""
+        """Return questions with the memory's facts about their words, or the error of a question."""
         assert self._informer is not None
         start = perf_counter()
         views = [snapshot.views[self._informer.memory] for snapshot in self._pin(questions)]
@@ -296,7 +297,7 @@ class Replica:
     async def _answer_batch(
         self, questions: Sequence[QueuedQuestion]
     ) -> list[AnsweredQuestion | Exception | Requeue]:
-        """Answer in one forward pass, on the snapshot of each; or take one step of a question that takes many."""
+        """Answer in one forward pass, on the snapshot of each; or take one step of a long question."""
         start, snapshots = perf_counter(), self._pin(questions)
         asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
         replies: Sequence[Reply | AnswerDelta | ErrataError | None]
@@ -328,7 +329,7 @@ class Replica:
         return question.steps is not None
 
     def _reply(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
-        """Ask a batch; one that fails is asked again one by one, so that only the question at fault gets the error."""
+        """Ask a batch. If it fails, ask its questions one by one, so that only the question at fault gets the error."""
         try:
             return self._system.answer(asks, [snapshot.views for snapshot in snapshots])
         except Exception as error:
@@ -340,7 +341,7 @@ class Replica:
 
 
 def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | None:
-    """Go on with an answer until there is something to tell, or others have their turn."""
+    """Continue an answer until it yields a delta or a reply, or others have their turn."""
     assert question.steps is not None
     end = perf_counter() + STEP_S
     try:
@@ -353,7 +354,7 @@ def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | N
 
 
 def _model_failure(error: Exception) -> Internal:
-    return Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
+    return Internal(f"the model failed on this question ({type(error).__name__}): see the log")
 
 
 def _create_series(model: str, reads_graph: bool) -> None:

@@ -15,9 +15,7 @@ from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 
-CONCURRENT_BUILDS = (
-    2  # builds of old versions at a time, which compete with answers and with the newest version
-)
+CONCURRENT_BUILDS = 2  # builds of old versions at a time; they compete with answers and the newest version
 
 
 @dataclass(frozen=True, eq=False)
