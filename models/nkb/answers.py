@@ -1,8 +1,8 @@
-"""The answers of a batch as they grow, which rows are still being written, and what they tell of being right.
+"""The answers of a batch while they grow: the rows that are still written, and the features of a confidence.
 
 A decoder that has learned its facts by heart is as fluent about names it never met, so token probabilities alone do
 not tell a memory from a guess. How familiar the nearest subject of training is joins the log probabilities in the
-scale (models/confidence.py), which is fitted on phrasings the base never saw and on names it does not hold.
+scale (models/confidence.py), which is fitted on phrasings that the base never saw and on names that it does not hold.
 """
 
 import math
@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-LEAVE = 0.25  # share of the rows that must have finished before moving the others together pays
+LEAVE = 0.25  # share of finished rows from which moving the others together pays
 
 
 @dataclass(frozen=True)
 class DecodedAnswer:
     """One answer.
 
-    tokens: without start, end and padding. logprobs: one for each token, and the end token's when `finished`.
-    finished: the model itself ended the answer. alternatives: answers that begin with the next best first
-    tokens, best first token first.
+    Attributes:
+        tokens: Its tokens, without start, end and padding.
+        logprobs: Log-probability of each token, and of the end token when `finished`.
+        finished: Whether the model itself ended the answer.
+        alternatives: Answers that begin with the next best first tokens, the best of these in front.
     """
 
     tokens: tuple[int, ...]
@@ -29,7 +31,7 @@ class DecodedAnswer:
 
 
 class Answers:
-    """Collects tokens by row while rows leave the batch. limits: tokens that each row may have, the end included."""
+    """Collects tokens by row while rows leave the batch; `limits` are tokens that each row may have, with the end."""
 
     def __init__(self, limits: Sequence[int], ends: frozenset[int]) -> None:
         self._limits, self._ends = limits, ends
@@ -39,7 +41,7 @@ class Answers:
         self._live = list(range(len(limits)))
 
     def add(self, tokens: Sequence[int], logprobs: Sequence[float]) -> None:
-        """One step: a token for each row that is still in the batch."""
+        """Add a token for each row that is still in the batch."""
         for row, token, logprob in zip(self._live, tokens, logprobs, strict=True):
             if self._is_done(row):
                 continue
@@ -50,7 +52,7 @@ class Answers:
                 self._tokens[row].append(token)
 
     def leave(self) -> list[int] | None:
-        """Places in the batch to go on with, when it is time to drop finished rows; None when it is not."""
+        """Return the places in the batch to go on with, when it is time to drop finished rows; else None."""
         places = [place for place, row in enumerate(self._live) if not self._is_done(row)]
         n_done = len(self._live) - len(places)
         if not n_done or (places and n_done < LEAVE * len(self._live)):
@@ -62,7 +64,7 @@ class Answers:
         return self._finished[row] or len(self._tokens[row]) == self._limits[row]
 
     def group(self, branches: Sequence[int]) -> list[DecodedAnswer]:
-        """One answer for each question, whose next `branches` rows it is: the first, the others beside it."""
+        """Return an answer for each question: the first of its next `branches` rows, the others as alternatives."""
         rows = [
             DecodedAnswer(tuple(tokens), tuple(logprobs), finished)
             for tokens, logprobs, finished in zip(self._tokens, self._logprobs, self._finished, strict=True)
@@ -73,11 +75,11 @@ class Answers:
 
 
 def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]:
-    """What the confidence of an answer follows from.
+    """Return the features of an answer's confidence.
 
     Args:
-        logprobs: of each token, the end token included.
-        familiarity: cosine of the question's subject and the nearest one of training.
+        logprobs: Log-probability of each token, with the end token.
+        familiarity: Cosine of the question's subject and the nearest one of training.
 
     Returns:
         Doubt about the first token, the least likely one and the whole answer, and about the subject.
@@ -94,7 +96,7 @@ def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]
 def share_remainder(remainder: float, loglikelihoods: Sequence[float]) -> list[float]:
     """Split a probability between alternatives in proportion to their likelihoods.
 
-    Each by itself would be scored as if no other answer were on the table.
+    Scored alone, each would get the probability of an answer without rivals.
     """
     weights = [math.exp(loglikelihood) for loglikelihood in loglikelihoods]
     total = max(sum(weights), 1e-9)

@@ -16,7 +16,7 @@ from models.encoder.minilm import WIDTH
 
 @dataclass(frozen=True)
 class BackboneConfig:
-    """Shape of the decoder. vocab: pieces of the answer tokenizer."""
+    """Shape of the decoder; `vocab` counts the pieces of the answer tokenizer."""
 
     vocab: int
     d_model: int
@@ -33,7 +33,7 @@ class BackboneConfig:
             d_kv=self.d_kv,
             d_ff=self.d_ff,
             num_heads=self.heads,
-            num_layers=self.layers,  # transformers sizes the decoder's cache by this one
+            num_layers=self.layers,  # transformers sizes the decoder's cache by the layers of the encoder
             num_decoder_layers=self.layers,
             dropout_rate=self.dropout,
             feed_forward_proj="relu",
@@ -45,9 +45,9 @@ class BackboneConfig:
 
 
 class Projection(nn.Module):
-    """From the encoder's width to the decoder's; stands where T5 has its encoder."""
+    """A linear map from the encoder's width to the decoder's; it stands where T5 has its encoder."""
 
-    main_input_name = "input_ids"  # transformers' generate asks an encoder for it
+    main_input_name = "input_ids"  # an encoder needs it for transformers' generate
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Projection(nn.Module):
 
 
 def build(config: T5Config) -> T5ForConditionalGeneration:
-    """A decoder with random weights behind a projection, which is its `encoder`."""
+    """Build a decoder with random weights behind a projection, which is its `encoder`."""
     t5 = T5ForConditionalGeneration(config)
     t5.encoder = Projection(config.d_model)
     return t5

@@ -28,7 +28,13 @@ LAYERS, SIZE, ADAPTIVE = "kb_layer", "ex_size", "adaptive_nkb"
 
 @dataclass(frozen=True)
 class BankConfig:
-    """layers: decoder layers with a bank, ascending. size: slots of each (d'). adaptive: with linear maps."""
+    """Shape of the banks.
+
+    Attributes:
+        layers: Decoder layers with a bank, ascending.
+        size: Slots of each bank (d').
+        adaptive: Whether banks have the linear maps of the adapter.
+    """
 
     layers: tuple[int, ...]
     size: int
@@ -44,7 +50,7 @@ class BankConfig:
 
     @staticmethod
     def parse(config: Mapping[str, Any]) -> "BankConfig":
-        """The bank that a checkpoint's config.json describes; no layers when it describes a plain T5."""
+        """Read the banks that a checkpoint's config.json describes; no layers when it describes a plain T5."""
         text = config.get(LAYERS, "")
         if not isinstance(text, str):
             raise ValueError(f"{LAYERS}: a comma string such as '10,11', not {text!r}")
@@ -62,11 +68,15 @@ class BankConfig:
         return BankConfig(layers, size, adaptive)
 
     def format(self) -> dict[str, Any]:
-        """The authors' keys, as `parse` reads them."""
+        """Return the authors' keys, as `parse` reads them."""
         return {LAYERS: ",".join(map(str, self.layers)), SIZE: self.size, ADAPTIVE: self.adaptive}
 
     def check(self, n_layers: int) -> None:
-        """ValueError unless a decoder of `n_layers` has all these layers."""
+        """Check that a decoder of `n_layers` has all these layers.
+
+        Raises:
+            ValueError: It lacks one.
+        """
         for layer in self.layers:
             if layer >= n_layers:
                 raise ValueError(
@@ -77,7 +87,7 @@ class BankConfig:
 class Bank(nn.Module):
     """Slots beside one feed-forward block, in fp32 whatever the backbone is in.
 
-    init: `zero_values` has random keys and adds exactly nothing until it is trained or edited; `authors` has
+    The init `zero_values` has random keys and adds exactly nothing until it is trained or edited; `authors` has
     torch's default linear initialisation everywhere, which changes every answer at once.
     """
 
@@ -96,12 +106,12 @@ class Bank(nn.Module):
             raise ValueError(f"init: 'zero_values' or 'authors', not {init!r}")
 
     def slot_weights(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position slot"]:
-        """How strongly each slot answers to a normalised state (eq. 8)."""
+        """Return how strongly each slot fires on a normalised state (eq. 8)."""
         slot_input = n if self.ex_ada_in is None else self.ex_ada_in(n)
         return F.relu(self.wi_ex(slot_input))
 
     def forward(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
-        """What the bank adds to the residual (eq. 10). No dropout, no scale, no gate."""
+        """Return the addition to the residual (eq. 10), without dropout, scale or gate."""
         ex: Tensor = self.wo_ex(self.slot_weights(n))
         if self.ex_ada_out is not None:
             ex = self.ex_ada_out(ex)
@@ -109,7 +119,7 @@ class Bank(nn.Module):
 
     @property
     def values(self) -> Float[Tensor, "slot d"]:
-        """Value i in row i: a view of the stored columns."""
+        """Return value i in row i, as a view of the stored columns."""
         return self.wo_ex.weight.t()
 
 
@@ -123,7 +133,7 @@ class KnowledgeLayer(nn.Module):
         self.dropout = plain.dropout
         for name, child in bank.named_children():
             self.DenseReluDense.add_module(name, child)
-        self.__dict__["bank"] = bank  # its children are registered above, once, under the authors' names
+        self.__dict__["bank"] = bank  # its children are registered above
 
     @property
     def slots(self) -> Bank:
@@ -142,9 +152,10 @@ class KnowledgeLayer(nn.Module):
 def mount(
     t5: T5ForConditionalGeneration, config: BankConfig, init: Init = "zero_values"
 ) -> T5ForConditionalGeneration:
-    """The same model, with new banks in `config.layers` (changed in place, and returned).
+    """Add new banks to a model in `config.layers`, in place, and return it.
 
-    ValueError when the decoder lacks a layer, or a layer has a bank already.
+    Raises:
+        ValueError: The decoder lacks a layer, or a layer has a bank already.
     """
     config.check(len(t5.decoder.block))
     for layer in config.layers:
@@ -163,6 +174,6 @@ def mount(
 
 
 def bank_of(t5: T5ForConditionalGeneration, layer: int) -> Bank | None:
-    """The bank in a decoder layer, if it has one."""
+    """Return the bank in a decoder layer; None without one."""
     sublayer = t5.decoder.block[layer].layer[-1]
     return sublayer.slots if isinstance(sublayer, KnowledgeLayer) else None

@@ -6,7 +6,7 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
     model.safetensors       T5's names, and decoder.block.L.layer.2.DenseReluDense.{wi_ex,wo_ex}.weight
                             and, with the adapter, .{ex_ada_in,ex_ada_out}.{weight,bias}
 
-What else is read: models/checkpoint.py.
+models/checkpoint.py says which other formats are read.
 """
 
 from pathlib import Path
@@ -20,11 +20,11 @@ from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_con
 from models.nkb.bank import BankConfig, Init, mount
 
 TIED_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-OBSOLETE = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files
+OBSOLETE = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # a tensor of old files
 
 
 def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
-    """Leave the model in `folder`, in fp32; equal weights give equal bytes."""
+    """Write the model to `folder`, in fp32; equal weights give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     t5.config.save_pretrained(folder)
     shared = t5.shared.weight
@@ -43,12 +43,13 @@ def load_nkb(
     """Load a T5 in evaluation mode, its banks filled from the checkpoint.
 
     Args:
-        name_or_folder: a folder, or a name on the hub.
-        revision: the hub commit, 40 hex digits; required for a hub name, refused for a folder.
-        bank: mount this new bank on a checkpoint that has none.
+        name_or_folder: A folder, or a name on the hub.
+        revision: Commit on the hub, 40 hex digits; required for a hub name, refused for a folder.
+        bank: New bank to mount on a checkpoint that has none.
+        init: How a new bank begins.
 
     Raises:
-        CheckpointError: names what is missing, extra or of the wrong shape.
+        CheckpointError: A tensor is missing, is no part of the model or has another shape; the text names it.
     """
     folder = locate(name_or_folder, revision)
     config = read_config(folder)
@@ -61,7 +62,7 @@ def load_nkb(
     tensors = read_tensors(folder)
     head, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
     if head is not None and shared is not None and not torch.equal(head, shared):
-        # T5 v1.1 has an output matrix of its own; transformers ties it unless told otherwise.
+        # T5 v1.1 has a separate output matrix, which transformers ties by default.
         t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
     if bank_config.layers:
         mount(t5, bank_config, "authors")
@@ -73,7 +74,7 @@ def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pat
     """Load weights into a mounted model.
 
     Raises:
-        CheckpointError: names the tensors that are missing, not part of the model, or of another shape.
+        CheckpointError: Tensors are missing, are no part of the model or have another shape; the text names them.
     """
     expected = t5.state_dict(keep_vars=True)
     shared = t5.shared.weight

@@ -1,8 +1,8 @@
 """Greedy decoding for serving: a mounted T5 decoder with fused weights, a cache, and rows that leave early.
 
 Raffel et al., T5 (arXiv:1910.10683): RMS norms without mean or bias, attention scores that are not scaled,
-one relative position bias for all layers. Equal to transformers' `generate` on the same model. Thread-safe:
-weights never change, and each call has a cache of its own.
+one relative position bias for all layers. The answers equal those of transformers' `generate` on the same model.
+Threads may share a decoder: weights never change, and each call has its own cache.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,13 @@ PADDED = -1e30  # added to the score of a padded state; finite, so that a row of
 
 @dataclass(frozen=True)
 class Position:
-    """The last feed-forward block, as it stood at each position of one pass, in float32.
+    """The last feed-forward block at each position of one pass, in float32.
 
-    unit: the block's input before its norm's weight. active: weights of its own slots. bank: of the bank's. h: the
-    residual it adds to.
+    Attributes:
+        unit: Input of the block before its norm's weight.
+        active: Weights of the block's own slots.
+        bank: Weights of the bank's slots.
+        h: Residual that the block adds to.
     """
 
     unit: Float[Tensor, "batch token d"]
@@ -40,10 +43,12 @@ class Position:
 
 @dataclass
 class Run:
-    """What one decoding call carries from step to step. Mutable, owned by one call.
+    """State of one decoding call from step to step. It changes, and belongs to that call.
 
-    cache: keys and values of the tokens so far; only the first `length` tokens are written.
-    encoder_kv: keys and values of the encoder's states. bias: 0 at real states, very negative at padding.
+    Attributes:
+        cache: Keys and values of the tokens so far; only the first `length` tokens are written.
+        encoder_kv: Keys and values of the encoder's states.
+        bias: 0 at real states, very negative at padding.
     """
 
     cache: Float[Tensor, "layer 2 batch head capacity d_kv"]
@@ -66,11 +71,12 @@ class Run:
 
 
 class Decoder:
-    """Built once from a model, plain or mounted, on its device; later changes of the model do not reach it.
+    """A decoder, built once from a plain or mounted model on its device; later changes of the model do not reach it.
 
     Args:
-        dtype: of the matrices and of the attention, float32 or bfloat16. The residual, the norms, the bank's values
-            and the output matrix are float32.
+        t5: The model.
+        dtype: Type of the matrices and of the attention, float32 or bfloat16. The residual, the norms, the bank's
+            values and the output matrix are float32.
     """
 
     def __init__(self, t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> None:
@@ -99,13 +105,14 @@ class Decoder:
         max_tokens: int | Sequence[int],
         top_first: int | Sequence[int] = 1,
     ) -> list[DecodedAnswer]:
-        """The greedy answer of each row, in one batch.
+        """Answer each row greedily, in one batch.
 
         Args:
-            overlays: what each row reads instead of the base; one forward pass serves them all.
-            max_tokens: limit of an answer, with the end token; one number for all rows or one for each.
-            top_first: also answer greedily from each of the best so many first tokens; one number for all rows or one
-                for each.
+            states: States of the encoder.
+            mask: True at real states.
+            overlays: Rows that each question reads instead of the base's; one forward pass serves them all.
+            max_tokens: Limit of an answer, with the end token; one number for all rows or one for each.
+            top_first: Number of best first tokens that are each answered from; one number for all rows or one for each.
         """
         limits, branches = _expand(max_tokens, len(states)), _expand(top_first, len(states))
         self._check(states, overlays, limits, branches)
@@ -140,7 +147,7 @@ class Decoder:
         overlays: Sequence[Overlay | None] | None,
         capacity: int,
     ) -> Run:
-        """A run with an empty cache of `capacity` tokens. The encoder's states are read here."""
+        """Read the encoder's states, and return a run with an empty cache of `capacity` tokens."""
         batch, length, _ = states.shape
         shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
         encoder_kv = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
@@ -152,10 +159,12 @@ class Decoder:
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
     ) -> Float[Tensor, "batch token d"]:
-        """Input of the final norm for the next tokens, whose keys and values join the cache.
+        """Return the input of the final norm for the next tokens, whose keys and values join the cache.
 
         Args:
-            keep: filled with the last feed-forward block's inner state, for those who read the bank.
+            run: State of the call.
+            tokens: The next tokens of each row.
+            keep: List that receives the inner state of the last feed-forward block, for readers of the bank.
         """
         end = run.length + tokens.shape[1]
         bias = self._position_bias[:, :, run.length : end, :end]
@@ -168,16 +177,16 @@ class Decoder:
         return x
 
     def head(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position token"]:
-        """Logits of what enters the final norm. Differentiable in x."""
+        """Return the logits of an input of the final norm, differentiable in x."""
         return F.linear(self.unit(x), self.head_weight)
 
     @property
     def head_weight(self) -> Float[Tensor, "token d"]:
-        """Output matrix with the final norm's weight and T5's scale multiplied in."""
+        """Return the output matrix with the final norm's weight and T5's scale multiplied in."""
         return self._head.weight
 
     def unit(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
-        """The RMS norm without its weight, which is multiplied into the matrix that reads it."""
+        """Apply the RMS norm without its weight, which is multiplied into the matrix that reads it."""
         return F.rms_norm(x, (self.d_model,), None, self.epsilon)
 
     def _attend(self, layer: Layer, x: Tensor, run: Run, index: int, bias: Tensor) -> Tensor:
@@ -215,7 +224,7 @@ class Decoder:
         return out
 
     def _best(self, x: Float[Tensor, "batch 1 d"], count: int) -> tuple[Tensor, Tensor]:
-        """Log probabilities and ids of the best next tokens, best first: [batch count] each."""
+        """Return log probabilities and ids of the best next tokens, best first: [batch count] each."""
         logprobs = F.log_softmax(self._head(self.unit(x[:, 0])), -1)
         if count == 1:
             best, ids = logprobs.max(-1, keepdim=True)

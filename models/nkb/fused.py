@@ -3,7 +3,7 @@
 Every norm's weight is multiplied into the matrix that reads the norm. The bank becomes further rows of the
 feed-forward matrices (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
 multiplied into its keys and values, and its output bias is one more slot that is always on. In bfloat16 the bank's
-values keep a float32 product of their own. T5's relative position bias becomes a table that a step only slices.
+values keep a separate float32 product. T5's relative position bias becomes a table that a step only slices.
 """
 
 import math
@@ -21,14 +21,18 @@ from transformers.models.t5.modeling_t5 import T5LayerFF
 from models.matrix import Matrix
 from models.nkb.bank import Bank, KnowledgeLayer, bank_of
 
-LONGEST = 128  # tokens of the longest answer the position table serves
+LONGEST = 128  # tokens of the longest answer in the position table
 
 
 @dataclass(frozen=True)
 class Slots:
-    """A bank with its adapter multiplied in. keys, bias: None bias when there is no adapter.
+    """A bank with its adapter multiplied in.
 
-    values: rows as they act, the adapter's bias row last. stored_rows: rows as the checkpoint keeps them.
+    Attributes:
+        keys: Keys of the slots.
+        bias: Bias of the keys; None without an adapter.
+        values: Rows as they act, the adapter's bias row last.
+        stored_rows: Rows as the checkpoint keeps them.
     """
 
     keys: Float[Tensor, "acting d"]
@@ -38,15 +42,19 @@ class Slots:
     out: Float[Tensor, "d d"] | None
 
     def acting(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """What stored value rows add to the residual for one unit of slot weight."""
+        """Return the addition of stored value rows to the residual for one unit of slot weight."""
         return rows if self.out is None else rows @ self.out.t()
 
 
 @dataclass(frozen=True)
 class FeedForward:
-    """up: [d_ff (twice if gated) + acting slots, d]. down: [d, d_ff + acting slots], in bfloat16 [d, d_ff].
+    """A feed-forward block with the slots of its bank.
 
-    act: None for ReLU without a gate, which is fused into the product. norm: its weight.
+    Attributes:
+        up: [d_ff (twice if gated) + acting slots, d].
+        down: [d, d_ff + acting slots], in bfloat16 [d, d_ff].
+        act: None for ReLU without a gate, which is fused into the product.
+        norm: Weight of its norm.
     """
 
     up: Matrix
@@ -58,7 +66,7 @@ class FeedForward:
     norm: Float[Tensor, " d"]
 
     def activate(self, unit: Float[Tensor, "*position d"]) -> Float[Tensor, "*position wide"]:
-        """Activations of the block's own slots, then of the bank's."""
+        """Return the activations of the block's own slots, then of the bank's."""
         if self.act is None:
             return self.up.relu(unit)
         wide = self.up(unit)
@@ -70,7 +78,7 @@ class FeedForward:
     def add_output(
         self, active: Float[Tensor, "*position wide"], bank: Float[Tensor, "*position acting"], h: Tensor
     ) -> Float[Tensor, "*position d"]:
-        """h + FFN + bank. bank: the slot weights in float32; in float32 a view of `active`."""
+        """Return h + FFN + bank, with the slot weights of the bank in float32, where they may be a view of `active`."""
         if self.down.weight.shape[1] > self.d_ff or self.slots is None:
             return self.down.add(active, h)
         return self.down.add(active[..., : self.d_ff], h) + bank @ self.slots.values
@@ -78,7 +86,7 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Layer:
-    """One decoder block. qkv and query have their norm multiplied in."""
+    """One decoder block; `qkv` and `query` have their norm multiplied in."""
 
     qkv: Matrix
     out: Matrix
@@ -88,7 +96,7 @@ class Layer:
 
 
 def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.float32) -> Layer:
-    """Args: dtype: of the matrices; norms and the bank's values stay float32."""
+    """Fuse one decoder block, with matrices in `dtype`; norms and the bank's values stay float32."""
     self_block, cross, forward = t5.decoder.block[index].layer
     attention, reading = self_block.SelfAttention, cross.EncDecAttention
     qkv = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight])
@@ -102,7 +110,7 @@ def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.
 
 
 def cross_keys_values(t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> Matrix:
-    """Keys and values of every layer's reading of the encoder, ordered [layer, key or value, head, d_kv]."""
+    """Fuse the keys and values by which all layers read the encoder, ordered [layer, key or value, head, d_kv]."""
     readings = [block.layer[1].EncDecAttention for block in t5.decoder.block]
     return Matrix(torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]), dtype=dtype)
 
@@ -135,7 +143,7 @@ def _feed_forward(
 
 
 def _slots(bank: Bank) -> Slots:
-    """The adapter's maps are multiplied in float64 and rounded once."""
+    """Multiply the adapter's maps into a bank, in float64, and round once."""
     keys, stored_rows = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous().clone()
     if bank.ex_ada_in is None or bank.ex_ada_out is None:
         return Slots(keys, None, stored_rows, stored_rows, None)
@@ -153,7 +161,7 @@ def _slots(bank: Bank) -> Slots:
 
 
 def buckets(distance: Int[Tensor, "*shape"], n_buckets: int, max_distance: int) -> Int[Tensor, "*shape"]:
-    """Bucket of how many tokens back a key lies (0 = the query's own place).
+    """Return the bucket of each distance, the number of tokens that a key lies back (0 = the query's own place).
 
     Raffel et al., T5 (arXiv:1910.10683), section 2.1: distances share buckets, exact up to half of them, then
     logarithmic up to a largest distance.
@@ -169,7 +177,7 @@ def buckets(distance: Int[Tensor, "*shape"], n_buckets: int, max_distance: int) 
 
 
 def position_bias(t5: T5ForConditionalGeneration) -> Float[Tensor, "1 head query key"]:
-    """What is added to the decoder's attention scores; -inf where the key comes after the query."""
+    """Return the addition to the decoder's attention scores; -inf where the key comes after the query."""
     weight = t5.decoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight.detach().float()
     places = torch.arange(LONGEST, device=weight.device)
     distance = (places[:, None] - places[None, :]).clamp(min=0)

@@ -1,7 +1,7 @@
-"""What a bank's rows mean: words its values raise, questions its keys fire on, and their part in an answer.
+"""The meaning of a bank's rows: words that values raise, questions that keys fire on, and their part in an answer.
 
 Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 11: a value is read as p = softmax(E v) over
-the whole vocabulary, without the final norm and without T5's scale. `explain` says it of one answer.
+the whole vocabulary, without the final norm and without T5's scale. `explain` does so for one answer.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import trace
 from models.scope.scope import Match
 
-TOP, WORDS = 5, 3  # slots shown, and words shown for each
+TOP, WORDS = 5, 3  # slots in an explanation, and words of each
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,11 @@ class Tokens:
 class Contribution:
     """One slot's part in an answer's first token.
 
-    weight: w'. tokens: what its value raises. logit_change: of that token when the slot is silenced.
+    Attributes:
+        slot: Its number.
+        weight: Its weight w'.
+        tokens: Tokens that its value raises.
+        logit_change: Change of the first token's logit when the slot is silenced.
     """
 
     slot: int
@@ -43,13 +47,13 @@ class Contribution:
 
 
 def value_tokens(values: Float[Tensor, "*row d"], embedding: Float[Tensor, "token d"], k: int) -> Tokens:
-    """The k tokens each value row raises most (eq. 11)."""
+    """Return the k tokens that each value row raises most (eq. 11)."""
     top = torch.softmax(values @ embedding.t(), -1).topk(k, -1)
     return Tokens(top.indices, top.values)
 
 
 def trigger_questions(weights: Float[Tensor, "question slot"], slot: int, k: int) -> list[tuple[int, float]]:
-    """Questions on which a slot fires most: (row, weight), strongest first; none on which it is silent."""
+    """Return the questions on which a slot fires most: (row, weight), strongest first; none on which it is silent."""
     top = weights[:, slot].topk(min(k, len(weights)))
     pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
     return [(row, weight) for row, weight in pairs if weight > 0]
@@ -66,12 +70,16 @@ def contributions(
     top: int,
     k: int,
 ) -> list[Contribution]:
-    """The `top` slots of the last bank that fire most at the first decode step of one question.
+    """Find the slots of the last bank that fire most at the first decode step of one question.
 
     Args:
-        token: the answer's first token, whose logit is watched.
-        overlay: value rows that differ from the base. A gate at the first step silences the bank.
-        k: tokens that each value is read as.
+        decoder: The decoder.
+        states: States of the question.
+        mask: True at real states.
+        token: First token of the answer, whose logit is watched.
+        overlay: Value rows that differ from the base. A gate at the first step silences the bank.
+        top: Number of slots.
+        k: Number of tokens that each value is read as.
 
     Returns:
         Most active first; empty when the last layer has no bank or none of its slots fires.
@@ -105,11 +113,15 @@ def contributions(
 def explain(
     reader: Reader, read: Read, row: int, overlay: Overlay, gate: Match | None, answer: Sequence[int]
 ) -> dict[str, Any]:
-    """Why an answer came out: which gate opened, or which slots of the bank fired and what they pushed for.
+    """Explain an answer by the gate that opened, or by the slots of the bank that fired and the words that they raise.
 
     Args:
-        row: of the batch that was read.
-        answer: its tokens, which may be spelt in other ways than its text would be.
+        reader: The checkpoint.
+        read: Questions as they were read.
+        row: Row of the question.
+        overlay: Rows that it read instead of the base's.
+        gate: The edit that answers; None when the bank answers.
+        answer: Tokens of the answer, which the tokenizer may not choose for its text.
     """
     if gate is not None:
         match = {"open": True, "edit": gate.edit, "probability": round(gate.probability, 4)}

@@ -1,4 +1,4 @@
-"""What one row of a batch reads instead of the base, and how rows with different overlays share one pass.
+"""Rows that a question reads instead of the base's, and one pass for questions with different overlays.
 
 Only the bank's product differs between versions: with a the slot weights and V' the changed value rows,
 ex = a V + a[changed] (V' - V)[changed], so a batch needs one extra product whatever versions it mixes.
@@ -23,10 +23,11 @@ ValueRows = Mapping[int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]]  # laye
 class Overlay:
     """One request's view of the banks.
 
-    values: per layer, slots and the value rows that stand in them instead of the base's, as the checkpoint
-        stores them. Rows of a batch that hold the same object are grouped.
-    steps: gated slots. At decode step t < T the last layer gives h + ori + steps[t]: the row stands in place
-        of the bank's output there. None, or later steps: the bank is read.
+    Attributes:
+        values: For each layer, slots and the value rows that stand in them instead of the base's, as the checkpoint
+            stores them. Rows of a batch that hold the same object are grouped.
+        steps: Rows of gated slots. At decode step t < T the last layer gives h + ori + steps[t]: the row stands in
+            place of the bank's output. None, and at later steps, the bank is read.
     """
 
     values: ValueRows = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Overlay:
 def value_rows(
     blocks: Sequence[Block], device: torch.device | str = "cpu"
 ) -> tuple[ValueRows, Mapping[Place, tuple[str, ...]]]:
-    """Value blocks as an overlay has them, on a device; and for each place the edits that moved it."""
+    """Collect value blocks as an overlay has them, on a device, and for each place the edits that moved it."""
     layers: dict[int, tuple[list[int], list[Tensor]]] = defaultdict(lambda: ([], []))
     edits: dict[Place, tuple[str, ...]] = {}
     for block in blocks:
@@ -52,7 +53,7 @@ def value_rows(
 
 
 def same_rows(before: ValueRows, after: ValueRows) -> bool:
-    """Bit for bit."""
+    """Return whether both have the same rows, bit for bit."""
     return before.keys() == after.keys() and all(
         torch.equal(*pair) for layer in before for pair in zip(before[layer], after[layer], strict=True)
     )
@@ -62,7 +63,10 @@ def same_rows(before: ValueRows, after: ValueRows) -> bool:
 class Changes:
     """Value rows that differ from the base, for all groups of a batch in one layer.
 
-    member: 1 where a row of the batch reads a change. slots: which slot weight each change is scaled by.
+    Attributes:
+        member: 1 where a row of the batch reads a change.
+        slots: Slot whose weight scales each change.
+        rows: The changes.
     """
 
     member: Float[Tensor, "batch n"]
@@ -70,7 +74,7 @@ class Changes:
     rows: Float[Tensor, "n d"]
 
     def effect(self, weights: Float[Tensor, "batch token acting"]) -> Float[Tensor, "batch token d"]:
-        """What the changes add to the bank's output at these slot weights."""
+        """Return the addition of the changes to the bank's output at these slot weights."""
         return (weights[..., self.slots] * self.member[:, None]) @ self.rows
 
     def select(self, rows: Int[Tensor, " row"]) -> "Changes":
@@ -79,7 +83,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class GateRows:
-    """Rows that replace the last bank's output. is_open: 0 where the bank is shut, 1 where it is read."""
+    """Rows that replace the last bank's output; `is_open` is 0 where the bank is shut, 1 where it is read."""
 
     is_open: Float[Tensor, "batch step 1"]
     steps: Float[Tensor, "batch step d"]
@@ -102,7 +106,11 @@ class GateRows:
 
 
 def find_changes(overlays: Sequence[Overlay | None], layers: Sequence[Layer]) -> dict[int, Changes]:
-    """By layer. ValueError for a layer without a bank or a slot outside it."""
+    """Find the changes of a batch by layer.
+
+    Raises:
+        ValueError: A layer has no bank, or a slot lies outside of it.
+    """
     indices = {layer for overlay in overlays if overlay for layer in overlay.values}
     return {index: _find_in_layer(overlays, index, layers) for index in sorted(indices)}
 
@@ -134,7 +142,7 @@ def _find_in_layer(overlays: Sequence[Overlay | None], index: int, layers: Seque
 
 
 def find_gates(overlays: Sequence[Overlay | None], like: Float[Tensor, "... d"]) -> GateRows | None:
-    """Gates of a batch, padded to the longest; None when no row has any. like: width, device and dtype of a row."""
+    """Find the gates of a batch, padded to the longest and made like a row of `like`; None when there are none."""
     steps_of = [None if overlay is None else overlay.steps for overlay in overlays]
     length = max((len(steps) for steps in steps_of if steps is not None), default=0)
     if length == 0:

@@ -2,8 +2,8 @@
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
 authors' names), tokenizer.json (answers), subjects.safetensors (how a question's subject is read),
-reference.safetensors (what routed rows are made of, and the subjects of training), confidence.json, and SHA256SUMS,
-which says what each of the others has to be. The judge of the scope has a folder of its own (models/scope/judge.py).
+reference.safetensors (directions of routed rows, and the subjects of training), confidence.json, and SHA256SUMS with
+the digests of the others. The judge of the scope has another folder (models/scope/judge.py).
 """
 
 import hashlib
@@ -49,15 +49,17 @@ TOKENIZER, SUBJECTS, REFERENCE = "tokenizer.json", "subjects.safetensors", "refe
 CONFIDENCE = "confidence.json"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, SUBJECTS, REFERENCE, CONFIDENCE)
 END = 1  # the answer tokenizer's end token
-CACHE_SIZE = 1_024  # questions; about 20 kB each, the longest 130
-READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are those of the next
+CACHE_SIZE = 1_024  # questions in the cache, about 20 kB each, the longest 130
+READINGS_CACHED = 8_192  # questions with cached readings, 2 kB each: two edits share most probes
 
 
 @dataclass(frozen=True)
 class Read:
-    """Questions as the decoder sees them, and as the scope does.
+    """Questions as the decoder and the scope read them.
 
-    familiarity: cosine of each question's subject and the nearest one of training. truncated: which were cut.
+    Attributes:
+        familiarity: Cosine of each question's subject and the nearest one of training.
+        truncated: Which questions were cut.
     """
 
     states: Float[Tensor, "batch token d"]
@@ -71,7 +73,10 @@ class Read:
 class Reader:
     """A loaded checkpoint; all tensors are on one device.
 
-    folder: where it lies. digest: of all that answers and edits follow from. pushes: what routed rows are made of.
+    Attributes:
+        folder: Its folder.
+        digest: Digest of all that answers and edits follow from.
+        pushes: Directions that routed rows are made of.
     """
 
     folder: Path
@@ -88,7 +93,7 @@ class Reader:
 
     @property
     def digest_with_judge(self) -> str:
-        """Of all that decides which question an edit answers, too."""
+        """Return a digest that covers the judge, too, which decides the questions that an edit answers."""
         digests = f"{self.digest} {self.scope.judge.digest}"
         return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 
@@ -99,12 +104,14 @@ class Reader:
         """Load a checkpoint folder.
 
         Args:
-            dtype: of the encoder's and the decoder's matrices, float32 or bfloat16. The bank's values, the norms, the
-                scope and the output matrix are float32 all the same.
+            folder: The folder.
+            device: Device of all tensors.
+            dtype: Type of the encoder's and the decoder's matrices, float32 or bfloat16. The bank's values, the norms,
+                the scope and the output matrix are float32.
 
         Raises:
-            CheckpointError: names the file that is missing or does not fit.
-            EncoderNotFound: the encoder's files are missing.
+            CheckpointError: A file is missing or does not fit; the text names it.
+            EncoderNotFound: The encoder's files are missing.
         """
         encoder = MiniLM(device=device, dtype=dtype)
         try:
@@ -125,7 +132,7 @@ class Reader:
         return Read(states, encoded.mask, readings, familiarity, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:
-        """Token ids of an answer, the end token included."""
+        """Return the token ids of an answer, with the end token."""
         return [*self.tokenizer.encode(answer).ids, END]
 
     def say(self, tokens: Sequence[int]) -> str:
@@ -157,7 +164,7 @@ def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtyp
 
 @dataclass(frozen=True)
 class CachedRead:
-    """One question. states: without padding."""
+    """One question as it was read, with states without padding."""
 
     states: Float[Tensor, "token d"]
     readings: Readings
@@ -166,9 +173,10 @@ class CachedRead:
 
 
 class ReadCache:
-    """Recent questions as read: one that is corrected was asked just before, and is asked again in its edit's report.
+    """Recent questions as they were read: a corrected one was asked just before, and its edit's report asks it again.
 
-    Answers to those who ask are always read anew, and a process that only answers caches nothing. Thread-safe.
+    A question that a caller asks is always read anew, and a process that only answers caches nothing. Threads may
+    share it.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -179,7 +187,7 @@ class ReadCache:
         self._lock = threading.Lock()
 
     def read(self, questions: Sequence[str]) -> Read:
-        """As `Reader.read`; the last bits of a cached read are those of the batch that it was read in."""
+        """Read questions like `Reader.read`; the last bits of a cached read depend on the batch that it was read in."""
         with self._lock:
             self._is_used = True
             entries = [self._cache.get(question) for question in questions]
@@ -197,7 +205,7 @@ class ReadCache:
         )
 
     def readings(self, questions: Sequence[str]) -> Readings:
-        """Questions as the scope reads them."""
+        """Read questions for the scope."""
         with self._lock:
             rows = {
                 question: self._readings[question] for question in questions if question in self._readings
@@ -210,7 +218,7 @@ class ReadCache:
         return Readings.concatenate([rows[question] for question in questions])
 
     def keep(self, questions: Sequence[str], read: Read) -> None:
-        """Cache what was read, once `read` was called for the first time."""
+        """Cache questions as they were read, once `read` was called for the first time."""
         if not self._is_used:
             return
         with self._lock:
@@ -222,7 +230,7 @@ class ReadCache:
 
 
 def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> dict[str, Tensor]:
-    """What reference.safetensors holds. Directions are stored in half precision and used as they are read again."""
+    """Return the tensors of reference.safetensors. Directions are stored, and then used, in half precision."""
     return {
         "units": pushes.units.half(),
         "gaps": pushes.gaps,
@@ -233,10 +241,10 @@ def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> d
 
 
 def digest(folder: Path) -> str:
-    """Names the checkpoint by all that answers and edits follow from."""
+    """Compute the digest of all that answers and edits follow from."""
     return verify_sums(folder, FILES)
 
 
 def record(folder: Path) -> None:
-    """Write down what the files of a finished checkpoint are."""
+    """Record the digests of the files of a finished checkpoint."""
     write_sums(folder, FILES)

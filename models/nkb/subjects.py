@@ -1,4 +1,4 @@
-"""Which subject of training a question is about, by one learned reading of 128 numbers.
+"""The subject of training that a question is about, by one learned reading of 128 numbers.
 
 Two uses: an answer about a subject that the base never heard of is doubted (`answers.features`), and two questions
 about two known subjects never ask for one fact (`models/scope/candidates.py`).
@@ -14,15 +14,13 @@ from torch import Tensor
 
 from models.scope.readings import UNKNOWN
 
-MIN_COSINE = (
-    0.9  # from which on a question is about the subject; of 7,500 held phrasings none was about another
-)
-CHUNK = 1_024  # questions compared in one product, 30 MB with the world pack
+MIN_COSINE = 0.9  # cosine from which a question is about the subject; 7,500 held phrasings had no mistake
+CHUNK = 1_024  # questions in one product, 30 MB with the world pack
 
 
 @dataclass(frozen=True)
 class Subjects:
-    """attend, read: attention pooling over a question's states, and what is read of them. taught: unit readings."""
+    """Attention pooling over a question's states, and the unit readings of the subjects of training (`taught`)."""
 
     attend: Float[Tensor, "1 width"]
     read: Float[Tensor, "aspect width"]
@@ -35,14 +33,14 @@ class Subjects:
     def key(
         self, states: Float[Tensor, "batch token width"], mask: Bool[Tensor, "batch token"]
     ) -> Float[Tensor, "batch aspect"]:
-        """Unit readings of questions."""
+        """Return unit readings of questions."""
         weights = (states @ self.attend.T).masked_fill(~mask[..., None], float("-inf")).softmax(1)
         return F.normalize((weights.transpose(1, 2) @ states).squeeze(1) @ self.read.T, dim=-1)
 
     def nearest(
         self, keys: Float[Tensor, "batch aspect"]
     ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-        """Cosine of each question's subject and the nearest of training; and its place, UNKNOWN where it is far."""
+        """Return cosine and place of the subject of training nearest to each question's; UNKNOWN where it is far."""
         parts = [(chunk @ self.centres.T).max(-1) for chunk in torch.split(keys, CHUNK)]
         cosine = torch.cat([part.values for part in parts])
         place = torch.cat([part.indices for part in parts])

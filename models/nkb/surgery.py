@@ -1,4 +1,4 @@
-"""The paper's surgery for a whole answer, and which surgery an answer rests on.
+"""The paper's surgery for a whole answer, and the edits that an answer rests on.
 
 Dai et al. (arXiv:2208.00399), equation 12 (`models/editors/surgery.py`), at each position where the base would say
 another token, the tokens before it given. Moves of one edit see each other, never those of other edits.
@@ -23,22 +23,23 @@ from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import Trace, trace
 
 MARGIN = 0.5  # logits by which each token must lead
-ROUNDS = 4  # passes over the answer: a later move may disturb an earlier token
-LARGEST = 20.0  # lambda beyond which a row is noise to every other question
+ROUNDS = 4  # passes over the answer, as a later move may disturb an earlier token
+LARGEST = 20.0  # largest lambda: beyond it a row is noise to every other question
 EditsByPlace = Mapping[Place, tuple[str, ...]]
 
 
 def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | None = None) -> list[Surgery]:
-    """The moves that make an answer come out of the base.
+    """Compute the moves with which the base gives an answer.
 
     Args:
-        read: one question.
-        tokens: of the answer, the end token included.
-        scale: lambda of each move, in one pass, as in the paper: whether the answer then comes out is for the report to
-            say. None takes the smallest with which each token leads.
+        reader: The checkpoint.
+        read: One question.
+        tokens: Tokens of the answer, with the end token.
+        scale: Lambda of each move, in one pass as in the paper; the report then says whether the base gives the answer.
+            None takes the smallest with which each token leads.
 
     Raises:
-        EditRefused: `no_bank`, `unreachable`, `no_change`, or why equation 12 cannot act.
+        EditRefused: `no_bank`, `unreachable`, `no_change`, or a code of `operate`.
     """
     base = trace(reader.decoder, read.states, read.mask, torch.tensor([tokens], device=read.states.device))
     if base.a.shape[-1] == 0:
@@ -67,7 +68,7 @@ def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | Non
 
 
 def _norm_input(reader: Reader, base: Trace, step: int, moves: list[Surgery]) -> Float[Tensor, " d"]:
-    """Input of the final norm at one position, with the moves so far."""
+    """Return the input of the final norm at one position, with the moves so far."""
     x = (base.s + base.ex)[0, step].clone()
     bank = reader.decoder.layers[-1].feed_forward.slots
     assert bank is not None
@@ -83,14 +84,17 @@ def rests_on(
     edits: Mapping[int, EditsByPlace],
     max_tokens: int,
 ) -> dict[int, tuple[str, ...]]:
-    """The edits that answers rest on.
+    """Find the edits that answers rest on.
 
     Args:
-        answers: by row of the batch.
-        edits: for the rows that read moved slots: the edits of each slot that was moved.
+        reader: The checkpoint.
+        read: Questions as they were read.
+        answers: Answers by row of the batch.
+        edits: Edits of each moved slot, for the rows that read moved slots.
+        max_tokens: Limit of the base's answers.
 
     Returns:
-        Ids of edits by row; without the rows that rest on none.
+        Ids of edits by row, without the rows that rest on none.
     """
     if not edits:
         return {}

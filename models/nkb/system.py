@@ -33,7 +33,7 @@ from models.system import (
     Side,
 )
 
-MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
+MAX_TOKENS = 48  # tokens of an answer of the base; an edit's own answer may be longer
 
 
 class NkbSystem(Router):
@@ -105,9 +105,9 @@ class NkbSystem(Router):
         familiarity: float,
         cut: bool,
     ) -> Reply:
-        """An answer that surgery changed counts as familiar, though never trained.
+        """Make the reply; an answer that surgery changed counts as familiar, though it was never trained.
 
-        An answer that a gate gives has no alternatives: its further tokens are the edit's, whatever the first is.
+        An answer of a gate has no alternatives: its further tokens are the edit's, whatever the first is.
         """
         best = self.reader.say(decoded_answer.tokens)
         confidence = self.reader.confidence
@@ -136,7 +136,7 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """An answer follows from the question, the gate that it opens and the value rows."""
+        """Compare the gates that questions open, and the value rows: an answer follows from nothing else."""
         questions = [ask.question for ask in before.asks]
         old_bank, new_bank = before.views[BANK], after.views[BANK]
         if not questions:
@@ -147,7 +147,7 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
-        """None after surgery, which may move any answer, and between tables that share no rows."""
+        """Return the trained questions near an edit; None after surgery, and between tables that share no rows."""
         old_bank, new_bank = before[BANK], after[BANK]
         comparable = old_bank.active_edits.generation == new_bank.active_edits.generation
         if not comparable or not same_rows(old_bank.values, new_bank.values):
@@ -162,7 +162,7 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
-        """A routed edit answers with its own tokens, whatever else the bank holds, so the routes tell."""
+        """Find misrouted edits by their routes: a routed edit answers with its own tokens, whatever the bank holds."""
         bank: BankView = views[BANK]
         silent_surgery: dict[str, tuple[str | None, ...]] = {
             edit: () for edits in bank.surgery_edits.values() for edit in edits
@@ -170,7 +170,7 @@ class NkbSystem(Router):
         return silent_surgery | super().find_misrouted(views)
 
     def _steps(self, match: Match) -> torch.Tensor:
-        """The rows that spell the edit's answer."""
+        """Return the rows that spell the edit's answer."""
         rows = match.block.tensors
         return self.reader.pushes.values(rows["tokens"], rows["strengths"])
 
@@ -192,7 +192,11 @@ class NkbSystem(Router):
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
-    """The checkpoint in `folder`. CheckpointError, too, when what an editor needs beside it is not its own."""
+    """Load the checkpoint in `folder`.
+
+    Raises:
+        CheckpointError: It is not whole, or files that the editor needs belong to another checkpoint.
+    """
     reader = Reader.load(folder, device=device, dtype=dtype)
     ProbeIndex.load(folder, reader.digest)
     reads = ReadCache(reader)

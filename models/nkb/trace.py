@@ -1,4 +1,4 @@
-"""The last decoder layer read under teacher forcing: what the bank saw, what it fired, and what it added.
+"""The last decoder layer under teacher forcing: the inputs of the bank, its slot weights and its output.
 
 At each position of an answer, n enters the bank's keys, a are the slot weights, s enters the final norm when the bank
 is silent, and ex = V^T a. None of n, a and s depends on the last bank's values, so they are computed once, whatever is
@@ -16,10 +16,13 @@ from models.nkb.decode import Decoder, Position
 
 @dataclass(frozen=True)
 class Trace:
-    """Position j predicts target token j. Positions of padding hold numbers without meaning.
+    """The last layer at each position; position j predicts target token j. Positions of padding have no meaning.
 
-    n: normalised feed-forward input. a: slot weights, no columns when the last layer has no bank.
-    s: input of the final norm without the last bank. ex: what the last bank adds.
+    Attributes:
+        n: Normalised input of the feed-forward block.
+        a: Slot weights, without columns when the last layer has no bank.
+        s: Input of the final norm without the last bank.
+        ex: Addition of the last bank.
     """
 
     n: Float[Tensor, "batch token d"]
@@ -35,10 +38,13 @@ def trace(
     mask: Tensor,
     targets: Int[Tensor, "batch token"],
 ) -> Trace:
-    """One pass over the targets, shifted right behind the start token. Tensors may be trained on.
+    """Read the targets in one pass, shifted right behind the start token. Tensors may be trained on.
 
     Args:
-        targets: token ids with the end token, padded with any valid id, on the decoder's device.
+        decoder: The decoder.
+        states: States of the questions.
+        mask: True at real states.
+        targets: Token ids with the end token, padded with any valid id, on the decoder's device.
     """
     start = targets.new_full((len(targets), 1), decoder.start)
     run = decoder.begin(states, mask, None, targets.shape[1])
