@@ -16,7 +16,7 @@ from models.attention.mask import Mask
 
 # Share of allowed pairs below which only these are computed.
 SPARSE_BELOW = 0.125
-# What a query without any key gets: zeros; no row at all, as in PyNeuraLogic; or what is left of its scores
+# What a query without any key gets: zeros; no row at all, as in PyNeuraLogic; or the rest of its scores
 # after -10000 is added to all of them, nearly an average of all values, as in the library of K-BERT's authors.
 EmptyRow = Literal["zero", "drop", "uniform"]
 Path = Literal["auto", "dense", "pairs"]

@@ -115,7 +115,7 @@ class Mask:
     def additive(
         self, style: Choice["inf", "uer"], dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "*head query key"]:
-        """Return what is added to scores: 0 where a pair is allowed, else minus infinity or UER_BIAS."""
+        """Return the addition to scores: 0 where a pair is allowed, else minus infinity or UER_BIAS."""
         bias = torch.zeros(self.allowed.shape, dtype=dtype, device=self.allowed.device)
         return bias.masked_fill_(~self.allowed, -torch.inf if style == "inf" else UER_BIAS)
 

@@ -25,7 +25,7 @@ def load_backpack(name_or_folder: str | Path, revision: str | None = None) -> Ba
         revision: Commit on the hub, 40 hex digits.
 
     Raises:
-        CheckpointError: The files are not a whole Backpack; the sentence names what is missing.
+        CheckpointError: The files are not a whole Backpack; the sentence names the missing part.
     """
     folder = locate(name_or_folder, revision)
     try:

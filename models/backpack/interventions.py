@@ -29,7 +29,7 @@ def project(
         away: a, the row of E whose direction is replaced.
         towards: h, the row of E whose direction takes its place.
         strength: How far to go from s to s', 0 to 1.
-        orthogonal: Whether to remove from s' what is left of a, which h may bring back.
+        orthogonal: Whether to remove from s' the rest of a, which h may bring back.
 
     Raises:
         ValueError: A direction has no length, or the strength lies outside 0 to 1.

@@ -60,7 +60,7 @@ class Case:
 
     @property
     def task(self) -> Task:
-        """Return what is to be completed. A fact has one answer, so it has no alternatives."""
+        """Return the text to complete. A fact has one answer, so it has no alternatives."""
         return Task(self.prompt, self.limit, 1 if self.fact else self.ask.top_k, self.edits)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.backpack.network import Backpack
 
-QUANTILES = (0.95, 0.80, 0.60)  # of all scores
+QUANTILES = (0.95, 0.80, 0.60)  # quantiles of all scores
 MULTIPLIERS = {  # strength -> the multiplier above each quantile, and below all
     0: (1.0, 1.0, 1.0, 1.0),
     1: (1.5, 1.5, 1.3, 1.0),

@@ -17,8 +17,8 @@ class TextChange(NamedTuple):
     Attributes:
         edit: Id of the edit.
         action: What it does.
-        text: The whole text, what is appended, or what stands in place of `old`.
-        old: Text that is corrected.
+        text: The whole text, the text to append, or the text in place of `old`.
+        old: Text to correct.
         title: Title of the document.
         media_type: Kind of text.
     """
@@ -68,7 +68,7 @@ def compose(changes: Sequence[TextChange], document: Document | None = None) -> 
 def apply(document: Document | None, change: TextChange) -> Document | None:
     """Return the document after one change; one that finds nothing to change has no effect.
 
-    Which earlier changes are in force may differ from when this one was made, as after a revert.
+    Other earlier changes may be active than when this one was made, as after a revert.
     """
     if change.action == "put":
         return Document(change.text, change.title, change.media_type, (change.edit,))

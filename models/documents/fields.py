@@ -48,7 +48,7 @@ class DocumentFields(Fields):
     Attributes:
         id: Name of the document.
         action: `put` writes the whole text, `append` adds to its end, `replace` corrects a part, `remove` ends it.
-        text: The whole text, or what is appended.
+        text: The whole text, or the text to append.
         title: Title, which a `put` sets.
         media_type: Kind of text, which a `put` sets.
         old: Text to correct; it has to stand in the document once.
@@ -108,7 +108,7 @@ def count(number: int, noun: str) -> str:
 
 
 def refuse_text(fields: DocumentFields) -> EditRefused | None:
-    """Return why what was written is no text to read, or None. It depends on nothing but the fields."""
+    """Return why the fields hold no text to read, or None. It depends on nothing but the fields."""
     text = fields.new if fields.action == "replace" else fields.text
     if fields.action in ("put", "append") and not (text or "").strip():
         return EditRefused("empty", f"the text of {fields.id!r} is empty: write one, or remove the document")

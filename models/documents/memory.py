@@ -51,7 +51,7 @@ class Texts:
         self._documents: WeakValueDictionary[tuple[Block, ...], Document] = WeakValueDictionary()
 
     def build(self, changes: Sequence[FieldsChange], options: Options) -> list[Material | EditRefused]:
-        """Turn changes into blocks; refuse what is no text."""
+        """Turn changes into blocks; refuse changes without text."""
         return [self._build(change) for change in changes]
 
     def _build(self, change: FieldsChange) -> Material | EditRefused:
@@ -99,7 +99,7 @@ class Texts:
         return Image(self.base.base, {material.block.key: material.block for material in materials})
 
     def view(self, image: Image) -> DocumentsView:
-        """Return the documents of a version by their ids. Those that an earlier view has are shared with it."""
+        """Return the documents of a version by their ids; an earlier view shares those that it has."""
         blocks: dict[str, list[Block]] = defaultdict(list)
         for block in image.ordered_blocks:
             blocks[read_head(block)["id"]].append(block)

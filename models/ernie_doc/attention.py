@@ -36,7 +36,7 @@ class Tables(NamedTuple):
 def attention_bias(
     mask: Float[Tensor, "batch query"], memory_mask: Float[Tensor, "batch slot"], mask_value: float
 ) -> Float[Tensor, "batch 1 query key"]:
-    """Return what is added to the scores: 0 where a query sees a key, -mask_value elsewhere.
+    """Return the addition to the scores: 0 where a query sees a key, -mask_value elsewhere.
 
     A padded query sees nothing: its scores vanish in the rounding, and its attention is uniform.
     """

@@ -20,12 +20,12 @@ def explain(
     n_windows: int,
     n_tokens: int,
 ) -> Mapping[str, Any]:
-    """Describe what was read and found.
+    """Describe the windows that were read and the spans that were found.
 
     Args:
         id: The document's id; None for a context.
-        document: What was read.
-        spans: What was found, the best first.
+        document: The document.
+        spans: The spans, the best first.
         scores: Probability that each of them is right.
         choice: The windows that were asked.
         n_windows: All windows of the document.

@@ -1,4 +1,4 @@
-"""The memory that one segment hands to the next: where it starts, what is kept, and when it is emptied.
+"""The memory that one segment hands to the next: its start, its content, and when it is emptied.
 
 Ding et al. (arXiv:2012.15688), section 3.3, "enhanced recurrence": the memory of layer l holds outputs of layer l and
 is read by layer l of the next segment. One tensor [layer, batch, slot, width] in float32 holds all of it; nothing

@@ -42,10 +42,10 @@ BATCH = {
     "cpu": 1,
     "cuda": 32,
 }  # windows that are read at once: on a processor two are no quicker than one and one
-STATE_BYTES = 256 * 2**20  # of the states of all documents, in memory
-EVERY = 2  # of how many segments one state is kept
-MAX_TOKENS = 400_000  # of a document
-CACHED_TOKENS = 1_000_000  # of all documents whose tokens are kept, 32 bytes each
+STATE_BYTES = 256 * 2**20  # bytes of the states of all documents in memory
+EVERY = 2  # segments for each state that is kept
+MAX_TOKENS = 400_000  # tokens of a document
+CACHED_TOKENS = 1_000_000  # tokens of all documents that are kept, 32 bytes each
 
 NO_DOCUMENT = Reason("no_document", "The question names no document, and gives no context to read.")
 TWO_TEXTS = Reason("two_texts", "The question names a document and gives a context: leave one of them out.")
@@ -89,7 +89,7 @@ class ErnieDocSystem:
         return [self._finish(ask, view) for ask, view in zip(asks, views, strict=True)]
 
     def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
-        """A step is a window, or a few chunks or windows that are read at once."""
+        """Yield None after each window, or after a few chunks or windows that are read at once; last the reply."""
         for step in self._read(ask, views[DOCUMENTS]):
             yield step if isinstance(step, Reply) else None
 

@@ -1,4 +1,4 @@
-"""A batch of questions through sub-graph, attention and walks: what is said, or why nothing is said.
+"""A batch of questions through sub-graph, attention and walks, to answers or reasons for none.
 
 specs/rules.md, section 9: the answer carries its proof, the facts that were walked at each hop with their weights.
 """
@@ -22,8 +22,8 @@ from models.system import UNSURE, Alternative, Ask, Reason, Reply
 NO_PATH = Reason("no_path", "No path of facts leads from what the question names to an answer.")
 ENTITIES, COUNT, YES_NO = FORMS
 NO_RULES = Constraints()  # every edge may be walked
-HOW_MANY = "how many"  # of values that are no numbers themselves
-SMALLEST_SHARE = 1e-6  # of weights, so that their log-odds are finite
+HOW_MANY = "how many"  # words of a question that asks to count values that are no numbers
+SMALLEST_SHARE = 1e-6  # least share of weights, so that their log-odds are finite
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Answerer:
         return Field(graph, sources.rules.allowed(graph), starts)
 
     def reply(self, reading: Reading | Reason) -> Reply:
-        """Answer from what was read."""
+        """Answer from a question as it was read."""
         if isinstance(reading, Reason):
             return Reply(None, 0.0, "", reading)
         candidates = reading.candidates

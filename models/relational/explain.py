@@ -1,4 +1,4 @@
-"""Why an answer came out: its path with the weight of each hop, why other paths lost, where paths broke, what was cut.
+"""The reasons of an answer: its path with the weight of each hop, its rivals, broken paths, and the bounds that cut.
 
 Everything is JSON and bounded by MAX_ENTRIES.
 """
@@ -8,7 +8,7 @@ from typing import Any
 from models.relational.answer import Reading, conclude, fact_json, proof
 from models.relational.walk import Step, Walk
 
-MAX_ENTRIES = 16  # of each list
+MAX_ENTRIES = 16  # entries of each list
 
 
 def explain(reading: Reading) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _start(reading: Reading, walk: Walk) -> dict[str, Any]:
 
 
 def _values(reading: Reading, walk: Walk) -> list[str]:
-    """Return what the path leads to: what was counted, or what yes or no was said of."""
+    """Return the values that the path leads to: those that were counted, or that yes or no was said of."""
     return sorted({reading.graph.nodes[place].label for place in walk.nodes})[:MAX_ENTRIES]
 
 

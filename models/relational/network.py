@@ -25,7 +25,7 @@ from models.relational.question import TokenStates
 
 FORMS = ("entities", "count", "yes_no")  # what a question wants of the nodes that its path ends at
 NULL, STAY, FIRST_LABEL = 0, 1, 2  # rows of the keys; labels of relations follow
-FIRST_SCALE = 10.0  # of cosines, before training
+FIRST_SCALE = 10.0  # scale of cosines before training
 
 
 @dataclass(frozen=True)

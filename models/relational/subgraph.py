@@ -1,4 +1,4 @@
-"""The neighbourhood of a question's entities as a typed graph: nodes, edges with relations, and what was cut.
+"""The neighbourhood of a question's entities as a typed graph: nodes, edges with relations, and the facts cut.
 
 specs/rules.md, section 9: facts are edges, entities are nodes, and attention runs over existing edges only.
 """
@@ -34,7 +34,7 @@ class Edge:
     Attributes:
         source: Place of the subject among the nodes; of the object where the edge is inverse.
         target: Place of the object among the nodes; of the subject where the edge is inverse.
-        fact: What is said of the subject.
+        fact: The fact about the subject.
         is_inverse: Whether the edge leads from object to subject.
     """
 

@@ -91,7 +91,7 @@ class Vocabulary:
 
 
 def clean(text: str, links: Sequence[Link]) -> tuple[str, list[Link]]:
-    """Remove control characters, turn any whitespace into a space, and move links by what was removed before them."""
+    """Remove control characters, turn any whitespace into a space, and move links accordingly."""
     characters, shifts = [], [0]
     for character in text:
         is_kept = character in "\t\n\r" or not (

@@ -1,4 +1,4 @@
-"""What is wrong with a program before any fact is joined: each error names the place in the text and what to do."""
+"""Mistakes of a program, found before any fact is joined: each error names the place in the text and what to do."""
 
 from collections.abc import Iterator, Mapping
 

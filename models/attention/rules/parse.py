@@ -92,7 +92,7 @@ def parse(text: str) -> Program:
     """Read a program.
 
     Raises:
-        RuleError: The text is no program; the message says where and what was expected.
+        RuleError: The text is no program; the message names the place and the expected text.
     """
     try:
         return _Builder().transform(PARSER.parse(text))  # type: ignore[no-any-return]

@@ -53,7 +53,7 @@ Term = Variable | Constant
 
 @dataclass(frozen=True)
 class Literal:
-    """A relation over terms, with what is done to its value in a body or at a head.
+    """A relation over terms, with the transformation of its value in a body or at a head.
 
     Args:
         weight: The name of a weight, or a number, that multiplies the value from the left.
@@ -131,7 +131,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is done to the value of a head after its rules are summed."""
+    """Transformation of the value of a head after its rules are summed."""
 
     relation: str
     arity: int
@@ -144,7 +144,7 @@ class Program:
     """Rules in the order of their text.
 
     Args:
-        transformations: What is done to the value of a head after its rules are summed, by its relation.
+        transformations: Transformation of the value of a head after its rules are summed, by its relation.
     """
 
     rules: tuple[Rule, ...]

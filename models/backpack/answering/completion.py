@@ -64,7 +64,7 @@ class BatchEdits:
 class Completion:
     """Texts that are completed together, a token a step.
 
-    Each text begins with its likeliest first tokens, of which each is a row of its own from then on.
+    Each text begins with its likeliest first tokens, each of which is a separate row from then on.
 
     Args:
         model: The network.

@@ -26,7 +26,7 @@ from models.scope.scope import Scope
 
 DEFAULT = Path(__file__).parents[2] / "checkpoints" / "backpack"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, CONFIDENCE)
-MAX_TOKENS = 48  # of an answer that no edit gives; one of an edit may be longer
+MAX_TOKENS = 48  # tokens of an answer that no edit gives; the answer of an edit may be longer
 READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are those of the next
 
 

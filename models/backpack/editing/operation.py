@@ -27,14 +27,14 @@ class SenseOperation:
     """One change.
 
     Attributes:
-        action: What is done.
+        action: Kind of the change.
         word: Token whose senses change.
         away: Token whose direction is replaced.
         towards: Tokens that the senses go towards.
         senses: Numbers of the senses that change.
         strength: How far to go from the old senses to the new ones.
         factor: Factor on the weights.
-        orthogonal: Whether what is left of `away` is removed.
+        orthogonal: Whether the rest of `away` is removed.
     """
 
     action: Action

@@ -1,4 +1,4 @@
-"""A fact as rows: what is added to the senses of the tokens of a question and of its answer.
+"""A fact as rows: additions to the senses of the tokens of a question and of its answer.
 
 Hewitt et al., arXiv:2305.16765, section 3: o_t = sum over l and j of alpha[l, t, j] C(x_j)_l. Edits never enter the
 network that computes alpha, so what rows D add to the output is known before they are applied, and linear in them:
@@ -34,11 +34,11 @@ class Unreachable(ArithmeticError):
 
 @dataclass(frozen=True)
 class FactRows:
-    """What is added to the senses of some tokens.
+    """Additions to the senses of some tokens.
 
     Attributes:
         tokens: The tokens, ascending [token].
-        values: What is added to each of their senses [token sense width].
+        values: Addition to each of their senses [token sense width].
     """
 
     tokens: Int[Tensor, " token"]
@@ -54,7 +54,7 @@ class FactRows:
         return FactRows(tokens, weights @ pushes)
 
     def look_up(self, ids: Int[Tensor, " place"]) -> Float[Tensor, "place sense width"]:
-        """Return what is added to the senses of each of these tokens; zero for tokens without rows."""
+        """Return the additions to the senses of each of these tokens; zero for tokens without rows."""
         rows = torch.searchsorted(self.tokens, ids).clamp(max=len(self.tokens) - 1)
         has_rows = self.tokens[rows] == ids
         return self.values[rows] * has_rows[:, None, None]
@@ -92,7 +92,7 @@ class ForcedReading:
     Attributes:
         ids: Tokens that are read [key].
         alpha: Sense weights at each step [sense step key].
-        logits: What is predicted at each step [step word].
+        logits: Logits of the next word at each step [step word].
     """
 
     ids: Int[Tensor, " key"]
@@ -149,7 +149,7 @@ def complete_rows(
 ) -> FactRows:
     """Return the rows of a fact with what they lack in one wording.
 
-    In a wording that nobody gave, or beside changed senses, the rows of the given wordings may not suffice; the
+    In a wording that was not given, or beside changed senses, the rows of the given wordings may not suffice; the
     smallest further change is added, for this question alone.
 
     Args:

@@ -32,7 +32,7 @@ CHOICES = frozenset({"away", "towards", "strength", "orthogonal", "factor"})
 
 
 class SenseChange(Fields):
-    """What is done to the senses of one word.
+    """A change of the senses of one word.
 
     Words are exact strings: ` Lima` after a space is another token than `Lima` at the start of a text.
     """

@@ -22,7 +22,7 @@ def convert(source: Path, target: Path) -> Report:
         target: Made if it is not there.
 
     Returns:
-        What was used, what was not, and which weights of the model are random.
+        Tensors that were used, those that were not, and weights of the model that are random.
 
     Raises:
         UnsafeCheckpoint: The pickle asks for more than arrays of floats; nothing of it was run.

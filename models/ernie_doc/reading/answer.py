@@ -50,7 +50,7 @@ class AnswerRule:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found.
+    """The spans of a document that answer a question.
 
     Attributes:
         spans: The best ones, the best first; none where no span of the text keeps the rule.
@@ -152,7 +152,7 @@ def ask_windows(
 
     Args:
         reader: Reads.
-        document: What is asked.
+        document: The document.
         windows: All of its windows.
         question: Token ids.
         states: Number of a window -> the state before it, in the order in which they are asked.

@@ -15,7 +15,7 @@ from torch import Tensor
 from models.ernie_doc.reading.document import Document
 from models.ernie_doc.reading.packing import OFFSET, Window, owners
 
-MOST_CHARS = 1_000  # of a span; a longer one is a single token that no text has, such as a million letters
+MOST_CHARS = 1_000  # characters of a span; a longer span is one token, such as a million letters
 Rank = Literal["margin", "total"]
 
 

@@ -30,7 +30,7 @@ from models.relational.rules.rule import WalkRule
 
 PROGRAM = "rules/program"
 RULE = "rule"  # kind of the change, name of its method and of its blocks
-MAX_CHARS = 2_000  # of a rule
+MAX_CHARS = 2_000  # characters of a rule
 
 
 class RuleFields(Fields):

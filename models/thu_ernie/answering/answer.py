@@ -1,6 +1,6 @@
-"""A batch of questions through linking, the encoder and the alignment head: what is said, or why nothing is said.
+"""A batch of questions through linking, the encoder and the alignment head, to answers or reasons for none.
 
-Each entity that a question may be about has a mask of its own; the candidates of all masks compete, and the zero row
+Each entity that a question may be about has its own mask; the candidates of all masks compete, and the zero row
 with them. Without a mention the mask is aligned with all answers that the checkpoint knows.
 """
 
@@ -27,7 +27,7 @@ from models.thu_ernie.entities.table import EntityView
 NO_ENTITY = Reason("no_entity", "The question names no entity that has a row.")
 NO_CANDIDATES = Reason("no_candidates", "None of the possible answers has a row to compare with.")
 NO_FACT = Reason("no_fact", "No fact of what the question names answers it.")
-MOST_ANSWERS = 64  # of all known answers, those that are listed
+MOST_ANSWERS = 64  # listed ones of all known answers
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Candidate:
     """One possible answer.
 
     Attributes:
-        answer: What is said.
+        answer: Its text.
         rows: The rows of its objects.
         entity: Whose facts it is; None where the graph does not say it.
         facts: These facts.

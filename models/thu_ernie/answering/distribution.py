@@ -23,7 +23,7 @@ class AlignedCandidate:
     """A candidate with its logit.
 
     Attributes:
-        candidate: What is aligned.
+        candidate: The candidate.
         logit: Logarithm of the summed exponentials of its objects' dot products.
         subject: Number of the subject whose mask it was aligned with.
     """

@@ -1,4 +1,4 @@
-"""Why an answer came out: mentions and their rows, what was dropped, the alignment, and each entity left out in turn.
+"""The reasons of an answer: mentions and rows, mentions that were dropped, the alignment, and each entity left out.
 
 Everything is JSON and bounded by MAX_ENTRIES. specs/thu-ernie.md, section 7.
 """
@@ -14,7 +14,7 @@ from models.thu_ernie.answering.spans import Pointer, SpanReading
 from models.thu_ernie.links import Rejection
 from models.thu_ernie.row import Row
 
-MAX_ENTRIES = 16  # of each list
+MAX_ENTRIES = 16  # entries of each list
 
 
 def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:

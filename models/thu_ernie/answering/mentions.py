@@ -1,4 +1,4 @@
-"""What a question mentions, as the reader takes it: links with their rows, and what was left out and why."""
+"""The mentions of a question as the reader takes them: links with rows, and the mentions left out with reasons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """Everything that an answer needs, and the passes of the encoder.
 
-Rows of one pass are of like length; what is computed of a text depends on no other text and on no padding (1e-5).
+Rows of one pass are of like length; the result of a text depends on no other text and on no padding (1e-5).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from models.thu_ernie.row import Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
 Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
-SCALES = ("neighbours", "answers", "span")  # kinds of answers, each with a scale of its own
+SCALES = ("neighbours", "answers", "span")  # kinds of answers, each with its own scale
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Zhang et al. (arXiv:1905.07129), section 4.4, train a classifier over a list of relations. TransE has a row of each
 already, and s + r is where the object of a fact lies. So the mask of a subject is aligned with s + r of each relation
-that a request names; the training aligns masks with such rows where an object has none of its own.
+that a request names; the training aligns masks with such rows where an object has no row.
 """
 
 from collections.abc import Collection, Mapping, Sequence

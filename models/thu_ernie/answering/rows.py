@@ -56,7 +56,7 @@ class RowFinder:
         return FoundRow(vector, "edit" if edit else "table", edit)
 
     def of_entity(self, entity: Entity) -> FoundRow | None:
-        """Return the row of an entity, from its facts where it has none of its own or where the graph edits them."""
+        """Return the row of an entity, from its facts where it has no row or where the graph edits them."""
         row = self.find(entity.id)
         if row is None:
             return self._mean(self._solve(fact) for fact in entity.facts)

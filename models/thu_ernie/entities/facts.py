@@ -20,7 +20,7 @@ from models.thu_ernie.entities.names import NO_ENTITY, row_name
 from models.thu_ernie.entities.solve import solve_facts
 from models.thu_ernie.entities.table import EntityTable
 
-MAX_FACTS = 24  # of an entity whose row follows the edits of its facts; a solution takes some 20 ms then
+MAX_FACTS = 24  # facts of an entity whose row follows their edits; a solution takes some 20 ms then
 MAX_SOLVED = 1 << 12  # rows that are kept
 MAX_CANDIDATES = 10_000  # objects of a relation that a new one is compared with
 

@@ -2,8 +2,8 @@
 
 A new row is a vector, or a sum of rows of the unedited table: the copy of another entity, a point between two, the mean
 of neighbours for an entity that the table lacks, or zeros; or it is solved so that it says another fact (`facts.py`).
-The state is the later edit for each entity, so that what is taken back leaves no trace. Facts of one entity are solved
-together, with the fold, and not from the rows that the others wrote.
+The state is the later edit for each entity, so that an edit that is taken back leaves no trace. Facts of one entity are
+solved together, with the fold, and not from the rows that the others wrote.
 """
 
 import json
@@ -47,7 +47,7 @@ class RowWrite:
     Attributes:
         entity: Whose row it is; the table may lack it.
         vector: The row itself; None where it is a sum.
-        parts: What is summed; nothing gives zeros.
+        parts: Rows to sum; none give zeros.
     """
 
     entity: str
@@ -149,7 +149,7 @@ class EntityMemory:
         return EntityView(self.table, vectors, new, edits, self._solver)
 
     def usage(self, image: Image) -> Usage:
-        """Count the rows that differ from the table; edits bring rows of their own, so none are set aside."""
+        """Count the rows that differ from the table; edits bring their rows, so none are reserved."""
         return Usage(len(self.view(image).vectors), None)
 
     def _build_fields(self, change: FieldsChange) -> Material | EditRefused:

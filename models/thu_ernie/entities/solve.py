@@ -17,7 +17,7 @@ from torch import Tensor
 
 Vector = NDArray[np.float64]
 N_RIVALS = 8  # objects nearest to where a new fact leads that it has to lead
-ITERATIONS = 4_000  # of the accelerated ascent at the most; some hundred are common
+ITERATIONS = 4_000  # most iterations of the accelerated ascent; some hundred are common
 CHECK_EVERY = 50  # iterations
 SLACK = 0.02  # share of the margin by which demands are raised, so that the ascent may stop a little short of them
 

@@ -1,8 +1,8 @@
-"""`thu-ernie/links`: what a form names, as an editable memory.
+"""`thu-ernie/links`: the entities that forms name, as an editable memory.
 
-specs/thu-ernie.md, section 6. The base is empty: without edits the graph's linker says what is mentioned. An edit owns
-one form, which names another entity from then on, or none. Of two edits of one form the later counts, so an edit that
-is taken back leaves what would be there without it.
+specs/thu-ernie.md, section 6. The base is empty: without edits the graph's linker finds the mentions. An edit owns
+one form, which names another entity from then on, or none. The later edit of a form counts, so an edit that is
+taken back leaves no trace.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from models.thu_ernie.links import Form, Lexicon, words_of
 
 LINKS = "thu-ernie/links"
 LINK = "rows"  # kind of the change, name of its method and of its blocks
-MAX_CHARS = 300  # of a form, and of the id of an entity
+MAX_CHARS = 300  # characters of a form, and of the id of an entity
 NO_WORD = "a form needs a letter, a digit or a sign by which a text could name an entity"
 
 

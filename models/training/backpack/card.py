@@ -1,4 +1,4 @@
-"""What was measured of both networks, as Markdown for people and JSON for programs."""
+"""The measured figures of both networks, as Markdown for people and JSON for programs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ def write_card(folder: Path, figures: Mapping[str, Mapping[str, float]]) -> None
 
 
 def read_figures(folder: Path) -> dict[str, dict[str, float]]:
-    """Return what was measured before; nothing without a card."""
+    """Return the figures that were measured before; none without a card."""
     path = folder / FIGURES
     return dict(json.loads(path.read_text())) if path.exists() else {}
 

@@ -68,7 +68,7 @@ def says(reader: Reader, question: str, answer: Sequence[int], rows: FactRows) -
 
 @dataclass(frozen=True)
 class FactEdit:
-    """A fact with another answer of its relation, and what is asked around it.
+    """A fact with another answer of its relation, and the questions around it.
 
     Attributes:
         change: The edit; one wording is given.

@@ -110,7 +110,7 @@ class Learning:
     Args:
         plan: The recipe.
         net: From `build_net`, on the device to train on.
-        batches: What is learned from.
+        batches: Texts to learn from.
         say: Where lines about the progress go.
     """
 

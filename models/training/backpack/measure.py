@@ -17,7 +17,7 @@ from models.training.backpack.net import LanguageModel
 from models.training.backpack.texts import Question
 
 BATCH = 64
-MAX_TOKENS = 48  # of an answer
+MAX_TOKENS = 48  # tokens of an answer
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Outcome:
     """One question as it was answered.
 
     Attributes:
-        question: What was asked.
-        answer: What was said.
+        question: The question.
+        answer: The answer.
         logprobs: Log-probability of each token, the end of the line included if it was said.
         finished: Whether the answer ended by itself.
     """

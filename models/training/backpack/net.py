@@ -19,7 +19,7 @@ from models.training.backpack.plan import Plan
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """What is trained and measured alike."""
+    """The interface of both networks, by which they are trained and measured alike."""
 
     @property
     def embedding(self) -> Float[Tensor, "vocab width"]:

@@ -111,7 +111,7 @@ def build_world(pack: Pack, split: Split) -> World:
 
 
 class Draft:
-    """A text that grows, and the places of what was stated in it."""
+    """A text that grows, and the places of the facts stated in it."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -139,7 +139,7 @@ class Draft:
 
 
 def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
-    """Write one document of some 2,500 tokens a part; each part is about subjects of its own."""
+    """Write one document of some 2,500 tokens a part; each part is about other subjects."""
     texts = [compose(world.part(number, n_parts), LONG, rng) for number in range(n_parts)]
     parts: list[str] = []
     questions: list[Question] = []

@@ -45,8 +45,8 @@ class Outcome:
     """One answered question.
 
     Attributes:
-        question: What was asked.
-        result: What was found, before anything is withheld.
+        question: The question.
+        result: The spans that were found, before any is withheld.
     """
 
     question: Question

@@ -14,7 +14,7 @@ from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.ernie_doc.plan import Mixture
 from models.training.ernie_doc.texts import Question, Text, excerpt, read_texts
 
-MOST_TOKENS = 30_000  # of a document; a guard against a text that was not meant
+MOST_TOKENS = 30_000  # tokens of a document, as a guard against wrong files
 
 
 @dataclass(frozen=True)

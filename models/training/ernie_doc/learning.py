@@ -41,7 +41,7 @@ class Learning:
     Args:
         plan: The recipe.
         model: From `build_model`, on the device to train on.
-        examples: What is read.
+        examples: Examples to read.
         packing: How windows become segments.
         say: Where lines about the progress go.
     """

@@ -1,4 +1,4 @@
-"""What is learned: spans, and before them MiniLM's own states, out of memory and relative positions.
+"""The losses of spans and, before them, of MiniLM's own states, out of memory and relative positions.
 
 MiniLM has absolute positions and no memory. In the first steps the model learns to give, for a window behind a memory,
 the states that MiniLM gives for the window with the text before it. Labels are not needed for that.

@@ -12,7 +12,7 @@ from models.training.relational.exam import put
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.plan import Plan
 
-NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # of path, start and form (models/relational/answer.py)
+NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
 DECAY, MAX_ITERATIONS = 1e-3, 200
 
 

@@ -1,6 +1,6 @@
-"""What an edit of one triple does to answers two facts away: dependent ones have to follow, independent ones to stay.
+"""The effect of an edit of one triple on answers two facts away: dependent ones have to follow, others to stay.
 
-The questions are about the facts of the pack. Each gets an edit of its own, of a triple of its first or its second hop:
+The questions are about the facts of the pack. Each gets a separate edit, of a triple of its first or its second hop:
 the subject has another value in place of all it had. `python -m models.training.relational.edits` measures the default
 checkpoint.
 """
@@ -100,7 +100,7 @@ class EditedGraph:
 
     @cached_property
     def memory(self) -> GraphMemory:
-        """Return a memory of its own, so that nothing is edited elsewhere."""
+        """Return a separate memory, so that nothing is edited elsewhere."""
         return GraphMemory(self.view.base)
 
     @cached_property

@@ -21,7 +21,7 @@ from models.training.relational.wordings import SLOT, Wordings
 
 ENTITIES, COUNT, YES_NO = FORMS
 OBJECT = "{object}"
-MOST_VALUES = 3  # of one fact
+MOST_VALUES = 3  # values of one fact
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ExampleMaker:
     Attributes:
         compositions: Paths that may be asked for.
         wordings: The words of those who ask.
-        mixture: What is asked.
+        mixture: Shares of the kinds of questions.
         beside: Relations that stand beside the path; some id -> those easily taken for it, the nearest first.
         max_hops: Hops after which a walk ends by itself.
         walks_back: Whether a walk may lead from an object to its subjects.

@@ -1,6 +1,6 @@
 """Relations that are walked from object to subject, such as "the country whose capital is Lima".
 
-An inverse relation is a relation of its own with the types exchanged, so compositions, graphs and losses treat it like
+An inverse relation is a separate relation with the types exchanged, so compositions, graphs and losses treat it like
 any other. Its words are those of the writers, whose noun phrase for a value is turned to its subject, and some frames.
 """
 
@@ -14,7 +14,7 @@ from models.training.relational.compositions import INVERSE, has_entities, is_in
 
 SLOT = "{subject}"
 POSSESSIVE = SLOT + "'s "
-TYPE_WORDS = {ANY: "thing", "agent": "person or organization"}  # of types that people call by another word
+TYPE_WORDS = {ANY: "thing", "agent": "person or organization"}  # words for types that people call otherwise
 
 
 @dataclass(frozen=True)

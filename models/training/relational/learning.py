@@ -27,10 +27,10 @@ SPECIAL = {"@null": NULL, "@stay": STAY}
 
 @dataclass(frozen=True)
 class Loss:
-    """What one step costs.
+    """The losses of one step.
 
     Attributes:
-        total: What is minimised.
+        total: Loss to minimise.
         right: Share of the entities on right paths at which the heaviest label is the right one.
     """
 

@@ -51,7 +51,7 @@ class Plan:
         n_tuning: Relations for practice that only calibration sees.
         held_compositions: One in so many compositions is held out of training.
         config: Sizes of the reader.
-        mixture: What is asked.
+        mixture: Shares of the kinds of questions.
         steps: Steps of training.
         batch: Questions of a step.
         lr: Highest learning rate.

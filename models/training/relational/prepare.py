@@ -24,7 +24,7 @@ from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
 from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
 
-SHARE_OF_SUBJECTS = 0.5  # of the hops of questions in the exam that lead to a subject somewhere
+SHARE_OF_SUBJECTS = 0.5  # share of hops that lead to a subject somewhere, among questions of the exam
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from models.training.thu_ernie.plan import Plan
 NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that is the odds against no answer
 DECAY, MAX_ITERATIONS = 1e-3, 200
 N_PER_RELATION, N_PASSAGES, N_WINDOWS = 12, 200, 100
-LOWEST = 0.3  # threshold at the least: what is much likelier wrong than right is not said
+LOWEST = 0.3  # lowest threshold: an answer that is much likelier wrong than right is withheld
 N_WITHOUT_LINKS = 4  # questions of each relation that are asked without links
-ABSENT_SHARE = 3  # of so many questions about a fact, one is about a fact that is not there
+ABSENT_SHARE = 3  # one question about a fact in so many is about a missing fact
 
 
 def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:

@@ -43,7 +43,7 @@ class Edit:
 
     Attributes:
         entity: The entity with the new fact.
-        relation: What is edited.
+        relation: The relation.
         old: Its object before.
         new: Its object now.
         template: How it is asked for.
@@ -89,7 +89,7 @@ def measure_edits(examiner: Examiner, count: int, seed: int) -> EditFigures:
 
 @dataclass(frozen=True)
 class JointFigures:
-    """Measures of many edits in force together, in per cent.
+    """Measures of many edits that are active together, in per cent.
 
     Attributes:
         n: Number of edits, each of another entity.

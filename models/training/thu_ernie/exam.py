@@ -33,12 +33,12 @@ HITS = 5
 
 @dataclass(frozen=True)
 class Outcome:
-    """A question about an entity, and what came of it.
+    """A question about an entity, and its answer.
 
     Attributes:
         reading: The question as it was read.
         expected: The right answer; "" where the graph has none.
-        relation: What was asked for.
+        relation: The relation that is asked for.
         score: Probability that the best answer is right.
         answer: The best answer that is not withheld; None where it is.
     """

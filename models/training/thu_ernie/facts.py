@@ -1,7 +1,7 @@
 """Entities to ask about: those of the pack, such as have an edited row, and such as are made up of random facts.
 
-Nothing about an entity is learned from its name: its row has to say what the answer is. So rows are also solved for
-facts that nobody stated, and a made-up entity is the mean of o - r over its facts, as a new entity's row is.
+Nothing about an entity is learned from its name: its row has to say the answer. So rows are also solved for
+facts that no edit stated, and a made-up entity is the mean of o - r over its facts, as a new entity's row is.
 """
 
 import random
@@ -19,7 +19,7 @@ from models.packs.pack import Pack
 from models.thu_ernie.entities.solve import solve_facts
 from models.training.thu_ernie.translation import Triples
 
-MOST_FACTS = 4  # of a made-up entity
+MOST_FACTS = 4  # facts of a made-up entity
 Facts = Mapping[str, Sequence[int]]  # relation -> places of its objects
 
 
@@ -29,7 +29,7 @@ class Subject:
 
     Attributes:
         vector: Its row.
-        facts: What is true of it.
+        facts: Its facts.
         type: Its type in the pack.
         name: Id of the entity; "" where it is made up.
     """
@@ -63,7 +63,7 @@ class World:
 
     @cached_property
     def facts(self) -> Mapping[str, Facts]:
-        """Return what is true of each subject."""
+        """Return the facts of each subject."""
         facts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for fact, (_, _, object) in zip(self.pack.facts, self.triples.numbers.tolist(), strict=True):
             facts[fact.subject_id][fact.relation_id].append(object)

@@ -50,7 +50,7 @@ class Learning:
 
     Args:
         plan: The recipe.
-        setup: What is read.
+        setup: Facts, questions and texts.
         say: Where lines about the progress go.
     """
 

@@ -16,7 +16,7 @@ STATEMENTS = (3, 7)  # facts of a passage
 SAME_RELATION, SAME_SUBJECT = 0.4, 0.3  # shares of the further facts that are easily taken for the right one
 EXCHANGE_SHARE = 0.4  # share of passages whose values are exchanged
 AROUND = 350  # characters on each side of an answer in a window of a document
-MOST_CHARS = 600  # of a window
+MOST_CHARS = 600  # characters of a window
 
 
 @dataclass(frozen=True)

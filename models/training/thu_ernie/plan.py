@@ -106,7 +106,7 @@ class Plan:
         n_exam: Questions of each relation in the exam.
         n_exam_passages: Passages of facts in the exam; half as many windows of documents.
         n_edits: Edits of rows in the exam, each alone.
-        n_joint_edits: Edits of rows in the exam that are in force together.
+        n_joint_edits: Edits of rows in the exam that are active together.
         max_declined: Share of right answers that the threshold may decline.
     """
 

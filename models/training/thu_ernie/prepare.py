@@ -28,10 +28,10 @@ ROWS = "rows.safetensors"
 
 @dataclass(frozen=True)
 class Setup:
-    """What is read.
+    """Everything that a training reads.
 
     Attributes:
-        fingerprint: By which the training is known.
+        fingerprint: Digest by which the training is known.
         world: Facts and rows.
         wordings: Ways to ask, by who wrote them.
         questions: Questions about entities.

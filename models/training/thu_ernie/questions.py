@@ -48,7 +48,7 @@ class QuestionMaker:
     Attributes:
         world: Facts and rows.
         wordings: Ways to ask.
-        mixture: What is asked.
+        mixture: Shares of the kinds of questions.
     """
 
     world: World

@@ -31,8 +31,8 @@ class Wordings:
         train: What training reads: two writers, and the pack's own phrasings.
         choose: The pack's held-out phrasings, on which the confidence is fitted.
         test: The third writer.
-        strange: Ways to ask for relations that no fact of the pack has, by what they are for; each split has relations
-            of its own.
+        strange: Ways to ask for relations that no fact of the pack has, by their relation; the splits have no relation
+            in common.
     """
 
     train: Mapping[str, Sequence[str]]
