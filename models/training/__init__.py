@@ -1,1 +1,1 @@
-"""How each default checkpoint was made; one command each."""
+"""The trainings of the default checkpoints, each with a command."""

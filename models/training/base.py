@@ -16,12 +16,18 @@ from models.training.lines import Line
 from models.training.progress import Progress, add_seconds
 from models.training.states import States
 
-IGNORED = -100  # the label that the loss passes over
+IGNORED = -100  # label that the loss passes over
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """epochs: passes over the facts. draws: texts drawn per fact and epoch. lr: peak of AdamW, linear decay."""
+    """The schedule of a phase.
+
+    Attributes:
+        epochs: Passes over the facts.
+        draws: Texts drawn for each fact and epoch.
+        lr: Highest learning rate of AdamW, with linear decay.
+    """
 
     epochs: int
     draws: int
@@ -45,14 +51,14 @@ class Corpus:
 
 
 class Seq2Seq(nn.Module):
-    """The backbone, asked by line of a corpus."""
+    """The backbone, which is asked lines of a corpus."""
 
     def __init__(self, t5: T5ForConditionalGeneration) -> None:
         super().__init__()
         self.t5 = t5
 
     def forward(self, corpus: Corpus, rows: Sequence[int]) -> tuple[Float[Tensor, ""], Tensor, Tensor]:
-        """Loss, logits and labels of some lines."""
+        """Return loss, logits and labels of some lines."""
         states, mask = corpus.states.batch(rows)
         labels = corpus.labels(rows)
         read = BaseModelOutput(last_hidden_state=self.t5.encoder(states))
@@ -63,7 +69,7 @@ class Seq2Seq(nn.Module):
 def epoch_rows(
     by_item: Sequence[Sequence[int]], draws: int, batch: int, rng: random.Random
 ) -> Iterator[list[int]]:
-    """Batches of one epoch: every fact in `draws` of its texts, shuffled."""
+    """Yield the batches of one epoch: every fact in `draws` of its texts, shuffled."""
     rows = [row for choices in by_item for row in rng.sample(choices, min(draws, len(choices)))]
     rng.shuffle(rows)
     for start in range(0, len(rows), batch):
@@ -120,7 +126,7 @@ def _slope(step: int, total: int, warmup: int) -> float:
 
 @torch.inference_mode()
 def exact(model: Seq2Seq, corpus: Corpus, rows: Sequence[int], batch: int = 256) -> float:
-    """Share of lines whose answer is the argmax at each token under teacher forcing: then generation says it too."""
+    """Return the share of lines whose answer is the argmax at each token under teacher forcing, as in generation."""
     hits = 0
     for start in range(0, len(rows), batch):
         _, logits, labels = model(corpus, rows[start : start + batch])

@@ -1,4 +1,4 @@
-"""From token log probabilities to a confidence that means something, and the threshold below which to decline."""
+"""From log-probabilities of tokens to a calibrated confidence, and the threshold below which answers are withheld."""
 
 import math
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def least_threshold(confidence: Confidence, answers: Sequence[GradedAnswer], mos
 
 
 def calibration_error(confidence: Confidence, answers: Sequence[GradedAnswer]) -> float:
-    """Expected calibration error, in points of 100."""
+    """Return the expected calibration error, in points of 100."""
     scores = [answer.score(confidence) for answer in answers]
     return scale.calibration_error(scores, [answer.right for answer in answers])
 
@@ -54,7 +54,7 @@ def calibration_error(confidence: Confidence, answers: Sequence[GradedAnswer]) -
 def declined(
     confidence: Confidence, answers: Sequence[GradedAnswer], threshold: float | None = None
 ) -> float:
-    """Share of questions that get no answer at a threshold."""
+    """Return the share of questions that get no answer at a threshold."""
     limit = confidence.threshold if threshold is None else threshold
     return sum(answer.score(confidence) < limit for answer in answers) / max(1, len(answers))
 

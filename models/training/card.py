@@ -1,4 +1,4 @@
-"""The model card: every number of the checkpoint, the command that gives it, and what the numbers leave out."""
+"""The model card: every number of the checkpoint, the command that gives it, and the limits of the numbers."""
 
 import json
 import platform
@@ -15,14 +15,14 @@ STAGES = ("no bank", "empty bank", "bank after injection")
 
 
 def write_card(out: Path, report: Report) -> None:
-    """README.md for people and measured.json for programs."""
+    """Write README.md for people and measured.json for programs."""
     figures = collect_figures(report)
     (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
     (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
 
 
 def collect_figures(report: Report) -> dict[str, float]:
-    """The figures that have a bar, in per cent or points."""
+    """Collect the figures that have a bar, in per cent or points."""
     after, before, confidence = report.after, report.before, report.confidence
     strangers = [o.grade for o in after.strangers_test]
     return {
@@ -47,7 +47,7 @@ def collect_figures(report: Report) -> dict[str, float]:
 
 
 def _exclude_replayed(report: Report, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Outcomes on the base facts that injection never repeated."""
+    """Return the outcomes on base facts that injection never repeated."""
     lines = report.material.corpus.lines
     replayed_items = set(report.material.split.replayed_items)
     return [outcome for outcome in outcomes if lines[outcome.row].item not in replayed_items]

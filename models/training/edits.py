@@ -1,9 +1,8 @@
 """How far an edit reaches and what it leaves alone, on facts whose questions the gates were not trained on.
 
 Definitions: all edits are active at once; a new answer is another answer of the same relation; one phrasing is given;
-exact match of free generation. reliability: the phrasing given. generalisation: held phrasings. Both ask for what is
-answered: a withheld answer is no hit, nor is a fact that the method refuses. locality: what would be said, withheld or
-not, stays what it was.
+exact match of free generation. Reliability asks the given phrasing, generalisation held phrasings; a withheld answer
+and a refused edit are no hits. Locality is the share of other answers that stay the same, withheld or given.
 """
 
 import random
@@ -18,14 +17,12 @@ from models.system import Ask, Reply, System
 from models.training.states import BATCH
 
 MOST_ASKED = 1000  # questions of each kind of bystander
-TOGETHER = {
-    "gated"
-}  # methods that read many edits in one call; others go alone, for they refuse single facts
+TOGETHER = {"gated"}  # methods that read many edits in one call; others refuse single facts, so they get one
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many of the questions asked came out as wanted."""
+    """The share of questions with the wanted result."""
 
     right: int
     n_questions: int
@@ -40,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True)
 class EditFigures:
-    """refused: edits, of all, that the method would not make. milliseconds: for each edit asked for."""
+    """Figures of one method; `refused` edits count the refusals, `milliseconds` are for each edit."""
 
     edits: int
     refused: int
@@ -55,9 +52,15 @@ class EditFigures:
 def measure(
     system: System, memory: Memory, items: Sequence[Item], targets: Sequence[int], method: str, seed: int
 ) -> EditFigures:
-    """Make an edit for each of `chosen` (indices into items), all active, and ask around them.
+    """Make an edit for each of `targets`, all active, and ask around them.
 
-    memory: the bank, which `system` reads.
+    Args:
+        system: System that is asked.
+        memory: Its bank.
+        items: Facts of the pack.
+        targets: Indices of the facts to edit.
+        method: Editing method.
+        seed: Seed of the draws.
     """
     rng = random.Random(seed)
     answers = {index: _other_answer(items, index, rng) for index in targets}
@@ -89,7 +92,7 @@ def measure(
 
 
 def build(memory: Memory, changes: Sequence[AnswerChange], method: str) -> list[Material]:
-    """What the method makes of the changes, without those that it refuses."""
+    """Build the materials of the changes, without those that the method refuses."""
     options = BankOptions.model_validate({"method": method})
     size = len(changes) if method in TOGETHER else 1
     results = [
@@ -101,7 +104,7 @@ def build(memory: Memory, changes: Sequence[AnswerChange], method: str) -> list[
 
 
 def _bystanders(items: Sequence[Item], targets: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """Facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
+    """Return facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
     relations = {items[index].relation.id for index in targets}
     subjects = {items[index].subject.id for index in targets}
     rest = sorted(set(range(len(items))) - set(targets))

@@ -1,4 +1,4 @@
-"""By what a training is known: whoever has another fingerprint would come to other weights."""
+"""The fingerprint of a training: a training with another one gives other weights."""
 
 import hashlib
 import json
@@ -12,12 +12,12 @@ from models.packs.files import digest, digests
 from models.training.phrasings import FOLDER as PHRASINGS
 from models.training.plan import Plan
 
-# Of the plan, what the phase depends on that is resumed.
+# Fields of the plan that the resumed phase depends on
 BASE = ("seed", "threads", "vocab", "n_injected", "n_unreplayed", "wordings", "backbone", "base")
 
 
 def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
-    """SHA-256 of the base phase's plan, the pack, the phrasings, the answer tokenizer and the frozen encoder."""
+    """Compute the SHA-256 of the base phase's plan, pack, phrasings, answer tokenizer and frozen encoder."""
     parts = {
         "plan": {name: value for name, value in asdict(plan).items() if name in BASE},
         "pack": digests(pack),

@@ -2,7 +2,8 @@
 
 Dai et al. (arXiv:2208.00399), section 4, by salient span masking: statements with the object masked, and the
 training phrasings with the answer as the span left out. The bank sits beside the last decoder layer, so what enters
-it (n) and what it adds to (s) depend on frozen weights only: both are computed once, and an epoch is a few products.
+it (n) and the residual that it adds to (s) depend on frozen weights only: both are computed once, and an epoch is a
+few products.
 Base facts are replayed, for a ReLU bank beside a frozen layer fires on old questions too.
 """
 
@@ -26,8 +27,14 @@ TEXTS_PER_PASS = 128  # texts per pass
 
 @dataclass(frozen=True)
 class Recipe:
-    """epochs: passes over the injected texts. batch: positions of each kind per step. replayed: replayed positions
-    for each injected one. quiet: weight of the penalty on what the bank adds to replayed answers."""
+    """The recipe of the injection.
+
+    Attributes:
+        epochs: Passes over the injected texts.
+        batch: Positions of each kind in a step.
+        replayed: Replayed positions for each injected one.
+        quiet: Weight of the penalty on the bank's addition to replayed answers.
+    """
 
     epochs: int
     batch: int
@@ -39,7 +46,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Positions:
-    """Answer positions of many texts: bank input, residual below the bank, and the token wanted."""
+    """Answer positions of many texts: bank input, residual below the bank, and the expected token."""
 
     n: Float[Tensor, "position d"]
     s: Float[Tensor, "position d"]
@@ -53,7 +60,7 @@ class Positions:
 
 
 def positions(t5: T5ForConditionalGeneration, corpus: Corpus, rows: Sequence[int]) -> Positions:
-    """Every answer position of some lines, read with the bank silent."""
+    """Read every answer position of some lines, with the bank silent."""
     decoder = Decoder(t5)
     parts = [
         _positions(t5, decoder, corpus, rows[start : start + TEXTS_PER_PASS])
@@ -85,7 +92,7 @@ def train(
     recipe: Recipe,
     say: Callable[[str], None],
 ) -> None:
-    """Train the bank in place. head: logits of what enters the final norm."""
+    """Train the bank in place; `head` gives the logits of an input of the final norm."""
     torch.manual_seed(recipe.seed)
     bank.requires_grad_(True)
     optimizer = torch.optim.Adam(bank.parameters(), lr=recipe.lr)
@@ -121,7 +128,7 @@ def _loss(
 def sample(
     rows_by_item: dict[int, list[int]], items: Sequence[int], rows_per_item: int, seed: int
 ) -> list[int]:
-    """Some rows of each of the items."""
+    """Draw some rows of each of the items."""
     rng = random.Random(seed)
     return [
         row

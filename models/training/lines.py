@@ -1,7 +1,7 @@
-"""Which text is asked for which answer, and who gets to see it in training.
+"""The texts of each fact with their answers, and which of them are trained on.
 
 Salient span masking (Guu et al., REALM, arXiv:2002.08909; used for injection by Dai et al., arXiv:2208.00399): a
-statement of the fact with its object masked. Questions are the same fact with the object left to be said.
+statement of the fact with its object masked. A question is the same fact with the object left out.
 """
 
 import random
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from models.packs.pack import Item, Pack
 from models.training.slips import retype
 
-MASK = "[MASK]"  # the encoder's own word for a span left out
+MASK = "[MASK]"  # the encoder's word for a span left out
 
 
 @dataclass(frozen=True)
 class Line:
     """One text and the answer it asks for.
 
-    item: index of the fact. form: `trained`, `tuning` and `held` (phrasings never trained on, of the writers on whom
-    choices are made and of those who are tested on) or `masked` (a statement).
+    Attributes:
+        item: Index of the fact.
+        form: `trained`; `tuning` and `held` (phrasings never trained on, of the writers for choices and of the writers
+            for tests); or `masked` (a statement).
     """
 
     text: str
@@ -45,8 +47,13 @@ class WordingRecipe:
 
 @dataclass(frozen=True)
 class Split:
-    """Indices of facts. base: the backbone learns them. replayed: those of base that injection repeats; the loss
-    on the others is the honest figure. injected: held back, then written into the bank alone."""
+    """Indices of facts.
+
+    Attributes:
+        base: Facts that the backbone learns.
+        replayed: Base facts that injection repeats; the loss on the others is the honest figure.
+        injected: Facts that are held back, then written into the bank alone.
+    """
 
     base: tuple[int, ...]
     replayed_items: tuple[int, ...]
@@ -67,7 +74,7 @@ def lines(tuning: Pack, test: Pack, recipe: WordingRecipe, seed: int) -> list[Li
     Args:
         tuning: The pack, its held phrasings by the writers on whom choices are made.
         test: The same pack, its held phrasings by the writers who are tested on.
-        recipe: How many lines of a fact are trained on, and how they are typed.
+        recipe: Number of trained lines of a fact, and their slips.
         seed: Draws phrasings and slips.
     """
     rng = random.Random(f"{seed}/wordings")

@@ -1,4 +1,4 @@
-"""Everything the phases share: the pack's lines, their states and answers, and who may see what."""
+"""Everything that the phases share: the pack's lines, their states and answers, and the split of both."""
 
 import random
 from collections import defaultdict
@@ -23,7 +23,7 @@ STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # split -> form o
 
 @dataclass(frozen=True)
 class Material:
-    """rows[form][item]: rows of the corpus. relation_of_row: for tables."""
+    """Lines, states and answers; `rows[form][item]` are rows of the corpus, `relation_of_row` is for tables."""
 
     items: list[Item]
     split: Split
@@ -34,16 +34,16 @@ class Material:
     relations: dict[str, Relation]
 
     def seen_in_training(self, item: int) -> list[int]:
-        """Rows of a fact that training may read: trained phrasings and masked statements."""
+        """Return the rows of a fact that training may read: trained phrasings and masked statements."""
         return self.rows["trained"][item] + self.rows["masked"][item]
 
     def one_each(self, form: str, items: list[int] | tuple[int, ...], seed: int) -> list[int]:
-        """One row of this form for each of the items, drawn with the seed."""
+        """Draw one row of this form for each of the items."""
         rng = random.Random(seed)
         return [rng.choice(self.rows[form][item]) for item in items]
 
     def rows_by_subject(self) -> list[list[int]]:
-        """For each subject of the pack, the rows of its trained phrasings."""
+        """Return the rows of each subject's trained phrasings."""
         grouped_rows: dict[str, list[int]] = defaultdict(list)
         for index, item in enumerate(self.items):
             grouped_rows[item.subject.id] += self.rows["trained"][index]
@@ -78,7 +78,7 @@ def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) ->
 
 
 def _strangers(pack: Pack, split: str) -> list[Line]:
-    """Questions about names the pack does not hold, canonical and in a held phrasing; no answer is right."""
+    """Write questions about names that the pack lacks, canonical and in a held phrasing; no answer is right."""
     return [
         Line(template.replace("{subject}", stranger.subject), "", -1, STRANGER[stranger.split])
         for stranger in pack.strangers

@@ -24,7 +24,7 @@ from models.training.subject_net import ASPECT, SubjectNet
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line asked: what was said, and whether it is the answer, to the letter and of its own accord."""
+    """One line with the model's answer, and whether it is right to the letter and was ended by the model."""
 
     row: int
     answer: str
@@ -32,7 +32,7 @@ class Outcome:
 
 
 class Examiner:
-    """Asks a model lines of a corpus."""
+    """A model that is asked lines of a corpus."""
 
     def __init__(
         self, t5: T5ForConditionalGeneration, tokenizer: Tokenizer, corpus: Corpus, subjects: Subjects
@@ -41,7 +41,7 @@ class Examiner:
         self._decoder = Decoder(t5)
 
     def ask(self, rows: Sequence[int]) -> list[Outcome]:
-        """Greedy answers to the lines, in their order."""
+        """Answer the lines greedily, in their order."""
         order = sorted(rows, key=lambda row: len(self._corpus.lines[row].text))
         outcomes: dict[int, Outcome] = {}
         for start in range(0, len(order), BATCH):
@@ -62,12 +62,12 @@ class Examiner:
 
 
 def share(outcomes: Sequence[Outcome]) -> float:
-    """Exact match in per cent."""
+    """Return the exact match in per cent."""
     return 100 * sum(o.grade.right for o in outcomes) / max(1, len(outcomes))
 
 
 def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Questions and exact match of each relation."""
+    """Return number of questions and exact match of each relation."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[relation_of_row[outcome.row]].append(outcome)
@@ -76,13 +76,13 @@ def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> 
 
 @torch.no_grad()
 def taught_subjects(net: SubjectNet, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
-    """The mean reading of each subject over its training texts, packed as the checkpoint keeps it."""
+    """Compute the mean reading of each subject over its training texts, packed as in the checkpoint."""
     readings = [corpus.states.key(net, rows)[:, :ASPECT].mean(0) for rows in rows_by_subject]
     return quantize(F.normalize(torch.stack(readings), dim=-1))
 
 
 def served_weights(net: SubjectNet) -> dict[str, Tensor]:
-    """What subjects.safetensors holds: the subject's reading alone."""
+    """Return the tensors of subjects.safetensors: the subject's reading alone."""
     return {"attend": net.attend.weight[:1], "read": net.read_subject.weight}
 
 

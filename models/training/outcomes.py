@@ -1,4 +1,4 @@
-"""What a stage of the model answered, and everything the model card reports."""
+"""The answers of the model after a stage, and everything that the model card reports."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class StageOutcomes:
 
 @dataclass(frozen=True)
 class Report:
-    """before: no bank. empty: a new bank mounted. after: the bank after injection."""
+    """Everything that the card reports; `before` is without a bank, `empty` with a new one, `after` the injection."""
 
     plan: Plan
     pack: Pack

@@ -11,7 +11,7 @@ from models.training.lines import WordingRecipe
 
 @dataclass(frozen=True)
 class SubjectRecipe:
-    """phrasings: in how many of its relation's each fact is seen."""
+    """The recipe of the subjects' reading; each fact is read in `phrasings` phrasings of its relation."""
 
     phrasings: int
     epochs: int
@@ -20,9 +20,15 @@ class SubjectRecipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """vocab: pieces of the answer tokenizer. n_injected: facts held back for the bank. n_unreplayed: base facts that
-    injection never repeats, on which its damage is measured. wrong: share of questions that may be answered
-    wrongly when the threshold is set. edits: by which method, and how many facts at once, editing is measured."""
+    """The whole recipe.
+
+    Attributes:
+        vocab: Pieces of the answer tokenizer.
+        n_injected: Facts held back for the bank.
+        n_unreplayed: Base facts that injection never repeats, on which its damage is measured.
+        wrong: Share of questions that may be answered wrongly at the threshold.
+        edits: Methods, and numbers of facts at once, by which editing is measured.
+    """
 
     seed: int
     threads: int

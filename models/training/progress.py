@@ -1,7 +1,7 @@
-"""What an interrupted training continues from: weights and optimizer after the last epoch, a finished net of subjects,
-and the seconds that each phase took over all runs.
+"""The state that an interrupted training continues from.
 
-The fingerprint of the training stands beside weights, so that no other one takes them for its own.
+It is weights and optimizer after the last epoch, a finished net of subjects, and the seconds of each phase in all runs.
+The fingerprint of the training stands beside the weights, so that no other training reads them.
 """
 
 import json
@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from models.training.subject_net import SubjectNet
 
-FINGERPRINT = "fingerprint"  # its name in the metadata of the file
+FINGERPRINT = "fingerprint"  # name in the metadata of the file
 SECONDS = "spent.json"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A training's place in the work folder."""
+    """The state of a training in the work folder."""
 
     folder: Path
     fingerprint: str
@@ -31,7 +31,7 @@ class Progress:
         return self.folder / "progress.safetensors"
 
     def keep(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int) -> None:
-        """epoch: how many are done."""
+        """Write the state after `epoch` epochs."""
         weights = {f"m.{name}": value.clone() for name, value in model.state_dict().items()}
         moments = {
             f"o.{index}.{name}": value
@@ -45,7 +45,11 @@ class Progress:
         partial.replace(self.path)
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-        """Put back what `keep` wrote. Returns the epochs already done. ValueError when another training wrote it."""
+        """Put back the state that `keep` wrote, and return the number of epochs done.
+
+        Raises:
+            ValueError: Another training wrote it.
+        """
         if not self.path.exists():
             return 0
         self._check()
@@ -68,7 +72,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class FinishedNet:
-    """A finished net of subjects. fingerprint: of the training; another one would come to other weights."""
+    """A finished net of subjects, with the fingerprint of its training."""
 
     path: Path
     fingerprint: str
@@ -81,7 +85,7 @@ class FinishedNet:
         return SubjectNet.from_weights(load_file(self.path)) if is_same else None
 
     def save(self, net: SubjectNet) -> None:
-        """There whole or not at all."""
+        """Write the file atomically."""
         partial = self.path.with_suffix(".partial")
         weights = {name: value.contiguous() for name, value in net.state_dict().items()}
         save_file(weights, partial, {FINGERPRINT: self.fingerprint})

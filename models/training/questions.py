@@ -1,7 +1,7 @@
-"""What gates learn from: questions about the facts that the base learned, and about names that the pack does not hold.
+"""Questions for gates to learn from: about facts that the base learned, and about names that the pack does not hold.
 
-A name is asked for the relation it really has, for another one of its kind, and for two that no name was drawn for;
-the answers do not matter here, only which questions ask for the same. Some stand in a sentence, as people write.
+A name is asked for the relation that it really has, for another of its kind, and for two that no name was drawn for.
+The answers do not matter, only which questions ask for the same. Some stand in a sentence, as people write.
 """
 
 import random
@@ -23,12 +23,12 @@ AS_PEOPLE_WRITE = (
     "{question} Thanks!",
     "{question} Answer briefly.",
 )
-FRAMED_SHARE = 0.12  # share of the questions that stand in one of these
+FRAMED_SHARE = 0.12  # share of the questions that stand in a frame
 
 
 @dataclass(frozen=True)
 class TrainingQuestion:
-    """One question, and what it asks for."""
+    """One question with the subject and the relation that it asks for."""
 
     text: str
     subject: str
@@ -42,7 +42,7 @@ def write_questions(
     phrasings: int,
     seed: int,
 ) -> list[TrainingQuestion]:
-    """`phrasings` trained ones of each subject and relation, which stand together."""
+    """Write `phrasings` trained phrasings of each subject and relation, which stand together."""
     rng = random.Random(seed)
     base_facts = ((item.subject.label, item.relation.id) for item in items)
     facts = sorted({*base_facts, *_facts(relations, names, rng)})
@@ -56,7 +56,7 @@ def write_questions(
 def _facts(
     relations: Mapping[str, Relation], names: Sequence[Name], rng: random.Random
 ) -> Iterator[tuple[str, str]]:
-    """(subject, relation), three or four for each name."""
+    """Yield subject and relation, three or four for each name."""
     drawn_relations = {name.relation_id for name in names}
     kinds: dict[str, list[str]] = defaultdict(list)
     rest: dict[str, list[str]] = defaultdict(list)

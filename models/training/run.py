@@ -39,13 +39,13 @@ from models.training.states import BATCH, digest, load_or_encode
 from models.training.subject_net import SubjectNet
 
 Say = Callable[[str], None]
-METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # as the card names them
+METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # names in the card
 
 
 def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None:
     """Train on the pack in `folder` and write the checkpoint with its card.
 
-    Deterministic for a plan, a pack and a processor.
+    The result is the same for the same plan, pack and processor.
     """
     start_s = time.monotonic()
     earlier = seconds_by_phase(work)
@@ -58,7 +58,7 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     centres = taught_subjects(net, material.corpus, material.rows_by_subject())
     known_subjects = read_subjects(net, centres)
     before = examine(t5, material, known_subjects, say, "no bank")
-    torch.manual_seed(plan.seed)  # whether the subjects were learnt just now or found
+    torch.manual_seed(plan.seed)  # the same state, whether the subjects were learned or found
     mount(t5, plan.bank)
     empty = examine(t5, material, known_subjects, say, "empty bank")
     reference = _inject(plan, material, t5, say)
@@ -93,7 +93,7 @@ def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5For
 
 
 def _subjects(plan: Plan, material: Material, work: Path, say: Say) -> SubjectNet:
-    """Its texts are encoded like the pack's, and lie in a folder of their own."""
+    """Train the net of subjects, or find it; its texts are encoded in a separate folder."""
     items = [material.items[item] for item in material.split.base]
     recipe = plan.subjects
     questions = write_questions(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
@@ -131,7 +131,7 @@ def examine(
 
 
 def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say: Say) -> torch.Tensor:
-    """Train the mounted bank. Returns states that gated values are to be solved for."""
+    """Train the mounted bank, and return the states that gated values are solved for."""
     rows_by_item = {item: material.seen_in_training(item) for item in range(len(material.items))}
     new = inject.positions(
         t5, material.corpus, [row for item in material.split.injected_items for row in rows_by_item[item]]
@@ -147,7 +147,7 @@ def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say:
 
 
 def _confidence(plan: Plan, material: Material, after: StageOutcomes, say: Say) -> Confidence:
-    """Fit it on the writers and the strangers that are there for choices; the card measures on others."""
+    """Fit the confidence on the writers and strangers for choices; the card measures on others."""
     familiar, strangers = after.tuning(), [o.grade for o in after.strangers_tune]
     confidence = fit(familiar, strangers, plan.wrong)
     say(f"confidence: {confidence}")
@@ -155,7 +155,7 @@ def _confidence(plan: Plan, material: Material, after: StageOutcomes, say: Say) 
 
 
 def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, EditFigures]:
-    """Edits of injected facts, whose questions the gates were not trained on, by each method."""
+    """Measure edits of injected facts, whose questions the gates were not trained on, by each method."""
     say("editing")
     bundle = load(torch.device("cpu"), torch.float32, out)
     (memory,) = bundle.memories

@@ -17,15 +17,12 @@ from models.encoder.minilm import WIDTH, MiniLM
 from models.training.progress import add_seconds
 from models.training.subject_net import SubjectNet
 
-BATCH = 64  # texts read at once, wherever in training
+BATCH = 64  # texts in one pass, everywhere in training
 
 
 @dataclass(frozen=True)
 class States:
-    """Packed half-precision states; row i of the texts lies at offsets[i]:offsets[i + 1].
-
-    ids: the tokens, packed alike.
-    """
+    """Packed half-precision states, and the ids of their tokens; text i lies at offsets[i]:offsets[i + 1]."""
 
     packed: np.ndarray
     offsets: Int[Tensor, " edges"]
@@ -41,12 +38,12 @@ class States:
         return unpack(torch.from_numpy(self.packed[flat.numpy()]).float(), mask), mask
 
     def pieces(self, rows: Sequence[int] | Tensor) -> Int[Tensor, "batch token"]:
-        """Ids, 0 at padding."""
+        """Return the ids of some texts, 0 at padding."""
         flat, mask = self._places(rows)
         return self.ids.new_zeros(mask.shape).masked_scatter_(mask, self.ids[flat])
 
     def key(self, net: SubjectNet, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch key"]:
-        """The rows as the net of the subjects reads them."""
+        """Read some texts by the net of the subjects."""
         states, mask = self.batch(rows)
         return net.key(states, self.pieces(rows), mask)
 
@@ -60,9 +57,12 @@ class States:
 
 
 def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]) -> States:
-    """States of the texts, from the folder when an earlier run left them there whole.
+    """Load the states of the texts from the folder, or encode the texts and write them there.
 
-    Offsets are written last: without them the states are not whole. ValueError when they are of other texts.
+    Offsets are written last: without them the states are not whole.
+
+    Raises:
+        ValueError: The states are of other texts.
     """
     packed, offsets, digest_file = folder / "states.npy", folder / "offsets.npy", folder / "texts.sha256"
     tokens = [encoder.tokens(text)[0] for text in texts]
@@ -79,12 +79,12 @@ def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Cal
 
 
 def digest(texts: Sequence[str]) -> str:
-    """SHA-256 of the texts in their order, as a JSON list: no two lists are written alike."""
+    """Compute the SHA-256 of the texts in their order, as a JSON list, which is different for any two lists."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
 def _save_whole(path: Path, array: np.ndarray) -> None:
-    """The file is there whole or not at all."""
+    """Write the file atomically."""
     partial = path.with_suffix(".partial.npy")
     np.save(partial, array)
     partial.replace(path)

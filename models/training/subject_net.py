@@ -1,8 +1,8 @@
 """The network that learns to read a question's subject: only that reading is served (`models/nkb/subjects.py`).
 
-It learns to tell whether two questions ask for the same fact from four cosines: what each is about (subject), what it
-asks of it (relation), how its subject is spelt (name), and as a whole. Told apart from the other three, the subject's
-reading is about the subject alone.
+It learns to tell whether two questions ask for the same fact from four cosines: of their subjects, of their relations,
+of the spelling of their subjects (name), and of the whole questions. Since the other three have readings, that of the
+subject is about the subject alone.
 
 Spelling: to a language model French and Portuguese, sodium and potassium mean nearly the same. Each piece of a word
 stands for 128 signs, drawn by SHA-256, and a name is the weighted sum of its pieces. Two names of three pieces that
@@ -21,18 +21,18 @@ from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
 
-ASPECT = 128  # width of the subject's and the relation's reading
-SIGNS = 128  # width of the name's
+ASPECT = 128  # width of the readings of subject and relation
+SIGNS = 128  # width of the reading of the name
 READINGS = [ASPECT, ASPECT, SIGNS, WIDTH]  # subject, relation, name, whole
 KEY = sum(READINGS)
 HIDDEN = 16
-SHARP, MIDDLE = 8.0, 0.75  # where cosines of questions that are alike lie, and how finely they are told apart
-PIECES = 30_522  # of the encoder's vocabulary
+SHARP, MIDDLE = 8.0, 0.75  # scale and middle of the cosines of similar questions
+PIECES = 30_522  # size of the encoder's vocabulary
 SILENT = (0, 101, 102)  # padding, and the marks at the beginning and the end of every text
 
 
 class SubjectNet(nn.Module):
-    """Reads questions into keys, and scores pairs of keys. Always float32."""
+    """Reads questions into keys, and scores pairs of keys, in float32."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,10 +48,9 @@ class SubjectNet(nn.Module):
         ids: Int[Tensor, "batch token"],
         mask: Bool[Tensor, "batch token"],
     ) -> Float[Tensor, "batch key"]:
-        """Subject, relation, name and whole of each question, each of unit length, side by side.
+        """Read subject, relation, name and whole of each question, each of unit length, side by side.
 
-        Args:
-            states, ids, mask: as `models.encoder.minilm.Encoded` has them.
+        The arguments are those of `models.encoder.minilm.Encoded`.
         """
         weights = self.attend(states).masked_fill(~mask[..., None], float("-inf")).softmax(1)
         states_by_aspect = weights.transpose(1, 2) @ states
@@ -72,7 +71,7 @@ class SubjectNet(nn.Module):
         return torch.stack([question @ other.T for question, other in pairs], -1)
 
     def logit(self, cosines: Float[Tensor, "*pair 4"]) -> Float[Tensor, "*pair"]:
-        """Log-odds that the two questions ask for the same fact."""
+        """Return the log-odds that the two questions ask for the same fact."""
         apart = SHARP * (cosines - MIDDLE)
         hidden = torch.tanh(F.linear(apart, F.softplus(self.hidden.weight), self.hidden.bias))
         logit: Tensor = F.linear(hidden, F.softplus(self.open.weight), self.open.bias).squeeze(-1)
@@ -86,19 +85,19 @@ class SubjectNet(nn.Module):
 
 
 def split_key(keys: Num[Tensor, "*n key"]) -> tuple[Tensor, ...]:
-    """The four readings."""
+    """Split keys into the four readings."""
     return torch.split(keys, READINGS, -1)
 
 
 def spelling(ids: Int[Tensor, "*token"]) -> Float[Tensor, "*token sign"]:
-    """A unit vector for each piece, zero for those that are no part of the text."""
+    """Return a unit vector for each piece, zero for pieces that are no part of the text."""
     directions: Tensor = _signs(ids.device)[ids] * SIGNS**-0.5
     return directions
 
 
 @lru_cache
 def _signs(device: torch.device) -> Int[Tensor, "piece sign"]:
-    """In 8 bits, 4 MB."""
+    """Return the signs of all pieces in 8 bits, 4 MB."""
     bits = b"".join(sha256(piece.to_bytes(4, "little")).digest()[: SIGNS // 8] for piece in range(PIECES))
     signs = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).reshape(PIECES, SIGNS)
     vectors = torch.from_numpy(signs.astype(np.int8)).mul_(2).sub_(1)

@@ -1,4 +1,4 @@
-"""How a question's subject is read, learned: two phrasings of one question belong together, all else does not."""
+"""The training of the subjects' reading: two phrasings of one question belong together, other pairs do not."""
 
 import random
 from collections import defaultdict
@@ -14,14 +14,14 @@ from models.training.states import States
 from models.training.subject_net import SubjectNet
 
 TEMPERATURE = 0.07
-SEEDS, MATES = 48, 3  # facts drawn for a batch, and siblings and look-alikes drawn for each
+SEEDS, MATES = 48, 3  # facts of a batch, and siblings and look-alikes of each
 ALIKE = 8  # nearest subjects that count as look-alikes
 CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the sampler needs of the facts it may see: their rows of text, and siblings (same subject)."""
+    """The facts of the sampler: their rows of text, and siblings (same subject)."""
 
     rows: dict[int, list[int]]
     subject: dict[int, str]
@@ -30,7 +30,7 @@ class Facts:
 
 
 def gather(questions: Sequence[TrainingQuestion]) -> Facts:
-    """Facts by the row of their first question."""
+    """Gather facts by the row of their first question."""
     first: dict[tuple[str, str], int] = {}
     rows: dict[int, list[int]] = defaultdict(list)
     siblings: dict[str, list[int]] = defaultdict(list)
@@ -46,7 +46,7 @@ def gather(questions: Sequence[TrainingQuestion]) -> Facts:
 
 @torch.no_grad()
 def look_alikes(net: SubjectNet, facts: Facts, states: States) -> dict[int, list[int]]:
-    """For each fact, those of its relation whose subjects the net itself finds nearest: the hardest to tell apart."""
+    """Find the facts of each fact's relation whose subjects the net finds nearest, the hardest to tell apart."""
     order = list(facts.rows)
     rows = [facts.rows[index][0] for index in order]
     keys = torch.cat([states.key(net, rows[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)])
@@ -63,7 +63,7 @@ def look_alikes(net: SubjectNet, facts: Facts, states: States) -> dict[int, list
 
 
 def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: random.Random) -> list[int]:
-    """Seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
+    """Join seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
     indices = dict.fromkeys(seeds)
     for seed in seeds:
         mates = [i for i in facts.siblings[facts.subject[seed]] if i != seed]
@@ -75,7 +75,7 @@ def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: 
 def train(
     facts: Facts, states: States, epochs: int, lr: float, seed: int, say: Callable[[str], None]
 ) -> SubjectNet:
-    """A net that tells the facts apart. Deterministic for a seed and thread count."""
+    """Train a net that tells the facts apart; seed and thread count determine it."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     net = SubjectNet()
@@ -100,7 +100,7 @@ def train(
 def _loss(
     net: SubjectNet, facts: Facts, states: States, indices: Sequence[int], rng: random.Random
 ) -> Tensor:
-    """Each kind of pair weighs the same: the rare ones (same subject, other relation) are the ones that matter."""
+    """Return the loss, in which each kind of pair weighs the same: rare pairs (same subject) matter most."""
     pairs = [rng.sample(facts.rows[index], 2) for index in indices]
     keys = states.key(net, [row for pair in pairs for row in pair])
     question_keys, edit_keys = keys[0::2], keys[1::2]
@@ -125,6 +125,6 @@ def _equal(names: Sequence[str]) -> Tensor:
 
 
 def _contrast(cosine: Tensor, together: Tensor) -> Tensor:
-    """Supervised contrastive loss (Khosla et al., arXiv:2004.11362, eq. 2) on one aspect."""
+    """Compute the supervised contrastive loss (Khosla et al., arXiv:2004.11362, eq. 2) of one aspect."""
     logprob = (cosine / TEMPERATURE).log_softmax(-1)
     return -((logprob * together).sum(-1) / together.sum(-1)).mean()

@@ -1,6 +1,6 @@
 """The answer tokenizer: byte-level pieces learned from the pack, so that it can spell any text.
 
-Byte-pair encoding, Sennrich et al. (arXiv:1508.07909), over bytes: there is no unknown token to fall into.
+Byte-pair encoding, Sennrich et al. (arXiv:1508.07909), over bytes, so there is no unknown token.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ PAD, END = "<pad>", "</s>"  # ids 0 and 1, as in T5
 
 
 def train(answers: Iterable[str], size: int) -> Tokenizer:
-    """A tokenizer of `size` pieces, learned from answers as they are said."""
+    """Train a tokenizer of `size` pieces on answers."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
