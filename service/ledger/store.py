@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from redis.exceptions import ResponseError
 
 from models.memory import Block, Image
-from service.errors import NotFound, NotReady, StaleVersion
+from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
 from service.ledger import keys, manifests, rows
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
 from service.ledger.lua import load_script
@@ -92,9 +92,17 @@ class RedisLedger:
 
         Returns:
             True when the ledger was empty at the start of the restore, which may be the resumption of an earlier one.
+
+        Raises:
+            LedgerNotEmpty: The ledger has commits of its own, and the file has more: anyone could have made those.
         """
         async with self.connection.call("begin a restore"):
             previous = await self._redis.get(keys.RESTORE) or b"0"
+            if version > newest > _restore_target(previous):
+                detail = (
+                    f"the ledger made its version {newest} itself, and commits of a file are not added to it"
+                )
+                raise LedgerNotEmpty(f"{detail}: restore into an empty ledger", version=newest)
             is_resumed = _restore_target(previous) > newest and not previous.endswith(EXTENSION)
             is_whole = newest == 0 or is_resumed
             await self._redis.set(keys.RESTORE, b"%d%b" % (version, b"" if is_whole else EXTENSION))

@@ -265,6 +265,22 @@ async def test_a_backup_that_extends_a_history_brings_its_commits_alone_also_whe
     assert {entry.name for entry in (await new.errata.audit(limit=1_000)).entries} == {"admin"}
 
 
+async def test_a_ledger_with_commits_of_its_own_takes_no_commit_from_a_file(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    """The authors of a file may be invented; a stand-by, which never commits, is brought up to date by longer files."""
+    await old.errata.backup(tmp_path / "mine.tar")
+    head = (await old.errata.memory()).version
+    await new.errata.restore(tmp_path / "mine.tar")
+    await new.errata.edit("who?", "victim", model="toy")
+    await new.errata.backup(tmp_path / "longer.tar")
+    with pytest.raises(LedgerNotEmpty, match="made its version"):
+        await old.errata.restore(tmp_path / "longer.tar")
+    assert (await old.errata.memory()).version == head
+    assert (await old.errata.restore(tmp_path / "mine.tar")).commits == 0
+    await old.errata.edit("who?", "carla", model="toy")
+
+
 async def test_entries_that_a_backup_brought_say_so(old: Place, new: Place, tmp_path: Path) -> None:
     await old.errata.backup(tmp_path / "all.tar")
     await new.errata.restore(tmp_path / "all.tar")
