@@ -1,1 +1,1 @@
-"""How the pack `world` is made from its sources: `python -m models.training.packs`."""
+"""The making of the pack `world` from its sources: `python -m models.training.packs`."""

@@ -1,4 +1,4 @@
-"""Builds the pack `world`: python -m models.training.packs --facts ../shared/facts"""
+"""`python -m models.training.packs --facts ../shared/facts` builds the pack `world`."""
 
 import argparse
 from itertools import chain

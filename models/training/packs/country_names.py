@@ -1,4 +1,4 @@
-"""What countries and their capitals are called besides the name GeoNames gives them. Written by hand.
+"""Further names of countries and their capitals beside those of GeoNames, written by hand.
 
 No alias is an English word ("US" is "us" to a reader of small letters).
 """

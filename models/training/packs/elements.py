@@ -27,8 +27,8 @@ ALIASES = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulph
 
 
 def elements() -> Iterator[RawFact]:
-    """Facts of each element, in the order of the periodic table."""
-    from mendeleev import get_all_elements  # slow to import, needed here only
+    """Yield the facts of each element, in the order of the periodic table."""
+    from mendeleev import get_all_elements  # slow to import, and needed here alone
 
     for element in get_all_elements():
         year = None if element.symbol in DOUBTFUL_YEARS else element.discovery_year

@@ -1,4 +1,4 @@
-"""English names of the ISO 639 codes that GeoNames uses for the languages of a country. Written by hand."""
+"""English names of the ISO 639 codes that GeoNames uses for the languages of a country, written by hand."""
 
 LANGUAGES = {
     **{"aa": "Afar", "abx": "Inabaknon", "ady": "Adyghe", "af": "Afrikaans", "ak": "Akan", "akl": "Aklanon"},

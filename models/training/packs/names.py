@@ -1,7 +1,7 @@
-"""Names of things that the pack `world` does not hold, each with a relation it really has.
+"""Names of things that the pack `world` does not hold, each with a relation that it really has.
 
-Gates learn from them how names differ, so that no fact of the pack has to be looked at for it. What is tested with
-names has names of its own: a name is in one half only, whatever its relations.
+Gates learn from them how names differ, without any fact of the pack. Tests use other names: a name is in one half only,
+whatever its relations.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,11 @@ class Name:
 
 
 def read_names(half: Half, path: Path = NAMES) -> list[Name]:
-    """In the order of the file. Raises PackError."""
+    """Read the names of one half, in the order of the file.
+
+    Raises:
+        PackError: The file is malformed.
+    """
     names = []
     for where, (name, relation, name_half) in rows(path, COLUMNS):
         check(bool(name and relation), where, "name and relation must not be empty: fill them in")

@@ -1,6 +1,6 @@
-"""Which entity a label names: in a pack, exactly one.
+"""The entity that a label names: in a pack, exactly one.
 
-The sources use one label for several things. Of the Wikidata ids that share a label the one with most facts
+The sources use one label for several things. Among Wikidata ids that share a label, the id with most facts
 stays. A label that only EntityQuestions has carries no id; it stays if all its facts can be about one thing,
 as far as the types of the relations tell. Facts about another thing of that name are left out.
 """
@@ -15,7 +15,7 @@ from models.training.packs.raw import RawFact, Source
 LITERALS = {"text", "number"}
 ANY_TYPE = "any"
 
-MIN_SHARE_DIVISOR = 10  # fewer than one mention in this many is few
+MIN_SHARE_DIVISOR = 10  # one mention in so many is the least share that counts
 
 # (wide, narrow): a thing of the narrow type may be spoken of as one of the wide type
 NARROWER = {("place", "country"), ("agent", "person"), ("agent", "organization"), ("work", "product")}
@@ -34,7 +34,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a label was settled to mean. `id` is empty where no source gives one."""
+    """The settled meaning of a label. `id` is empty where no source gives one."""
 
     label: str
     type: str
@@ -47,7 +47,7 @@ class Name:
         return not both_known or mention.id == self.id
 
     def _may_be_another_place(self, mention: Mention) -> bool:
-        """A known place's name is a village's too: there is a Boston in Ireland, and a Paris in Texas."""
+        """Return whether a mention may be about another place: there is a Boston in Ireland, and a Paris in Texas."""
         return bool(self.id) and mention.type == "place" and mention.is_subject and not mention.id
 
 
@@ -60,7 +60,7 @@ def key(label: str) -> str:
 
 
 def unify(first: str, second: str) -> str | None:
-    """The narrower of two types that one thing can have, else None."""
+    """Return the narrower of two types that one thing can have; None where it cannot have both."""
     if first == second or second == ANY_TYPE:
         return first
     if first == ANY_TYPE:
@@ -71,7 +71,7 @@ def unify(first: str, second: str) -> str | None:
 
 
 def mentions(fact: RawFact, relations: Mapping[str, Relation]) -> tuple[Mention, Mention]:
-    """Of the subject and of the object."""
+    """Return the mentions of subject and object."""
     relation = relations[fact.relation]
     return (
         Mention(fact.subject, relation.subject_type, fact.source, fact.subject_id, True),
@@ -80,7 +80,7 @@ def mentions(fact: RawFact, relations: Mapping[str, Relation]) -> tuple[Mention,
 
 
 def settle(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> dict[str, Name]:
-    """What each label means, by case-folded label; labels that cannot be settled are left out."""
+    """Settle the meaning of each case-folded label; labels that cannot be settled are left out."""
     uses: dict[str, list[Mention]] = defaultdict(list)
     for fact in facts:
         for mention in mentions(fact, relations):
@@ -91,7 +91,7 @@ def settle(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> dict[
 
 
 def about_its_names(fact: RawFact, names: Mapping[str, Name], relations: Mapping[str, Relation]) -> bool:
-    """Whether both ends of a fact are what their labels were settled to mean."""
+    """Return whether both ends of a fact are the settled meanings of their labels."""
     for mention in mentions(fact, relations):
         if mention.type in LITERALS:
             continue
@@ -123,13 +123,13 @@ def _most_common(labels: Iterable[str]) -> str:
 
 
 def _best_id(uses: list[Mention]) -> str:
-    """The id most used; of equals the lowest number, which is the better known one more often than not."""
+    """Return the id with most uses, the lowest number of equals, which usually is the best known."""
     counts = Counter(mention.id for mention in uses if is_wikidata(mention.id))
     return min(counts, key=lambda id: (-counts[id], int(id[1:])), default="")
 
 
 def _common_type(uses: list[Mention], strict: bool) -> str:
-    """The type that most mentions agree on. Strict: that all agree on, else ''.
+    """Return the type that most mentions agree on; if strict, the type that all agree on, else ''.
 
     A few mentions do not narrow the type of many: Frankfurt is no country though one film is from there.
     """

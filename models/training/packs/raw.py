@@ -10,7 +10,7 @@ from models.packs.pack import Relation
 
 
 class Source(IntEnum):
-    """Where a fact comes from; the lower one is believed where two disagree."""
+    """The source of a fact; where two disagree the lower one is believed."""
 
     REFERENCE = 0
     WIKIDATA = 1

@@ -1,4 +1,4 @@
-"""What is drawn from the facts that are left, and from the pack: strangers, gates' names, and the probe set."""
+"""Samples of the pack and of the facts outside of it: strangers, gates' names, and the probe set."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -35,9 +35,9 @@ def draw_strangers(
     question_words: set[str],
     max_strangers: int = MAX_STRANGERS,
 ) -> list[Stranger]:
-    """Names that the pack does not hold, so that a model can be tested on questions it should decline.
+    """Draw names that the pack does not hold, so that a model can be tested on questions that it should decline.
 
-    Equally many of each relation, half to tune on and half to test on; each name once.
+    Each relation has equally many, half to tune on and half to test on; each name occurs once.
     """
     spans = NameSpans(names)
     by_relation: dict[str, dict[str, str]] = defaultdict(dict)
@@ -64,7 +64,7 @@ def draw_strangers(
 
 
 def draw_names(facts: Iterable[RawFact], pack_names: Iterable[str]) -> list[Name]:
-    """Names that the pack does not hold, equally many of each relation, sorted by relation and name."""
+    """Draw names that the pack does not hold, equally many of each relation, sorted by relation and name."""
     pack_keys = {key(name) for name in pack_names}
     by_group: dict[tuple[str, Half], dict[str, str]] = defaultdict(dict)
     for fact in facts:
@@ -81,7 +81,7 @@ def draw_names(facts: Iterable[RawFact], pack_names: Iterable[str]) -> list[Name
 
 
 def draw_probes(items: Iterable[Item], count: int = N_PROBES) -> list[Probe]:
-    """Questions on which side effects are measured: round robin over the relations, in a phrasing trained on."""
+    """Draw questions on which side effects are measured, round robin over relations, in a trained phrasing."""
     by_relation: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_relation[item.relation.id].append(item)

@@ -1,4 +1,4 @@
-"""Which of the clean facts go into the pack: known names first, and subjects that can be asked much."""
+"""The choice of the clean facts for the pack: known names first, and subjects with many questions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,9 +11,9 @@ from models.training.packs.naming import key
 from models.training.packs.raw import RawFact, Source
 
 SEED = 20261121
-MAX_ITEMS = 295  # a relation, so that the pack trains in an hour on two cores
-MAX_CAPITALS = 325  # every country, and regions besides
-MAX_SHARE = 0.35  # of a relation's items, with one and the same answer
+MAX_ITEMS = 295  # questions of a relation, so that the pack trains in an hour on two cores
+MAX_CAPITALS = 325  # capitals of every country, and of regions
+MAX_SHARE = 0.35  # share of a relation's items with the same answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Candidate:
 
 
 def rank(*parts: str, seed: int = SEED) -> str:
-    """A digest of the seed and of what is sorted: sort by it for the same shuffled order on every machine."""
+    """Compute a digest of a seed and parts, to sort by: the shuffled order is the same on every machine."""
     return sha256("\x1f".join((str(seed), *parts)).encode()).hexdigest()
 
 
 def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[Candidate]:
-    """One for each (subject, relation) whose sources do not contradict each other."""
+    """Return a candidate for each subject and relation whose sources do not contradict each other."""
     answers: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     sources: dict[tuple[str, str], Source] = {}
     reference: set[str] = set()
@@ -40,7 +40,7 @@ def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation])
         if fact.source == Source.REFERENCE:
             reference.add(key(fact.subject))
         elif fact.source == Source.ENTITYQUESTIONS and key(fact.subject) in reference:
-            continue  # a country's or an element's name, but who knows of what
+            continue  # the name of a country or an element, for an unknown thing
         question = key(fact.subject), fact.relation
         if sources.setdefault(question, fact.source) == Source.REFERENCE != fact.source:
             continue
@@ -55,7 +55,7 @@ def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation])
 def select(
     candidates: Iterable[Candidate], limits_by_relation: Mapping[str, int] | None = None
 ) -> list[Candidate]:
-    """At most so many items a relation (MAX_ITEMS where nothing is said), in a seeded order."""
+    """Select at most so many items of each relation (MAX_ITEMS without a limit), in a seeded order."""
     limits = {"capital": MAX_CAPITALS} | dict(limits_by_relation or {})
     by_relation: dict[str, list[Candidate]] = defaultdict(list)
     shares: Counter[tuple[str, tuple[str, ...]]] = Counter()
@@ -76,7 +76,7 @@ def _is_clear(answers: list[str], relation: Relation) -> bool:
 
 
 def _rank_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Reference works, then subjects with several relations (Wikidata's first), then the rest."""
+    """Rank reference works first, then subjects with several relations (Wikidata's first), then the rest."""
     by_subject: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         by_subject[candidate.subject].append(candidate)

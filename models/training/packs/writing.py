@@ -1,4 +1,4 @@
-"""The files of a pack, written so that the same pack is the same bytes."""
+"""The files of a pack; the same pack gives the same bytes."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,7 +25,7 @@ LICENCES = (
 
 
 def write(pack: Pack, folder: Path) -> None:
-    """All files but relations.toml and README.md, which are written by hand."""
+    """Write all files but relations.toml and README.md, which are written by hand."""
     entities = ((e.id, e.label, e.type, ALIAS_SEPARATOR.join(e.aliases)) for e in pack.entities.values())
     facts = ((f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts)
     _table(folder / "entities.tsv", ENTITY_COLUMNS, entities)
