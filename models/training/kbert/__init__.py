@@ -1,1 +1,1 @@
-"""How the default checkpoint of kbert was made: `python -m models.training.kbert`."""
+"""The training of the default checkpoint of kbert: `python -m models.training.kbert`."""

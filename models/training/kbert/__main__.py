@@ -51,7 +51,7 @@ def main() -> None:
 def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     """Train on the pack in `pack` and write the checkpoint with its card.
 
-    Deterministic for a plan, a pack and a processor.
+    The result is the same for the same plan, pack and processor.
     """
     start, earlier_s = time.monotonic(), sum(seconds_by_phase(work).values())
     setup = prepare(plan, pack, work, say)
@@ -68,7 +68,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 
 
 def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
-    """Measure the checkpoint in `out` again and say how it stands against the bars; nothing is written."""
+    """Measure the checkpoint in `out` again and compare it with the bars; nothing is written."""
     setup = prepare(plan, pack, work, say)
     system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
     for line in bars(measure(_examine(plan, setup, system, graph, say, time.monotonic()))):
@@ -78,7 +78,7 @@ def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> No
 def _examine(
     plan: Plan, setup: Setup, system: KbertSystem, graph: GraphMemory, say: Say, start: float
 ) -> Report:
-    """start: by the monotonic clock, moved back by the seconds of earlier runs."""
+    """Measure the system; `start` is by the monotonic clock, moved back by the seconds of earlier runs."""
     exam = Examiner(plan, setup, system, graph, _question_maker(setup, graph)).examine(say)
     return Report(plan, setup, system, exam, time.monotonic() - start)
 

@@ -1,8 +1,8 @@
-"""From logits to scores that mean something, and the scores below which nothing is said.
+"""From logits to calibrated scores, and the scores below which answers are withheld.
 
 Scales (models/confidence.py) and thresholds are fitted on every second fact, in the words of a writer who is read for
-nothing else, and on a dozen relations that no weight has seen. Nothing of what is measured in the end is among it:
-other facts, no held entity, none of the five held relations.
+nothing else, and on a dozen relations that no weight has seen. The last measurement uses other facts, held entities and
+the five held relations.
 """
 
 import random
@@ -29,12 +29,12 @@ OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0), "span": Confidence((0.0,) * 
 PAIR = Confidence((1.0,), 0.0, 0.0)
 CONTEXTS, CHOICES, BATCH = 600, 400, 64
 PER_RELATION = 120  # questions about each tuning relation
-EVERY = 3  # of the facts for tuning, one in so many is asked
+EVERY = 3  # one in so many of the facts for tuning is asked
 WEIGHT_DECAY = 1e-3  # keeps the weights finite where the classes can be told apart
 
 
 def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Trained:
-    """What the net has learned, with scales and thresholds."""
+    """Return the learned weights with scales and thresholds."""
     settings = Settings(
         plan.max_length, plan.max_entities, plan.max_mentions, plan.lora_alpha / plan.lora_rank
     )
@@ -55,7 +55,7 @@ def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Train
 
 
 def fit_options(model: Model, questions: Sequence[Question], max_declined: float) -> Confidence:
-    """The scale of what the pointer says first. max_declined: share of the right answers to withhold."""
+    """Fit the scale of the pointer's best option; `max_declined` is the share of right answers to withhold."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
     is_right: list[bool] = []
@@ -70,7 +70,7 @@ def fit_options(model: Model, questions: Sequence[Question], max_declined: float
 
 
 def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
-    """The scale of pairs, and the weight of support beside the ranker's own log-odds."""
+    """Fit the scale of pairs, and the weight of support beside the ranker's own log-odds."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
     is_right: list[bool] = []
@@ -97,7 +97,7 @@ def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> 
 def fit_scale(
     features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float
 ) -> Confidence:
-    """Platt scaling, and the threshold that declines a share `max_declined` of what is right."""
+    """Fit Platt's scale, and the threshold that declines a share `max_declined` of right answers."""
     scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=300)
     scores = [scale.score(row) for row, right in zip(features, is_right, strict=True) if right]
     return replace(scale, threshold=quantile_threshold(scores, max_declined))
@@ -113,7 +113,7 @@ def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:
 
 
 def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Question]:
-    """Answerable ones and, of each that leaves other facts, the same without its fact."""
+    """Return answerable questions and, where other facts remain, the same questions without their fact."""
     rng = random.Random(f"{seed}/tuning")
     questions: list[Question] = []
     for item in split_items(setup)[0][::EVERY]:
@@ -127,7 +127,7 @@ def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Ques
 def context_questions(
     setup: Setup, seed: int, items: Sequence[Item], count: int
 ) -> Iterator[tuple[Ask, str]]:
-    """Questions with a text that says it, and the answer; the graph is not asked."""
+    """Yield questions with a text that holds the answer, and the answer; the graph is not asked."""
     rng = random.Random(f"{seed}/contexts")
     for item in rng.sample(list(items), count):
         name = item.subject.label
@@ -144,7 +144,7 @@ def context_questions(
 def choice_questions(
     setup: Setup, maker: QuestionMaker, seed: int, items: Sequence[Item], count: int
 ) -> Iterator[tuple[Ask, str]]:
-    """Questions with five objects of the relation to choose from, the graph linked in every second one."""
+    """Yield questions with five objects of the relation to choose from, every second one with the graph."""
     rng = random.Random(f"{seed}/choices")
     for number, item in enumerate(rng.sample(list(items), count)):
         pool = setup.world.pools.get(item.relation.id) or setup.world.pools["any"]
@@ -161,7 +161,7 @@ def choice_questions(
 
 
 def _questions_about(setup: Setup, relation: RelationText, rng: random.Random) -> Iterator[Question]:
-    """About entities with a fact of the tuning relation among one to six of other relations."""
+    """Yield questions about entities with a fact of the tuning relation among one to six of other relations."""
     world = setup.world
     type = relation.subject if relation.subject in world.names else "place"
     for _ in range(PER_RELATION):

@@ -1,4 +1,4 @@
-"""The model card: every number of the checkpoint, the command that gives it, and what the numbers leave out."""
+"""The model card: every number of the checkpoint, the command that gives it, and the limits of the numbers."""
 
 import json
 import platform
@@ -15,7 +15,7 @@ from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Outcome, by_relation, share, share_declined
 
-BARS = (  # figure, as a person reads it, bar
+BARS = (  # figure, its words for a reader, bar
     ("entities", "facts of entities never seen in training, exact match", ">= 95"),
     ("phrasings", "phrasings never seen, exact match", ">= 90"),
     ("phrasings_wrong", "phrasings never seen, wrong and not declined", "<= 2"),
@@ -32,7 +32,7 @@ THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Report:
-    """seconds: of the whole training, over all runs that it took."""
+    """Everything that the card reports; `seconds` are of the whole training, over all its runs."""
 
     plan: Plan
     setup: Setup
@@ -42,14 +42,14 @@ class Report:
 
 
 def write_card(out: Path, report: Report) -> None:
-    """README.md for people and measured.json for programs."""
+    """Write README.md for people and measured.json for programs."""
     figures = measure(report)
     (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
     (out / "README.md").write_text("\n".join(fill_lines(_card(report, figures))) + "\n")
 
 
 def measure(report: Report) -> dict[str, float]:
-    """In per cent or points."""
+    """Return the figures in per cent or points."""
     exam = report.exam
     plain = {
         name: share(getattr(exam, name))
@@ -88,7 +88,7 @@ def _is_wrong(outcome: Outcome) -> bool:
 
 
 def bars(figures: Mapping[str, float]) -> Iterator[str]:
-    """The table of what was reached and what had to be; a bar that was missed is said to be."""
+    """Yield the table of figures and bars; a missed bar is marked."""
     yield "| figure | reached | bar |"
     yield "|---|---|---|"
     for name, text, bar in BARS:
@@ -98,7 +98,7 @@ def bars(figures: Mapping[str, float]) -> Iterator[str]:
 
 
 def fill_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Prose in lines of one length, whatever numbers stand in it; tables and headings as they are."""
+    """Fill prose into lines of one length; tables and headings stay as they are."""
     prose: list[str] = []
     for line in lines:
         if line.startswith(("|", "#")) or not line:

@@ -34,7 +34,7 @@ from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Outcome, Question, QuestionMaker, ask_about, put, without_fact
 
 MAX_PHRASINGS, N_EDITS, MAX_ABLATION, N_OTHERS = 3000, 600, 600, 300  # questions
-REFIT_EVERY = 5  # of the questions for tuning, a scale of an ablation is fitted on one in so many
+REFIT_EVERY = 5  # one in so many questions for tuning serves to fit the scale of an ablation
 
 Pick = Callable[[Item, random.Random], str]
 
@@ -45,7 +45,7 @@ ChangeBatch = Callable[[Batch], Batch]
 
 @dataclass(frozen=True)
 class AblatedEncoder(Encoder):
-    """An encoder that is handed another batch than the one that was made."""
+    """An encoder that gets an ablated batch instead of the whole one."""
 
     change: ChangeBatch = lambda batch: batch
 
@@ -100,11 +100,16 @@ scale and a threshold of its own, so that a mere shift of its logits costs it no
 
 @dataclass(frozen=True)
 class Exam:
-    """entities, phrasings, relations: never seen in training; each on the natural graph and with six relations a tree.
+    """Outcomes of all sets of questions.
 
-    both_new: both never seen at once. absent: the fact taken out of `phrasings` and of `relations`.
-    edits: a triple replaced at run time, of seen and unseen relations. ablations: name -> outcomes on one set, with the
-    fact and without it, six relations a tree.
+    Attributes:
+        entities: Entities that training never saw, on the natural graph and with six relations a tree.
+        phrasings: Phrasings that training never saw, likewise.
+        relations: Relations that training never saw, likewise.
+        both_new: New phrasings about new entities.
+        absent: Questions of `phrasings` and of `relations` without their fact.
+        edits: Questions after a triple was replaced at run time, of seen and unseen relations.
+        ablations: Name -> outcomes on one set, with the fact and without it, six relations a tree.
     """
 
     entities: list[Outcome]
@@ -177,7 +182,7 @@ class Examiner:
     def _natural_and_crowded(
         self, items: Sequence[Item], pick: Pick
     ) -> tuple[list[Question], list[Question]]:
-        """Natural, then crowded, in the same phrasings."""
+        """Make natural and crowded questions, in the same phrasings."""
         templates = [pick(item, self._rng(item.subject.id)) for item in items]
         rng = self._rng("crowd")
         pairs = list(zip(items, templates, strict=True))
@@ -193,7 +198,7 @@ class Examiner:
         return random.Random(f"{self._seed}/{purpose}")
 
     def _strangers(self) -> Iterator[Question]:
-        """Names that the pack lacks: nothing links."""
+        """Yield questions about names that the pack lacks, so that nothing links."""
         for stranger in self._setup.test_pack.strangers:
             if stranger.split == "test":
                 template = self._setup.test_pack.relations[stranger.relation_id].held_out[0]
@@ -202,7 +207,7 @@ class Examiner:
                 )
 
     def _edits(self, every: Sequence[Item]) -> list[Outcome]:
-        """One edit each, all active at once; another object of the relation; asked as training asks."""
+        """Ask after one edit each, all active at once, of another object of the relation, in trained phrasings."""
         rng = self._rng("edits")
         single = [item for item in every if item.relation.cardinality == "one"]
         by_subject = {item.subject.id: item for item in rng.sample(single, 4 * N_EDITS)}
@@ -231,7 +236,7 @@ class Examiner:
         return self._put([Question(ask, answer, "") for ask, answer in pairs])
 
     def _choices(self) -> tuple[list[Outcome], list[Outcome]]:
-        """What would be said, so that the order of the candidates is measured and not the threshold."""
+        """Ask with candidates, and measure their order without the threshold."""
         pairs = choice_questions(self._setup, self._maker, self._seed + 1, self._items, N_OTHERS)
         outcomes = self._put([Question(ask, answer, "") for ask, answer in pairs])
         best = [
@@ -242,7 +247,7 @@ class Examiner:
     def _ablations(
         self, items: Sequence[Item], say: Callable[[str], None]
     ) -> dict[str, tuple[list[Outcome], list[Outcome]]]:
-        """Each with a scale and a threshold of its own, fitted as those of the whole were."""
+        """Measure each ablation with its own scale and threshold, fitted like those of the whole system."""
         rng = self._rng("ablation")
         sample = rng.sample(list(items), min(MAX_ABLATION, len(items)))
         answerable = [self._maker.with_crowd(item, _pick_any(item, rng), rng) for item in sample]

@@ -1,7 +1,7 @@
-"""What the pointer and the pair ranker practise on: questions about entities whose facts were made up for the day.
+"""Examples for the pointer and the pair ranker: questions about entities whose facts are made up.
 
 Objects are swapped, so that the answer can only be read off the tree; relations that are easily confused stand beside
-each other; often the fact that is asked for is missing; labels are changed, so that a relation is what its label says;
+each other; often the fact that is asked for is missing; labels are changed, so that only the label tells the relation;
 a second entity with the same relations may stand in the question. Nothing here comes from a held entity, a held
 relation or a held phrasing.
 """
@@ -16,7 +16,7 @@ from models.training.kbert.relations import RelationText
 from models.training.kbert.world import World
 from models.training.slips import retype
 
-BESIDE = (  # a second entity in the question: {0} the question, {1} the other name
+BESIDE = (  # frames with a second entity: {0} is the question, {1} the other name
     "I was just reading about {1}. {0}",
     "{0} I ask because of {1}.",
     "Never mind {1}: {0}",
@@ -28,10 +28,14 @@ POLITE = ("Please tell me: {0}", "{0} Thanks!", "Hi, {0}", "Quick question: {0}"
 
 @dataclass(frozen=True)
 class Example:
-    """target: the fact that answers; None when the facts do not answer. about: the relation that is asked for.
+    """One example.
 
-    second: a context or a candidate. is_right: of a candidate. is_honest: rank with the final map, else
-    with one that has not seen `about`.
+    Attributes:
+        target: Fact that answers; None when the facts do not answer.
+        about: Relation that is asked for.
+        second: A context or a candidate.
+        is_right: Whether the candidate is right.
+        is_honest: Whether the final map ranks, or a map that has not seen `about`.
     """
 
     question: str
@@ -60,7 +64,7 @@ class Examples:
         self._types = [type for type in world.names if len(world.names[type]) > 20]
 
     def step(self, number: int) -> tuple[list[Example], list[Example], list[Example]]:
-        """Singles, contexts and pairs of one step; always the same for the same number."""
+        """Return singles, contexts and pairs of one step, always the same for the same number."""
         rng = random.Random(f"{self._seed}/{number}")
         mix = self._mix
         return (
@@ -81,7 +85,7 @@ class Examples:
         return self._build(text, subject.name, entity, relation, target, rng)
 
     def context(self, rng: random.Random) -> Example:
-        """The answer stands in the text, or hangs on the question, or is nowhere."""
+        """Make an example with a context: the answer stands in the text, hangs on the question, or is nowhere."""
         relation = self._relation(rng)
         subject = self._subject(relation, rng)
         where = rng.choices(("text", "graph", "nowhere"), (6, 2, 2))[0]
@@ -98,7 +102,7 @@ class Examples:
         return replace(example, second=text, span=span)
 
     def pairs(self, rng: random.Random) -> list[Example]:
-        """A right candidate and a wrong one, as objects or as sentences, with facts or without."""
+        """Make a right candidate and a wrong one, as objects or as sentences, with facts or without."""
         relation = self._relation(rng)
         subject = self._subject(relation, rng)
         entity, target = self._entity(subject, relation, True, rng.randint(1, 5), rng)
@@ -134,7 +138,7 @@ class Examples:
     def _entity(
         self, subject: Subject, relation: RelationText, present: bool, size: int, rng: random.Random
     ) -> tuple[Entity, Fact | None]:
-        """So many facts of the subject, with the one that is asked for or without it."""
+        """Make an entity with `size` facts of the subject, with the fact that is asked for or without it."""
         objects = dict(self._world.facts.get(subject.id, {}))
         objects.pop(relation.id, None)
         real = list(objects)[: max(0, size - present)]
@@ -212,13 +216,13 @@ class Examples:
     def _statement(
         self, name: str, relation: RelationText, answer: str, rng: random.Random
     ) -> tuple[str, int]:
-        """A sentence that says it, and where the answer begins in it."""
+        """Write a sentence that says the fact, and return it with the place of the answer."""
         template = rng.choice(relation.statements or PLAIN).replace("{label}", rng.choice(relation.labels))
         text = template.replace("{subject}", name)
         return text.replace("{object}", answer), text.index("{object}")
 
     def _other_sentence(self, subject: Subject, relation: RelationText, rng: random.Random) -> str:
-        """True of somebody else, or something else about the subject."""
+        """Write a sentence about another subject, or another fact about the subject."""
         if rng.random() < 0.5:
             other = self._subject(relation, rng)
             if other.name != subject.name:
@@ -237,7 +241,7 @@ PLAIN = (
 
 
 def _join_sentences(statements: Sequence[tuple[str, int]], length: int) -> tuple[str, tuple[int, int] | None]:
-    """The sentences as one text, and where the answer stands in it."""
+    """Join the sentences to one text, and return it with the place of the answer."""
     text, span = "", None
     for sentence, at in statements:
         if at >= 0:

@@ -21,12 +21,12 @@ from models.training.progress import Progress, add_seconds
 
 MENTIONS = 2
 CONTEXTS, PAIRS = 0.5, 0.5  # weights of their losses beside that of the singles
-SMOOTHING = 0.98  # how much of the running loss stays with each step
+SMOOTHING = 0.98  # share of the running loss that stays with each step
 
 
 @dataclass(frozen=True)
 class ExampleBatch:
-    """Examples as the model reads them. ranks: of the facts of each row, 0 where there are no more."""
+    """Examples as the model reads them, with the ranks of each row's facts, 0 where there are no more."""
 
     examples: Sequence[Example]
     rows: Sequence[QuestionRow]
@@ -34,7 +34,7 @@ class ExampleBatch:
     ranks: Float[Tensor, "row fact"]
 
     def targets(self, spans_from: int) -> list[int]:
-        """For each row the place of the right option, as `Net.pointing` orders them."""
+        """Return the place of each row's right option, as `Net.pointing` orders them."""
         width = self.batch.ids.shape[1]
         targets = []
         for example, row in zip(self.examples, self.rows, strict=True):
@@ -75,7 +75,7 @@ def read_examples(
 
 
 def find_span(row: QuestionRow, span: tuple[int, int]) -> tuple[int, int] | None:
-    """First and last token of characters of the second text; None when they were cut off."""
+    """Find first and last token of some characters of the second text; None when they were cut off."""
     places = [
         place
         for place, token in enumerate(row.row.tokens)
@@ -97,7 +97,7 @@ class Learning:
         self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01)
 
     def run(self, progress: Progress, say: Callable[[str], None]) -> None:
-        """In place; goes on behind the last steps that `progress` holds."""
+        """Train in place, from the last steps that `progress` holds."""
         parameters = self.net.trainable()
         first = progress.resume(parameters, self._optimizer)
         start, running = time.monotonic(), 0.0
@@ -116,7 +116,7 @@ class Learning:
         self.net.eval()
 
     def _set_learning_rate(self, step: int) -> None:
-        """Linear warm-up, then linear decay."""
+        """Set the rate: a linear warm-up, then a linear decay."""
         remaining = (self.plan.steps - step) / max(1, self.plan.steps - self.plan.warmup)
         slope = min((step + 1) / self.plan.warmup, max(0.02, remaining))
         for group, lr in zip(self._optimizer.param_groups, (self.plan.lr, self.plan.rank_lr), strict=True):

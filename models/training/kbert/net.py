@@ -21,7 +21,7 @@ NEVER = -1e4
 
 
 class Output(nn.Module):
-    """Back to the width of the states, with a residual."""
+    """A linear layer back to the width of the states, with a residual."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
-    """What models/kbert/encoder.py computes, differentiable: the frozen MiniLM that adapters are put into."""
+    """The encoder of models/kbert/encoder.py, differentiable: the frozen MiniLM that adapters are put into."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Bert(nn.Module):
         self.requires_grad_(False)
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch token width"]:
-        """Last hidden states, with linear layers on real tokens only: half of a batch of trees is padding."""
+        """Return the last hidden states, with linear layers on real tokens only: half of a batch is padding."""
         words = self.embeddings["word_embeddings"](batch.ids) + self.embeddings["position_embeddings"](
             batch.positions
         )
@@ -107,14 +107,14 @@ class Net(nn.Module):
         self.pair_1, self.pair_2 = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)
 
     def trainable(self) -> nn.ParameterDict:
-        """What training changes, under one name each: what progress keeps."""
+        """Return the parameters that training changes and progress keeps, by name."""
         parameters = self.named_parameters()
         return nn.ParameterDict({name.replace(".", "/"): p for name, p in parameters if p.requires_grad})
 
     def pointing(
         self, rows: Sequence[QuestionRow], batch: Batch, ranks: Float[Tensor, "batch fact"]
     ) -> tuple[Float[Tensor, "batch option"], int]:
-        """Logits of no answer, of each object, and of each span of the second text; where the spans begin."""
+        """Return the logits of no answer, each object and each span of the second text, and where the spans begin."""
         logits = self.pointer(self.bert(batch)).float()
         no_answer = logits[:, 0].sum(-1, keepdim=True)
         first, last = torch.zeros(2, len(rows), ranks.shape[1], dtype=torch.long)
@@ -131,12 +131,12 @@ class Net(nn.Module):
         return torch.cat(options, 1), 1 + ranks.shape[1]
 
     def match(self, batch: Batch) -> Float[Tensor, " batch"]:
-        """Log-odds that the two texts of a pair belong together."""
+        """Return the log-odds that the two texts of a pair belong together."""
         classes: Tensor = self.pair_2(torch.tanh(self.pair_1(self.bert(batch)[:, 0])))
         return (classes[:, 1] - classes[:, 0]).float()
 
     def heads(self) -> dict[str, Tensor]:
-        """Under the names of models/kbert/heads.py; the weight of support is fitted later."""
+        """Return the heads under the names of models/kbert/heads.py; the weight of support is fitted later."""
         tensors = {
             "pointer.weight": self.pointer.weight,
             "pointer.bias": self.pointer.bias,
@@ -150,7 +150,7 @@ class Net(nn.Module):
         return {name: value.detach().float().clone() for name, value in tensors.items()}
 
     def adapters(self) -> dict[str, Tensor]:
-        """As models/kbert/checkpoint.py adds them: `<module>.A` and `<module>.B`."""
+        """Return the adapters as models/kbert/checkpoint.py adds them: `<module>.A` and `<module>.B`."""
         adapters: dict[str, Tensor] = {}
         for name, value in self.bert.state_dict().items():
             module, _, kind = name.partition(".lora_")

@@ -33,7 +33,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class BendPlan:
-    """The linear map of the rank. folds: maps for training the pointer, each of which has not seen some relations."""
+    """The linear map of the rank; `folds` counts maps for the pointer, each of which has not seen some relations."""
 
     rank: int
     steps: int
@@ -46,8 +46,13 @@ class BendPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """entities: share of the subjects held out. n_tuning: practice relations kept for thresholds. max_declined: share
-    of answerable tuning questions that the threshold may decline. frozen_layers: the first ones, without adapters.
+    """The whole recipe.
+
+    Attributes:
+        entities: Share of the subjects held out.
+        n_tuning: Practice relations kept for thresholds.
+        max_declined: Share of answerable tuning questions that the threshold may decline.
+        frozen_layers: Number of first layers without adapters.
     """
 
     seed: int
@@ -111,9 +116,9 @@ TABLES = ("practice.toml", "labels.toml")
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """SHA-256 of the plan, the files of the pack, the practice relations and the frozen encoder.
+    """Compute the SHA-256 of plan, pack, practice relations and frozen encoder.
 
-    A training with another fingerprint would come to other weights.
+    A training with another fingerprint gives other weights.
     """
     parts = {
         "plan": asdict(plan),

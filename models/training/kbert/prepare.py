@@ -1,4 +1,4 @@
-"""What every phase needs: relations, world, maps of the rank, tokens. Computed anew in half a minute, from the seed."""
+"""Inputs of every phase: relations, world, maps of the rank, tokens. They follow from the seed in half a minute."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, reword
 
 @dataclass(frozen=True)
 class Setup:
-    """What every phase needs.
+    """Inputs of every phase.
 
     Attributes:
         fingerprint: Of the training.
         pack: Its held phrasings are by the writers on whom choices are made.
         test_pack: The same pack; its held phrasings are by the writers who are tested on.
-        relations: Who may see which.
-        world: What examples are made of.
+        relations: Relations for weights, thresholds and the last measurement.
+        world: Entities and objects that examples are made of.
         bend: The final map of the rank.
         ranks: Ranks of facts.
         tokens: Word pieces.
@@ -47,7 +47,7 @@ class Setup:
 
 
 def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) -> Setup:
-    """folder: of the pack. work: where the maps are kept."""
+    """Prepare all inputs from the pack in `folder`, with maps kept in `work`."""
     work.mkdir(parents=True, exist_ok=True)
     plain = Pack.load(folder)
     pack, test_pack = reword(plain, CHOOSE_HANDS), reword(plain, TEST_HANDS)
@@ -66,7 +66,7 @@ def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) ->
 
 @torch.no_grad()
 def find_near(relevance: Relevance, relations: Mapping[str, RelationText]) -> dict[str, Sequence[str]]:
-    """For each relation the others, those first whose labels its questions come closest to."""
+    """Sort the other relations of each relation, the labels that are nearest to its questions first."""
     ids, texts = list(relations), list(relations.values())
     means = [relevance.plain(mask_phrasings(text)).mean(0) for text in texts]
     questions = torch.stack([F.normalize(mean, dim=0) for mean in means])

@@ -1,6 +1,6 @@
-"""Questions for tuning and for measuring, put to the system as it is served, and what came of them.
+"""Questions for tuning and for measuring, put to the system as it is served, and their outcomes.
 
-The linker here is the simplest one that is right: the mention is where the subject's label was put into the template.
+The linker is the simplest right one: the mention is the place of the subject's label in the template.
 """
 
 import random
@@ -16,13 +16,13 @@ from models.packs.pack import Item, Pack
 from models.system import Ask, Reply
 from models.training.kbert.relations import RelationText, fits
 
-CROWD = 6  # relations of one entity where a tree is to be full
+CROWD = 6  # relations of one entity in a full tree
 BATCH = 32
 
 
 @dataclass(frozen=True)
 class Question:
-    """expected: None where the graph does not say it."""
+    """A question with the expected answer, None where the graph lacks it."""
 
     ask: Ask
     expected: str | None
@@ -36,13 +36,13 @@ class QuestionMaker:
         self._pack, self._view, self._relations = pack, view, relations
 
     def natural(self, item: Item, template: str) -> Question:
-        """The entity as it is in the pack."""
+        """Make a question about the entity as it is in the pack."""
         entity = self._view.entity(item.subject.id)
         assert entity is not None
         return ask_about(template, entity, item.answer, item.relation.id)
 
     def with_crowd(self, item: Item, template: str, rng: random.Random) -> Question:
-        """With facts of other relations beside its own, until it has CROWD relations, and no more than that."""
+        """Make a question about the entity with CROWD relations, its own or those of others."""
         entity = self._view.entity(item.subject.id)
         assert entity is not None
         facts = [fact for fact in entity.facts if fact.relation == item.relation.id]
@@ -73,7 +73,7 @@ def ask_about(template: str, entity: Entity, expected: str | None, relation: str
 
 
 def without_fact(question: Question) -> Question | None:
-    """The fact that is asked for is gone, others remain; None when none would."""
+    """Take out the fact that is asked for; None when no other fact would remain."""
     (mention,) = question.ask.mentions
     (entity,) = mention.entities
     facts = tuple(fact for fact in entity.facts if fact.relation != question.relation)
@@ -90,12 +90,12 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """The answer to the letter, or rightly none."""
+        """Whether the answer is right to the letter, or rightly withheld."""
         return self.reply.answer == self.question.expected
 
 
 def put(system: KbertSystem, questions: Sequence[Question]) -> list[Outcome]:
-    """The replies; what the graph says is in the questions. Those of like length go together."""
+    """Answer the questions, which hold the facts of the graph; those of like length go together."""
     order = sorted(range(len(questions)), key=lambda place: len(questions[place].ask.mentions))
     replies: dict[int, Reply] = {}
     for start in range(0, len(order), BATCH):
@@ -106,13 +106,13 @@ def put(system: KbertSystem, questions: Sequence[Question]) -> list[Outcome]:
 
 
 def share(outcomes: Iterable[Outcome], of: Callable[[Outcome], bool] = lambda o: o.is_right) -> float:
-    """In per cent."""
+    """Return the share of outcomes with a property, in per cent."""
     hits = [of(outcome) for outcome in outcomes]
     return 100 * sum(hits) / max(1, len(hits))
 
 
 def share_declined(outcomes: Iterable[Outcome]) -> float:
-    """In per cent."""
+    """Return the share of questions without an answer, in per cent."""
     return share(outcomes, lambda outcome: outcome.reply.answer is None)
 
 

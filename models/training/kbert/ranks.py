@@ -28,13 +28,13 @@ from models.training.kbert.relations import RelationText
 from models.training.progress import add_seconds
 
 FILE, FINGERPRINT = "maps.safetensors", "fingerprint"
-FAR = -1e4  # the logit of what does not count
+FAR = -1e4  # logit of a pair that does not count
 AMONG_QUESTIONS = 0.3  # weight of the second part of the loss
 CACHED_TEXTS = 1 << 16
 
 
 class Ranks:
-    """Ranks for training. maps[0] is the final one; maps[1 + i] has not seen the relations of folds[i]."""
+    """Ranks for training: maps[0] is the final map; maps[1 + i] has not seen the relations of folds[i]."""
 
     def __init__(self, relevance: Relevance, maps: Sequence[Tensor], folds: Sequence[set[str]]) -> None:
         self._maps = maps
@@ -42,7 +42,7 @@ class Ranks:
         self._cache = VectorCache(relevance.plain, CACHED_TEXTS)
 
     def rank(self, queries: Sequence[tuple[str, Sequence[str], str | None]]) -> list[dict[str, float]]:
-        """For each masked question, its labels, and the relation that the map must not have seen (None: the final)."""
+        """Rank the labels of each masked question by a map that has not seen its relation (None: the final map)."""
         vectors = self._cache.vectors(
             text for question, labels, _ in queries for text in (question, *map(label_question, labels))
         )
@@ -64,7 +64,7 @@ def load_or_learn_maps(
     fingerprint: str,
     say: Callable[[str], None],
 ) -> list[Tensor]:
-    """The final map, then one for each fold that has not seen the relations of the fold."""
+    """Load or learn the final map, then one for each fold that has not seen the relations of the fold."""
     path = work / FILE
     if path.exists():
         with safe_open(path, "pt") as file:
@@ -89,7 +89,7 @@ def load_or_learn_maps(
 def learn_map(
     relevance: Relevance, relations: Sequence[RelationText], plan: BendPlan, seed: int
 ) -> Float[Tensor, "width width"]:
-    """The map that these relations give. relevance: of the frozen encoder."""
+    """Learn the map that these relations give; `relevance` is of the frozen encoder."""
     x, of_x = _vectors(
         relevance, [(i, text) for i, relation in enumerate(relations) for text in mask_phrasings(relation)]
     )
@@ -117,7 +117,7 @@ def learn_map(
 
 
 def deal_folds(relations: Sequence[RelationText], count: int, seed: int) -> list[set[str]]:
-    """The relations dealt out evenly: fold i is what map i does not see."""
+    """Deal the relations out evenly: map i does not see fold i."""
     order = sorted(relation.id for relation in relations)
     random.Random(f"{seed}/folds").shuffle(order)
     return [set(order[fold::count]) for fold in range(count)]
@@ -139,7 +139,7 @@ def _loss_to_labels(
     of_y: Int[Tensor, " label"],
     temperature: float,
 ) -> Float[Tensor, ""]:
-    """One label of the question's relation, drawn, against those of all others."""
+    """Compute the loss of a drawn label of the question's relation against those of all others."""
     logits = x @ y.T / temperature
     is_right = of_x[:, None] == of_y[None]
     target = torch.multinomial(is_right.float(), 1)

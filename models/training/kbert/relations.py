@@ -1,4 +1,4 @@
-"""Relations as training sees them: those of the pack and those for practice, and who may see which.
+"""Relations for training, thresholds and the last measurement: those of the pack and those for practice.
 
 Five relations of the pack are held out whole, one of each group below, drawn once with the seed of the plan. A dozen
 relations for practice are kept for tuning, so that thresholds are set on relations that no weight was trained on.
@@ -28,10 +28,7 @@ KINDS = {  # type of an entity -> types of subject that its relations may have, 
 
 @dataclass(frozen=True)
 class RelationText:
-    """How a relation is called and asked for; the pack's label is the first.
-
-    object: a type of the pack or a kind of value (world.py).
-    """
+    """Labels and questions of a relation; the pack's label is the first. Its `object` is a type or a kind of value."""
 
     id: str
     labels: tuple[str, ...]
@@ -44,7 +41,7 @@ class RelationText:
 
 @dataclass(frozen=True)
 class Relations:
-    """train: what weights see. tune: what thresholds see. held_out: what nothing sees before the last measurement."""
+    """Relations for weights (`train`), for thresholds (`tune`), and for the last measurement alone (`held_out`)."""
 
     train: Mapping[str, RelationText]
     tune: Mapping[str, RelationText]
@@ -94,7 +91,7 @@ def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
 
 
 def draw_held_out(pack: Pack, seed: int) -> list[str]:
-    """One relation of each group, in the order of the groups."""
+    """Draw one relation of each group, in the order of the groups."""
     rng = random.Random(seed)
     return [
         rng.choice(sorted(r.id for r in pack.relations.values() if r.subject_type in group))
@@ -103,5 +100,5 @@ def draw_held_out(pack: Pack, seed: int) -> list[str]:
 
 
 def fits(relation: RelationText, type: str) -> bool:
-    """Whether an entity of this type may have the relation."""
+    """Return whether an entity of this type may have the relation."""
     return relation.subject in (ANY, type, *KINDS.get(type, ())) or type in ("thing", "concept")

@@ -1,4 +1,4 @@
-"""Whom examples are about: the pack's entities and facts as training may see them, and objects to swap in."""
+"""Entities and facts of the pack for examples, as training may see them, and objects to swap in."""
 
 import random
 from collections import defaultdict
@@ -64,11 +64,15 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
 
 @dataclass(frozen=True)
 class World:
-    """What training may see.
+    """Facts and names that training may see.
 
-    facts: subject -> relation -> first object. subjects: relation -> ids of the subjects that have it. held_out: ids of
-    the subjects that training never sees. names: type -> labels of the others. pools: relation or type -> objects.
-    near: relation -> those that are easily taken for it, the nearest first.
+    Attributes:
+        facts: Subject -> relation -> first object.
+        subjects: Relation -> ids of the subjects that have it.
+        held_out: Ids of the subjects that training never sees.
+        names: Type -> labels of the others.
+        pools: Relation or type -> objects.
+        near: Relation -> relations that are easily taken for it, the nearest first.
     """
 
     relations: Relations
@@ -81,11 +85,11 @@ class World:
     near: Mapping[str, Sequence[str]]
 
     def fitting(self, type: str) -> list[str]:
-        """Relations of training that an entity of this type may have."""
+        """Return relations of training that an entity of this type may have."""
         return [id for id, relation in self.relations.train.items() if fits(relation, type)]
 
     def draw_object(self, relation: RelationText, rng: random.Random) -> str:
-        """An object that the relation could have."""
+        """Draw an object that the relation could have."""
         invention = invent(relation.object, rng) if relation.is_practice else None
         if invention is not None:
             return invention
@@ -97,7 +101,7 @@ class World:
 def build_world(
     pack: Pack, relations: Relations, share: float, seed: int, near: Mapping[str, Sequence[str]]
 ) -> World:
-    """share: of the subjects that are held out."""
+    """Build the world, with a share of the subjects held out."""
     items = list(pack.items())
     subjects = sorted({item.subject.id for item in items})
     held_out = frozenset(random.Random(f"{seed}/entities").sample(subjects, round(share * len(subjects))))
@@ -132,7 +136,7 @@ def _pool_objects(pack: Pack, relations: Relations, held_out: frozenset[str]) ->
 
 
 def invent(kind: str, rng: random.Random) -> str | None:
-    """A value of this kind; None for a type of entity, which the pack has examples of."""
+    """Invent a value of this kind; None for a type of entity, which the pack has examples of."""
     if kind in GENERATORS:
         return GENERATORS[kind](rng)
     return _pick(kind, rng) if kind in LISTS else None
