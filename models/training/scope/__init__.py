@@ -1,1 +1,1 @@
-"""How the judge of the scope was trained (`models/scope/judge.py`)."""
+"""The training of the judge of the scope (`models/scope/judge.py`)."""

@@ -47,7 +47,7 @@ from models.training.scope.wordnet import WordNet
 
 WORK = Path("var/scope/train")
 SETS = Path("../shared/editing_sets")
-RAW = Calibration(1.0, 0.0, 0.0)  # what the layers say, and no more
+RAW = Calibration(1.0, 0.0, 0.0)  # the judge without a calibration
 FACT_TRIALS = (trials.edit_one_each, trials.edit_half)
 Say = Callable[[str], None]
 
@@ -92,9 +92,9 @@ def learn(
     work: Path,
     say: Say,
 ) -> dict[str, Tensor]:
-    """The judge's weights. Deterministic for a plan, the files it reads and a processor.
+    """Train the judge's weights; plan, files and processor determine them.
 
-    encoder: in the dtype that the processor is quickest in; its cosines then differ by some thousandths.
+    The encoder is in the dtype that the processor is quickest in, and its cosines then differ by some thousandths.
     """
     work.mkdir(parents=True, exist_ok=True)
     forms = read_forms()
@@ -116,7 +116,7 @@ def finish(
     out: Path,
     say: Say,
 ) -> None:
-    """Calibrate what is in `out` on the relations and facts for choosing, and measure it on the others."""
+    """Calibrate the judge in `out` on the relations and facts for choosing, and measure it on the others."""
     judge = Judge.load(encoder, out)
     names = sorted({name.name for name in read_names("test")})
     random.Random(plan.seed).shuffle(names)
@@ -158,7 +158,7 @@ def fit_calibration(
     names: Sequence[str],
     facts: Sequence[WrittenFact],
 ) -> Calibration:
-    """On what is kept for choosing."""
+    """Fit the calibration on the relations, names and facts for choosing."""
     about_facts = [make(relations, names, seed) for make in FACT_TRIALS]
     judge.calibration = RAW
     pairs = [judge_pairs(trial, encoder, judge) for trial in (*about_facts, trials.ask_written(facts))]

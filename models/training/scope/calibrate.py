@@ -1,7 +1,7 @@
-"""The calibration: log-odds of a candidate pair from what the layers say and from the cosine.
+"""The calibration: log-odds of a candidate pair from the output of the layers and from the cosine.
 
-Logistic regression on relations, names and facts that no weight was trained on; each trial weighs the same. What is
-measured of it (`expected_error`) is measured on others.
+Logistic regression on relations, names and facts that no weight was trained on; each trial weighs the same. Its
+`expected_error` is measured on others.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ OPENS = Thresholds().opens
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
-    """The four numbers that make the pairs of all trials likeliest."""
+    """Fit the four numbers that make the pairs of all trials likeliest."""
     numbers = torch.tensor([1.0, 10.0, -8.0, 0.0], requires_grad=True)
     optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
@@ -45,10 +45,11 @@ def _log_odds(numbers: Tensor, trial: JudgedPairs) -> Tensor:
 
 
 def fit_slip(with_repair: Sequence[Outcomes], without: Sequence[Outcomes]) -> float:
-    """How often an edit is asked for that answers because a word was taken for a misspelt one.
+    """Fit how often an edit is asked for that answers because a word counts as misspelt.
 
     Args:
-        with_repair, without: of the same trials, with `slip` one and zero.
+        with_repair: Outcomes of the trials with a `slip` of one.
+        without: Outcomes of the same trials with a `slip` of zero.
     """
     is_right = [
         outcomes.is_right[(outcomes.probability >= OPENS) & (outcomes.probability > other.probability)]
@@ -56,11 +57,11 @@ def fit_slip(with_repair: Sequence[Outcomes], without: Sequence[Outcomes]) -> fl
     ]
     outcomes_of_repair = torch.cat(is_right)
     n_right, n_all = int(outcomes_of_repair.sum()), len(outcomes_of_repair)
-    return (n_right + 1) / (n_all + 2)  # as if one more had been right and one wrong
+    return (n_right + 1) / (n_all + 2)  # smoothed by one right and one wrong outcome
 
 
 def expected_error(outcomes: Outcomes, threshold: float) -> float:
-    """Expected calibration error of the answers that an edit gives, in points: ten bins of equal size."""
+    """Compute the expected calibration error of the answers of edits, in points: ten bins of equal size."""
     probability = outcomes.probability
     answers = (probability >= threshold).nonzero().squeeze(1)
     order = answers[probability[answers].argsort()]

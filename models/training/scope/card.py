@@ -1,4 +1,4 @@
-"""What the judge reaches, as the card and `measured.json` tell it."""
+"""The figures of the judge in the card and in `measured.json`."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,12 @@ BEGIN, END = "<!-- figures -->", "<!-- end of the figures -->"
 
 @dataclass(frozen=True)
 class TrialFigures:
-    """points: one for each threshold of CURVE. error: of the calibration, in points, at the default threshold."""
+    """Figures of a trial.
+
+    Attributes:
+        points: A point for each threshold of CURVE.
+        error: Error of the calibration, in points, at the default threshold.
+    """
 
     name: str
     n_edits: int
@@ -42,7 +47,7 @@ def measure(trials: Sequence[Outcomes]) -> list[TrialFigures]:
 
 
 def write_card(folder: Path, figures: Sequence[TrialFigures]) -> None:
-    """Into the marked part of the folder's README, which has the words around it; and measured.json."""
+    """Write the figures into the marked part of the folder's README, and into measured.json."""
     readme = folder / "README.md"
     before, _, rest = readme.read_text("utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -59,7 +64,7 @@ def write_card(folder: Path, figures: Sequence[TrialFigures]) -> None:
 
 
 def lines(figures: Sequence[TrialFigures]) -> Iterator[str]:
-    """Markdown: the default's place, by kind, and the curves."""
+    """Yield lines of Markdown: the default's figures by kind, and the curves."""
     yield "| set | edits | questions | follows | wrongly answered | calibration error |"
     yield "|---|---|---|---|---|---|"
     for trial in figures:

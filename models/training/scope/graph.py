@@ -1,6 +1,6 @@
 """The trained judge as an ONNX file: the one form in which it is served.
 
-The graph reads one pair at a time, so that a score never depends on what else is judged with it. Matrices are kept in
+The graph reads one pair at a time, so that a score never depends on the other pairs of a batch. Matrices are kept in
 8 bits beside the scale of each row, and ONNX Runtime multiplies them out once, when it loads the file; products are
 float32.
 """
@@ -19,7 +19,7 @@ from models.scope.judge import FORMAT
 
 OPSET, IR_VERSION = 20, 10  # versions that ONNX Runtime 1.18 and later read
 HEAD_SIZE = WIDTH // HEADS
-SMALLEST_SCALE = 1e-8  # of a row whose weights are all zero
+SMALLEST_SCALE = 1e-8  # scale of a row whose weights are all zero
 Weights = Mapping[str, Tensor]
 
 
@@ -31,7 +31,7 @@ def write_graph(weights: Weights) -> bytes:
 
     Returns:
         A model with the inputs `embedded` [token width], `sides` [token] and `second` [1], and the output `raw` [1]:
-        what the layers say of a pair.
+        the log-odds of a pair.
     """
     graph = _Graph(weights)
     x = graph.node(
@@ -82,7 +82,7 @@ class _Graph:
         return self.node("Mul", cast, self.constant(name + ".scale", scale))
 
     def linear(self, x: str, name: str) -> str:
-        """y = x W^T + b."""
+        """Add y = x W^T + b."""
         bias = self.array(name + ".bias", self._weights[name + ".bias"])
         return self.node("Gemm", x, self.matrix(name + ".weight"), bias, transB=1)
 
@@ -93,12 +93,12 @@ class _Graph:
         return self.node("LayerNormalization", x, gamma, beta, epsilon=EPSILON)
 
     def heads(self, x: str) -> str:
-        """[token width] -> [head token size]."""
+        """Split the heads: [token width] -> [head token size]."""
         split = self.node("Reshape", x, self.shape("heads", -1, HEADS, HEAD_SIZE))
         return self.node("Transpose", split, perm=[1, 0, 2])
 
     def layer(self, x: str, prefix: str) -> str:
-        """One block of BERT (models/encoder/bert.py has the equation); nothing is padding, so nothing is masked."""
+        """Add a block of BERT (models/encoder/bert.py has the equation), without a mask, for there is no padding."""
         inner = prefix + "attention.self."
         query, key, value = (self.heads(self.linear(x, inner + name)) for name in ("query", "key", "value"))
         root = self.constant("root", np.array(HEAD_SIZE**-0.5, dtype=np.float32))

@@ -15,12 +15,12 @@ from models.training.scope.net import Ids, Net
 from models.training.scope.pairs import PairMaker, TrainingPair
 from models.training.scope.plan import Plan
 
-SMOOTHING = 0.99  # how much of the running loss stays with each step
+SMOOTHING = 0.99  # share of the running loss that stays with each step
 Say = Callable[[str], None]
 
 
 class Learning:
-    """make: a maker of pairs for a random source."""
+    """The training of a judge; `make` gives a maker of pairs for a random source."""
 
     def __init__(
         self, plan: Plan, net: Net, encoder: MiniLM, make: Callable[[random.Random], PairMaker]
@@ -31,7 +31,7 @@ class Learning:
         self._optimizer = torch.optim.AdamW(groups, lr=plan.stages[0].lr, weight_decay=0.01)
 
     def run(self, progress: Progress, say: Say) -> None:
-        """In place; goes on behind the last steps that `progress` holds, at the beginning of a pool."""
+        """Train in place, from the last steps that `progress` holds, at the beginning of a pool."""
         step = progress.resume(self._net, self._optimizer)
         start_s, running = time.monotonic(), 0.0
         while step < self._plan.steps:
@@ -47,7 +47,7 @@ class Learning:
         self._net.eval()
 
     def _batches(self, step: int) -> Iterator[tuple[Sequence[Ids], Sequence[Ids], Tensor, Tensor]]:
-        """Pairs of one pool, those of like length together, in random order."""
+        """Yield the pairs of one pool, those of like length together, in random order."""
         plan, rng = self._plan, random.Random(f"{self._plan.seed}/{step}")
         maker = self._make(rng)
         pairs = maker.draw(plan.pool, plan.stage_at(step)[0])
@@ -82,7 +82,7 @@ class Learning:
 
 
 def read_tokens(encoder: MiniLM, pairs: Sequence[TrainingPair]) -> tuple[list[Ids], list[Ids]]:
-    """Both texts of each pair as the judge reads them."""
+    """Read both texts of each pair for the judge."""
 
     def read(texts: list[str]) -> list[Ids]:
         rows = [encoding.ids for encoding in encoder.tokenizer.encode_batch(texts)]
@@ -93,4 +93,4 @@ def read_tokens(encoder: MiniLM, pairs: Sequence[TrainingPair]) -> tuple[list[Id
 
 def cosines_of(encoder: MiniLM, pairs: Sequence[TrainingPair]) -> Tensor:
     sentences = encoder.encode([text for pair in pairs for text in (pair.first, pair.second)]).sentences
-    return (sentences[::2] * sentences[1::2]).sum(-1).clone()  # not an inference tensor
+    return (sentences[::2] * sentences[1::2]).sum(-1).clone()  # a copy that is no inference tensor

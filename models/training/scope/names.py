@@ -1,4 +1,4 @@
-"""Names of subjects for training: real ones that no test has, invented ones, and ones that look alike."""
+"""Names of subjects for training: real names that no test has, invented names, and names that look alike."""
 
 import random
 import re
@@ -11,12 +11,12 @@ from models.training.packs.names import Half, read_names
 from models.training.scope.plan import FOLDER
 
 ANY = "thing"
-MIN_NAMES = 8  # names of a type, below which those of all types are drawn from
+MIN_NAMES = 8  # least names of a type; with fewer, those of all types are drawn from
 NEW_NAME, OTHER_TYPE = 0.15, 0.1  # share of the names
 
 
 class Names:
-    """half: of names.tsv; the pack's entities and the names of relations.toml are in the training half."""
+    """Names of one half of names.tsv; the training half also has the pack's entities and names of relations.toml."""
 
     def __init__(self, pack: Pack, half: Half, forms: Mapping[str, Sequence[str]]) -> None:
         self._forms = forms

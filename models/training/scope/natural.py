@@ -22,7 +22,11 @@ class NaturalPair:
 
 
 class Natural:
-    """sets: the folder of the editing sets. FileNotFoundError says what is missing."""
+    """Pairs of the folder `sets` of the editing sets.
+
+    Raises:
+        FileNotFoundError: A file is missing.
+    """
 
     def __init__(self, sets: Path) -> None:
         path = sets / FILE
@@ -42,7 +46,7 @@ class Natural:
 
     @cached_property
     def different(self) -> list[NaturalPair]:
-        """Near misses."""
+        """Pairs of near misses."""
         return [pair for pair in self._pairs if pair.kind.startswith("neg.")]
 
     @cached_property
@@ -58,7 +62,7 @@ class Natural:
 
     @cached_property
     def other_words(self) -> dict[str, str]:
-        """Question -> the same in other words."""
+        """Question -> the same question in other words."""
         pairs = self.paraphrases
         return {p.second: p.first for p in pairs} | {p.first: p.second for p in pairs}
 

@@ -1,6 +1,6 @@
 """The judge while it learns: MiniLM's layers on two texts at once, all weights but the embeddings trainable.
 
-Attention is written out, in a third of the time that torch's fused one takes backwards for texts so short.
+Attention is written out: for texts so short that takes a third of the time of torch's fused one backwards.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from models.encoder.weights import find
 from models.scope.judge import MIDDLE
 
 NORM = ("embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias")
-Ids = Sequence[int]  # of the tokens of one text
-COSINE = 15.0  # what the cosine says by itself: the layers learn what it does not know
+Ids = Sequence[int]  # ids of the tokens of one text
+COSINE = 15.0  # weight of the cosine alone: the layers learn the rest
 MASKED = -1e9
 
 
@@ -63,7 +63,7 @@ def _add(output: nn.Module, x: Tensor, residual: Tensor) -> Tensor:
 
 
 class Net(nn.Module):
-    """sides: added to the tokens of the first and of the second text. out: reads the two [CLS]."""
+    """The judge; `sides` are added to the tokens of the first and of the second text, `out` reads the two [CLS]."""
 
     def __init__(self, encoder: MiniLM) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Net(nn.Module):
     def forward(
         self, first: Sequence[Ids], second: Sequence[Ids], cosines: Float[Tensor, " pair"]
     ) -> Float[Tensor, " pair"]:
-        """Log-odds that the two texts of each pair ask for the same."""
+        """Return the log-odds that the two texts of each pair ask for the same."""
         ids = [torch.tensor([*a, *b]) for a, b in zip(first, second, strict=True)]
         places = [torch.tensor([*range(len(a)), *range(len(b))]) for a, b in zip(first, second, strict=True)]
         starts = torch.tensor([len(a) for a in first])
@@ -101,7 +101,7 @@ class Net(nn.Module):
         return raw + COSINE * (cosines - MIDDLE)
 
     def served_weights(self) -> dict[str, Tensor]:
-        """As `models.scope.judge` keeps them, without the bias of `out`."""
+        """Return the weights as `models.scope.judge` keeps them, without the bias of `out`."""
         layers = {f"encoder.layer.{name}": weight for name, weight in self.layers.state_dict().items()}
         norm = dict(zip(NORM, self._norm, strict=True))
         return {**norm, **layers, "sides": self.sides.detach(), "out": self.out.weight.detach()[0]}

@@ -1,4 +1,4 @@
-"""What the judge says of the pairs of a trial, and which edit the scope answers each question with."""
+"""The judge's verdicts on the pairs of a trial, and the edit with which the scope answers each question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from models.scope.wording_table import WordingTable
 from models.system import Thresholds
 from models.training.scope.trials import FOLLOWS, Trial
 
-BATCH = 64  # questions read at once
+BATCH = 64  # questions in one pass
 ANY = Thresholds(near=0.0)
 
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Candidate pairs of a trial. question, edit: places in the trial. raw: what the judge's layers say."""
+    """Candidate pairs of a trial, as places of `question` and `edit`, with the `raw` output of the judge's layers."""
 
     trial: Trial
     question: Int[Tensor, " pair"]
@@ -42,7 +42,7 @@ class JudgedPairs:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of each question the likeliest edit and its probability; NO_EDIT and 0 where none is near."""
+    """The likeliest edit of each question and its probability; NO_EDIT and 0 where none is near."""
 
     trial: Trial
     probability: Float[Tensor, " question"]
@@ -56,20 +56,20 @@ class Outcomes:
 
 @torch.inference_mode()
 def judge_pairs(trial: Trial, encoder: MiniLM, judge: Judge) -> JudgedPairs:
-    """judge: with the calibration (1, 0, 0), so that its layers' own word is kept."""
+    """Judge the pairs of a trial; the judge has the calibration (1, 0, 0), so that the output of its layers is kept."""
     edits = read_questions(encoder, judge, trial.edits)
     questions = read_questions(encoder, judge, [question.text for question in trial.questions])
     pairs = find_candidates(questions, StoredReadings.of(edits))
     places = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
     tokens = [(questions.tokens[question], edits.tokens[edit]) for question, edit in places]
     raw, cosine = judge(tokens, pairs.cosine), pairs.cosine
-    with torch.inference_mode(False):  # tensors that a calibration can be fitted on
+    with torch.inference_mode(False):  # a calibration can be fitted on these tensors
         return JudgedPairs(trial, *(part.clone() for part in (pairs.question, pairs.wording, raw, cosine)))
 
 
 @torch.inference_mode()
 def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
-    """As a service with these edits routes the questions, without known subjects."""
+    """Answer a trial as a service with its edits routes questions, without known subjects."""
     readings = read_questions(encoder, judge, [text for wordings in trial.wordings for text in wordings])
     parts = readings.split([len(wordings) for wordings in trial.wordings])
     blocks = [
@@ -85,14 +85,14 @@ def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
 
 
 def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> Readings:
-    """Without known subjects: the scope alone."""
+    """Read questions without known subjects, for the scope alone."""
     batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
     return Readings.concatenate([judge.read(batch, encoder.encode(batch).sentences) for batch in batches])
 
 
 @dataclass(frozen=True)
 class Point:
-    """At one threshold, in per cent. wrong: by kind, of the questions that no edit may answer, or another's."""
+    """Shares at one threshold, in per cent; `wrong` is by kind, of questions that no or another edit may answer."""
 
     threshold: float
     follows: float

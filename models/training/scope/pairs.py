@@ -1,6 +1,6 @@
 """Pairs of questions to learn from: one fact asked for in two ways, or two facts whose questions resemble each other.
 
-What others wrote stands beside what is made here: templates of relations, and questions changed in one thing.
+Pairs by other writers stand beside made pairs: templates of relations, and questions changed in one thing.
 """
 
 import random
@@ -28,8 +28,8 @@ TEMPLATE, PARAPHRASE, DISFLUENT = (
     0.35,
     0.08,
 )  # shares of the pairs that ask for the same; the rest differ in a slip
-AS_SENTENCE = 0.8  # of the sides of a pair whose sentences are to be completed
-OTHER_NAMES = 0.4  # share of the pairs about written facts that are about something else
+AS_SENTENCE = 0.8  # share of the sides of a pair whose sentences have to be completed
+OTHER_NAMES = 0.4  # share of the pairs about written facts with another name
 NEAR_NEAR, OTHER_SUBJECT = (
     0.12,
     0.15,
@@ -38,7 +38,7 @@ FROM_PEOPLE = 0.6  # share of the changed questions that people wrote
 OTHER_WORDS, NOISE = (
     0.3,
     0.3,
-)  # share of pairs of which one side stands in other words; is written as people write
+)  # shares of pairs with one side in other words, and with one side as people write
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class PairMaker:
         return TrainingPair(question, self._rewriter.as_people_write(question, self._rng), True, "slip")
 
     def different(self) -> TrainingPair:
-        """Of a kind drawn by weight; another kind where it does not apply."""
+        """Draw a pair of a kind drawn by weight; of another kind where it does not apply."""
         while True:
             kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
             pair = self._different(kind)
@@ -136,7 +136,7 @@ class PairMaker:
                 return pair if self._rng.random() < 0.5 else pair.flip()
 
     def about_written_fact(self, is_same: bool) -> TrainingPair:
-        """Draw a pair about a fact that a person wrote, often with another name in the place of its own."""
+        """Draw a pair about a fact that a person wrote, often with another name in its place."""
         fact = self._rng.choice(self._facts)
         pair = self._same_fact(fact) if is_same else self._near_fact(fact)
         if fact.names and self._rng.random() < OTHER_NAMES:
@@ -150,7 +150,7 @@ class PairMaker:
         return TrainingPair(first, second, True, "fact")
 
     def _near_fact(self, fact: WrittenFact) -> TrainingPair:
-        """A wording beside a question near it, two questions near it, or a wording about another subject."""
+        """Draw a wording beside a question near it, two questions near it, or a wording about another subject."""
         (kind, near), (other_kind, other) = self._rng.sample(fact.near, 2)
         wording = fact.question if self._rng.random() < 0.5 else self._rng.choice(fact.same)
         share = self._rng.random()
@@ -197,7 +197,7 @@ class PairMaker:
         return self._noisy(form.format(object=names[0], other=names[1], **parts))
 
     def _mate(self, relation: AskedRelation) -> AskedRelation:
-        """Another relation of the subject: its opposite, one with answers of the same kind, or any."""
+        """Draw another relation of the subject: its opposite, a relation with answers of the same kind, or any."""
         opposite = [self._relations[id] for id in relation.opposite if id in self._relations]
         siblings = [other for other in self._by_subject[relation.subject] if other is not relation]
         alike = [other for other in siblings if other.object == relation.object]
@@ -227,7 +227,7 @@ class PairMaker:
         return self._rewriter.as_people_write(question, self._rng) if is_noisy else question
 
     def _as_sentences(self, pair: TrainingPair) -> TrainingPair:
-        """Mostly both sides; one of them may stay a question."""
+        """Turn both sides, or at times one, into sentences to complete."""
         first, second = (
             self._rewriter.as_sentence(text) if self._rng.random() < AS_SENTENCE else text
             for text in (pair.first, pair.second)

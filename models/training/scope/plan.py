@@ -18,7 +18,8 @@ class Stage:
 
     Attributes:
         steps: Steps of the stage.
-        lr, head_lr: Highest learning rates of the layers and of what reads them.
+        lr: Highest learning rate of the layers.
+        head_lr: Highest learning rate of the head that reads them.
         warmup: Steps of a rising rate.
         same: Share of the pairs that ask for the same.
         with_statement: Share of the pairs in which something else is said first.
@@ -108,7 +109,7 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, sets: Path) -> str:
-    """SHA-256 of all that the weights follow from."""
+    """Compute the SHA-256 of all that the weights follow from."""
     files = [
         *(FOLDER / name for name in TABLES),
         *sorted((FOLDER / HAND_FILES).glob("*.jsonl")),

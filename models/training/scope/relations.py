@@ -1,4 +1,4 @@
-"""Relations as the judge's training sees them, and which of them it never sees.
+"""Relations for the judge's training, and relations that it never sees.
 
 Whole relations are kept for the test and for choosing: no weight, threshold or rule follows from the test's. Those
 that were written for the judge alone are left out where they resemble a kept one, as the encoder reads their phrasings.
@@ -17,13 +17,13 @@ from models.training.phrasings import read_phrasings
 from models.training.scope.plan import FOLDER, Plan
 
 SUBJECT = "{subject}"
-SAME, ALIKE, N_ALIKE = 0.93, 0.85, 3  # cosines from which one phrasing, or so many, make two relations one
+SAME, ALIKE, N_ALIKE = 0.93, 0.85, 3  # cosines from which one phrasing, or N_ALIKE, make two relations one
 Read = Callable[[Sequence[str]], Float[Tensor, "text width"]]
 
 
 @dataclass(frozen=True)
 class AskedRelation:
-    """opposite: ids of those that it is most easily confused with. is_of_pack: whether the pack has facts of it."""
+    """A relation with its phrasings; `opposite` are ids of those that it is most easily confused with."""
 
     id: str
     subject: str
@@ -36,7 +36,7 @@ class AskedRelation:
 
 @dataclass(frozen=True)
 class Relations:
-    """By id."""
+    """The relations of each part, by id."""
 
     train: Mapping[str, AskedRelation]
     choose: Mapping[str, AskedRelation]
@@ -96,7 +96,7 @@ def in_other_words(relations: Mapping[str, AskedRelation], seed: int) -> dict[st
 
 
 def in_held_phrasings(relations: Mapping[str, AskedRelation], pack: Pack) -> dict[str, AskedRelation]:
-    """Those of the pack among these, asked for as no model was trained to."""
+    """Return the relations of the pack among these, in phrasings that no model was trained on."""
     return {
         id: replace(relation, phrasings=(relation.phrasings[0], *pack.relations[id].held_out))
         for id, relation in relations.items()
@@ -105,7 +105,7 @@ def in_held_phrasings(relations: Mapping[str, AskedRelation], pack: Pack) -> dic
 
 
 def read_own() -> dict[str, AskedRelation]:
-    """Those of relations.toml."""
+    """Read the relations of relations.toml."""
     tables = tomllib.loads((FOLDER / "relations.toml").read_text("utf-8"))
     del tables["names"]
     return {

@@ -19,7 +19,7 @@ ARTICLE = re.compile(r"\b(the|an|a|'s)\s")
 NOUN_PHRASE = re.compile(r"(?:who|what|which \w+) (?:is|was|are|were) (the .+?)\?*$", re.IGNORECASE)
 NAME = re.compile(r"(?<!^)\b[A-Z]\w{2,}")
 DONE = r"\w+ed|born|held|built|made|found|written|shot|sold|set|kept"
-SENTENCES = (  # a question, and the beginning of a sentence that its answer completes
+SENTENCES = (  # question -> beginning of a sentence that its answer completes
     (
         re.compile(r"how many (.+?) (?:does|do|did|has|have) (.+) have\?*$", re.IGNORECASE),
         r"The number of \1 of \2 is",
@@ -33,7 +33,7 @@ SENTENCES = (  # a question, and the beginning of a sentence that its answer com
 )
 QUESTION_WORDS = frozenset(("who", "whom", "whose", "what", "which", "where", "when", "why", "how"))
 ENDINGS = ("ing", "ed", "es", "s", "d", "est", "er")
-ANTONYM_WEIGHT = 4  # beside a sister's
+ANTONYM_WEIGHT = 4  # weight of an antonym beside a sister's 1
 
 
 class Rewriter:
@@ -41,7 +41,7 @@ class Rewriter:
         self._forms, self._wordnet = forms, wordnet
 
     def other_word(self, question: str, rng: random.Random) -> str | None:
-        """One content word replaced by its opposite or by a sister."""
+        """Replace one content word by its opposite or by a sister."""
         options: list[tuple[str, str]] = []
         for match in re.finditer(r"[A-Za-z]+", question):
             word = match[0]
@@ -93,7 +93,7 @@ class Rewriter:
         return f"{question.rstrip('?.')} {time}?"
 
     def qualify(self, question: str, rng: random.Random) -> str | None:
-        """With an adjective before its first noun."""
+        """Put an adjective before the first noun."""
         match = ARTICLE.search(question)
         if match is None:
             return None
@@ -103,7 +103,7 @@ class Rewriter:
         return f"{question.rstrip('?.')} {rng.choice(self._forms['units'])}?"
 
     def contain(self, question: str, label: str, rng: random.Random) -> str | None:
-        """A question about what this one asks for."""
+        """Ask a question about the answer of this one."""
         match = NOUN_PHRASE.match(question)
         return rng.choice(self._forms["around"]).format(phrase=match[1], outer=label) if match else None
 
@@ -112,14 +112,14 @@ class Rewriter:
         return question.replace(rng.choice(names_there), rng.choice(names), 1) if names_there else None
 
     def as_sentence(self, question: str) -> str:
-        """The beginning of a sentence that the answer completes; the question itself where no form fits."""
+        """Return the beginning of a sentence that the answer completes; the question itself where no form fits."""
         for pattern, sentence in SENTENCES:
             if match := pattern.match(question):
                 return (text := match.expand(sentence))[:1].upper() + text[1:]
         return question
 
     def as_people_write(self, question: str, rng: random.Random, name: str = "") -> str:
-        """The same question: in lower case, in a frame, with a slip in a word; as it is in a third of the cases."""
+        """Return the question in lower case, in a frame or with a slip in a word; in a third of the cases unchanged."""
         change = rng.random()
         if change < 0.15:
             return question.lower()
@@ -143,7 +143,7 @@ def _inflect(word: str, ending: str) -> str:
 
 
 def misspell(word: str, rng: random.Random) -> str:
-    """One letter inside of the word left out, doubled, replaced, or swapped with the next."""
+    """Leave one inner letter of the word out, double it, replace it, or swap it with the next."""
     place = rng.randrange(1, len(word) - 1)
     before, letter, after = word[:place], word[place], word[place + 1 :]
     slips = (

@@ -1,7 +1,7 @@
-"""What the judge is tried on: edits that are active at once, and questions of which it is known whom they ask for.
+"""Trials of the judge: edits that are active at once, and questions with the edit that each asks for.
 
 QAEdit and CounterFact are read from the folder of the editing sets. Facts are made of relations and names that no
-weight was trained on. Near questions, written by somebody who has not seen what the judge learns from, come from a file
+weight was trained on. Near questions, by a writer who has not seen the judge's training, come from a file
 with one JSON object a line: `edit`, `question`, `follows`, `kind`.
 """
 
@@ -28,15 +28,15 @@ from models.training.scope.rewrites import misspell
 
 FOLLOWS, OTHER_FACT = "follows", "unrelated"
 SAME_SUBJECT, PLAIN_FACT = "same subject, other relation", "unedited fact"
-SUBJECTS = 12  # for each type of subject
-MIN_LETTERS = 6  # of a word that is misspelt
+SUBJECTS = 12  # subjects of each type
+MIN_LETTERS = 6  # letters of a word that is misspelt
 NEAR = Path(__file__).parent / "near.jsonl"
-REPEATS = Path(__file__).parent / "repeats.txt"  # digests of questions, for the sets are not to be copied
+REPEATS = Path(__file__).parent / "repeats.txt"  # digests of questions, since the sets must not be copied
 
 
 @dataclass(frozen=True)
 class TrialQuestion:
-    """edit: the place of the edit that it asks for; None where no edit may answer."""
+    """A question with the place of the edit that it asks for, None where no edit may answer."""
 
     text: str
     edit: int | None
@@ -45,8 +45,11 @@ class TrialQuestion:
 
 @dataclass(frozen=True)
 class Trial:
-    """edits: the question that each was made with. other_names: that question in other names, for each edit; () where
-    nobody knows any.
+    """Edits that are active at once, with questions.
+
+    Attributes:
+        edits: Question that each edit was made with.
+        other_names: That question with other names, for each edit; () where none are known.
     """
 
     name: str
@@ -56,13 +59,13 @@ class Trial:
 
     @property
     def wordings(self) -> list[tuple[str, ...]]:
-        """Of each edit."""
+        """Wordings of each edit."""
         other_names = self.other_names or ((),) * len(self.edits)
         return [(edit, *names) for edit, names in zip(self.edits, other_names, strict=True)]
 
     @cached_property
     def expected_edits(self) -> Int[Tensor, " question"]:
-        """NO_EDIT where no edit may answer."""
+        """Edit of each question; NO_EDIT where no edit may answer."""
         return torch.tensor([NO_EDIT if q.edit is None else q.edit for q in self.questions])
 
 
@@ -79,9 +82,9 @@ def read_counterfact(sets: Path) -> Trial:
 
 
 def _from_set(name: str, edits: Sequence[tuple[str, str]], other_questions: Sequence[str]) -> Trial:
-    """Without unrelated questions that ask for another edit of the set, word for word or as a person judged them.
+    """Make a trial of edits, each a question and a paraphrase, and of other questions.
 
-    edits: each a question and a paraphrase.
+    Questions are left out that ask for another edit of the set, word for word or as a person judged them.
     """
     repeats = {*REPEATS.read_text("utf-8").split(), *(_digest(question) for question, _ in edits)}
     questions = [TrialQuestion(paraphrase, place, FOLLOWS) for place, (_, paraphrase) in enumerate(edits)]
@@ -121,14 +124,14 @@ def read_groups_trial(sets: Path) -> Trial:
 
 
 def edit_half(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
-    """Half of the facts edited: an unedited one meets edits of its subject and edits of its relation."""
+    """Edit half of the facts: an unedited one meets edits of its subject and edits of its relation."""
     facts = _make_facts(relations, names, seed)
     edited_places = set(random.Random(seed).sample(range(len(facts)), len(facts) // 2))
     return _ask_facts("half of the facts edited", facts, edited_places)
 
 
 def edit_one_each(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
-    """One fact of each subject edited."""
+    """Edit one fact of each subject."""
     facts, rng = _make_facts(relations, names, seed), random.Random(seed)
     by_name: dict[str, list[int]] = defaultdict(list)
     for place, (_, name) in enumerate(facts):
@@ -137,7 +140,7 @@ def edit_one_each(relations: Mapping[str, AskedRelation], names: Sequence[str], 
 
 
 def ask_written(facts: Sequence[WrittenFact]) -> Trial:
-    """Every fact edited as its question has it; asked for in the other ways, and for what is near it."""
+    """Edit every fact by its question, and ask for it in the other ways and for facts near it."""
     questions = [
         question
         for place, fact in enumerate(facts)
@@ -150,7 +153,7 @@ def ask_written(facts: Sequence[WrittenFact]) -> Trial:
 
 
 def misspell_names(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
-    """Every fact edited, and asked for with one letter wrong in a word of the name that has MIN_LETTERS or more."""
+    """Edit every fact, and ask for it with a wrong letter in a word of the name with MIN_LETTERS or more."""
     rng = random.Random(seed)
     facts = [
         (relation, name, words)
@@ -163,7 +166,7 @@ def misspell_names(relations: Mapping[str, AskedRelation], names: Sequence[str],
 
 
 def ask_by_alias(relations: Mapping[str, AskedRelation], pack: Pack, seed: int) -> Trial:
-    """Facts of the pack's entities edited, and asked for by another name that the graph has.
+    """Edit facts of the pack's entities, and ask for them by another name that the graph has.
 
     An edit holds for every name of the graph, as the editor makes it.
     """
@@ -186,7 +189,7 @@ def ask_by_alias(relations: Mapping[str, AskedRelation], pack: Pack, seed: int) 
 
 
 def _ask_otherwise(name: str, facts: Sequence[tuple[AskedRelation, str, str]], rng: random.Random) -> Trial:
-    """Facts with the name that each is edited with and the one it is asked for with."""
+    """Make a trial of facts with the name that each is edited with and the name that it is asked for with."""
     edits = [relation.phrasings[0].replace(SUBJECT, label) for relation, label, _ in facts]
     questions = [
         TrialQuestion(rng.choice(relation.phrasings).replace(SUBJECT, other), place, FOLLOWS)
@@ -198,7 +201,7 @@ def _ask_otherwise(name: str, facts: Sequence[tuple[AskedRelation, str, str]], r
 def _make_facts(
     relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int
 ) -> list[tuple[AskedRelation, str]]:
-    """Every relation with SUBJECTS names of each type of subject, which are dealt from `names`."""
+    """Join every relation with SUBJECTS names of each type of subject, which are dealt from `names`."""
     by_subject: dict[str, list[AskedRelation]] = defaultdict(list)
     for relation in relations.values():
         by_subject[relation.subject].append(relation)
@@ -212,7 +215,7 @@ def _make_facts(
 
 
 def _ask_facts(name: str, facts: Sequence[tuple[AskedRelation, str]], edited_places: Set[int]) -> Trial:
-    """Each edit made with one phrasing of its relation; every fact asked for in the others."""
+    """Make each edit with one phrasing of its relation, and ask for every fact in the others."""
     edits: list[str] = []
     questions: list[TrialQuestion] = []
     edited_names = {facts[place][1] for place in edited_places}

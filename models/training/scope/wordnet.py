@@ -18,7 +18,7 @@ Synset = tuple[str, str]  # part of speech, offset
 
 
 class Pointer(NamedTuple):
-    """source, target: numbers of the words, from 1; 0 for all."""
+    """A pointer between words, whose numbers begin at 1; 0 stands for all."""
 
     symbol: str
     synset: Synset
@@ -27,7 +27,11 @@ class Pointer(NamedTuple):
 
 
 class WordNet:
-    """FileNotFoundError where it is not installed."""
+    """The installed WordNet.
+
+    Raises:
+        FileNotFoundError: It is not installed.
+    """
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
@@ -38,7 +42,7 @@ class WordNet:
                 self._add(pos, line.split(" | ")[0].split())
 
     def _add(self, pos: str, fields: list[str]) -> None:
-        """One line of a data file: offset, _, _, how many words, the words, how many pointers, the pointers."""
+        """Add a line of a data file: offset, _, _, number of words, the words, number of pointers, the pointers."""
         n_words = int(fields[3], 16)
         place = 4 + 2 * n_words
         starts = range(place + 1, place + 1 + 4 * int(fields[place]), 4)
@@ -65,7 +69,7 @@ class WordNet:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], int]:
-        """Word and part of speech -> how often it was met."""
+        """Word and part of speech -> its frequency."""
         counts: dict[tuple[str, str], int] = defaultdict(int)
         for line in self._lines("cntlist.rev"):
             key, _, count = line.split()
@@ -78,7 +82,7 @@ class WordNet:
 
     @lru_cache(CACHE_SIZE)  # noqa: B019  one WordNet lives as long as its training
     def replacements(self, word: str) -> tuple[list[str], list[str]]:
-        """Antonyms and sisters of the word's commonest senses, common words all."""
+        """Return antonyms and sisters of the word's commonest senses, if they are common words."""
         likeliest = max("nvar", key=lambda pos: self._counts.get((word, pos), 0))
         senses = [synset for synset in self._senses.get(word, []) if synset[0] == likeliest][:2]
         antonyms = {
