@@ -26,7 +26,7 @@ from service.http.parts import SLICE_BYTES, PartCounter
 
 READ_LIMIT_S = 60.0  # Seconds for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
-INLINE_BYTES = 64_000  # Bytes of a body that is parsed on the event loop
+INLINE_BYTES, INLINE_PARTS = 64_000, 2_000  # Bytes and parts of a body that is parsed on the event loop
 MAX_COMPLAINTS = 5
 MAX_DESCRIBED = 1_024  # Mistakes that pydantic describes, for which it holds the interpreter
 # Fields that may be too large; any other text that is too long is a mistake of form.
@@ -45,6 +45,7 @@ TEXTS = {
 CHUNK = 1_000_000  # Bytes of a stream that are passed on together
 FLUSH_S = 10.0  # Seconds after which less is passed on, so that the reader knows that a slow sender lives
 SILENCE_S = 60.0  # Seconds between two pieces of a stream
+STREAM_LIMIT_S = 6 * 3_600.0  # Seconds for a whole stream, which has one of few slots
 
 Kind = TypeVar("Kind", bound=WireRequest)
 
@@ -102,7 +103,7 @@ class JsonBody(Generic[Kind]):
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
         kind = self.kind if n_parts <= ASKING.parts else self._early
-        if len(data) > INLINE_BYTES:
+        if len(data) > INLINE_BYTES or n_parts > INLINE_PARTS:
             return await asyncio.to_thread(_parse, kind, data)
         return _parse(kind, data)
 
@@ -110,12 +111,13 @@ class JsonBody(Generic[Kind]):
         """Return the body and how many parts it has."""
         limit, data, counter = self.bounds.bytes, bytearray(), PartCounter(self.bounds.parts)
         content_length = request.headers.get("content-length", "")
-        size = int(content_length) if content_length.isdecimal() else 0
+        size = length = int(content_length) if content_length.isdecimal() else 0
         if size <= limit:
+            request.state.hold_bytes(length)
             async for chunk in request.stream():
                 if (size := len(data) + len(chunk)) > limit:
                     break
-                request.state.hold_bytes(len(chunk))
+                request.state.hold_bytes(0 if length else len(chunk))
                 data += chunk
                 for start in range(0, len(chunk), SLICE_BYTES):
                     counter.add(chunk[start : start + SLICE_BYTES])
@@ -166,9 +168,13 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
 
 async def read_chunks(request: Request) -> AsyncIterator[bytes]:
     """Yield the body piece by piece. Raises ClientDisconnect when the sender is gone, TooSlow when it is silent."""
-    buffer, due = bytearray(), monotonic() + FLUSH_S
+    buffer, due, end = bytearray(), monotonic() + FLUSH_S, monotonic() + STREAM_LIMIT_S
     stream = request.stream()
     while True:
+        if monotonic() > end:
+            raise TooSlow(
+                f"the file did not come within {STREAM_LIMIT_S:g} s: nothing was imported; split it"
+            )
         try:
             async with asyncio.timeout(SILENCE_S):
                 buffer += await anext(stream)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import logging
 from http import HTTPStatus
+from urllib.parse import unquote
 
 from errata.wire import Problem
-from errata.wire.mistakes import name_parameter, shorten
+from errata.wire.mistakes import name_parameter
 from errata.wire.openai import ChatError, ChatProblem, ChatRequest
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
@@ -86,7 +86,7 @@ def install(app: FastAPI) -> None:
         code = title.lower().replace(" ", "_")
         problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
         outcome = Outcome(error.status_code, problem.model_dump_json().encode(), headers)
-        return _shape(request, outcome, None)
+        return _shape(request, outcome)
 
     @app.exception_handler(ClientDisconnect)
     async def client_gone(request: Request, error: ClientDisconnect) -> Response:
@@ -121,35 +121,34 @@ class UnexpectedErrorMiddleware:
 
 
 def respond_error(request: Request, error: ErrataError) -> Response:
-    response = _shape(request, Outcome.of(error, request.url.path), error.__cause__)
+    response = _shape(request, Outcome.of(error, request.url.path))
     response.headers.update(HEADERS.get(type(error), {}))
     return response
 
 
-def _shape(request: Request, outcome: Outcome, cause: BaseException | None) -> Response:
+def _shape(request: Request, outcome: Outcome) -> Response:
     """Return a problem document, but on the paths whose clients are OpenAI's."""
     if request.url.path == CHAT or request.url.path in OPENAI_SUBSTITUTES:
-        return respond_chat_error(outcome, cause)
+        return respond_chat_error(outcome)
     return respond(outcome)
 
 
-def respond_chat_error(outcome: Outcome, cause: BaseException | None) -> Response:
-    """Return a problem in OpenAI's shape. cause: of the error, which knows the field.
+def respond_chat_error(outcome: Outcome) -> Response:
+    """Return a problem in OpenAI's shape.
 
     What is wrong with a field is 400 here: OpenAI answers so, and its clients know nothing else as their mistake.
     """
     status = 400 if outcome.status == 422 else outcome.status
-    body = describe_chat_error(outcome, cause).model_dump_json()
+    body = describe_chat_error(outcome).model_dump_json()
     return Response(body, status, dict(outcome.headers), "application/json")
 
 
-def describe_chat_error(outcome: Outcome, cause: BaseException | None) -> ChatError:
+def describe_chat_error(outcome: Outcome) -> ChatError:
     problem, status = Problem.model_validate_json(outcome.body), outcome.status
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     named_field = json.loads(outcome.body).get("field")
     field = named_field if named_field in ChatRequest.model_fields else None
-    if isinstance(cause, ValidationError):  # the first that is wrong; the question is the text of a message
-        location = cause.errors(include_url=False, include_input=False)[0]["loc"]
-        name = ".".join(shorten(str(part)) for part in location)
-        field = {"": None, "question": "messages"}.get(name, name)
+    if problem.errors:  # the first that is wrong; the question is the text of a message
+        name = unquote(problem.errors[0].pointer or "").removeprefix("#/").replace("/", ".")
+        field = {"#": None, "question": "messages"}.get(name, name)
     return ChatError(error=ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code))

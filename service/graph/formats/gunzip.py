@@ -9,12 +9,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from service.errors import TooLarge
 from service.graph.formats.row import GraphFileError
 
 MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 17  # largest piece that is yielded, whatever size a file claims to unpack to
 # Input per step. The rest of a step is copied after each member, so a small step keeps many small members cheap
 STEP_BYTES = 1 << 14
+MAX_RATIO, FREE_BYTES = 100, 100_000_000  # Bytes that a packed one may unpack to, and those that any file may
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -25,6 +27,7 @@ class Gunzip:
         self._head: bytes | None = b""  # the first bytes, until they tell what the file is
         self._packed = False
         self._member: zlib._Decompress | None = None
+        self._n_left = FREE_BYTES  # Bytes that may still come out
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._head is not None:
@@ -37,6 +40,7 @@ class Gunzip:
         for start in range(0, len(data), step):
             piece = data[start : start + step]
             if self._packed:
+                self._n_left += MAX_RATIO * len(piece)
                 yield from self._unpack(piece)
             else:
                 yield piece
@@ -62,6 +66,12 @@ class Gunzip:
                 except zlib.error as cause:
                     raise GraphFileError(f"the gzip file is damaged ({cause}); send it again") from cause
                 data, full = member.unconsumed_tail, len(block) == BLOCK_BYTES
+                self._n_left -= len(block)
+                if self._n_left < 0:
+                    detail = (
+                        f"the gzip file unpacks to more than {MAX_RATIO} times its bytes: send it unpacked"
+                    )
+                    raise TooLarge(detail, limit=MAX_RATIO)
                 if block:
                     yield block
             if not member.eof:

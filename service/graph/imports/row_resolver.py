@@ -10,13 +10,14 @@ from typing import Any
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
-from service.errors import Ambiguous, InvalidInput
+from service.errors import Ambiguous, InvalidInput, TooLarge
 from service.graph.formats.row import Rejection, Row
 from service.graph.imports.spool import Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
 
+MAX_NAMES = 20_000_000  # Names that a file may give, which are held in memory, some 280 bytes each
 MAX_LISTED = 100  # rejected lines that are listed with their reasons
 
 EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
@@ -108,6 +109,9 @@ class RowResolver:
                     object_id = self._only_bearer(row.object, candidates) or ""
             elif row.kind == "label":
                 self.labels[subject] = row.object
+            if len(self.labels) + len(self.ids_by_name) > MAX_NAMES:
+                detail = f"one import may give {MAX_NAMES:,} names: import the file in several parts"
+                raise TooLarge(detail, limit=MAX_NAMES)
             self.spool.add((subject, relation, row.object, object_id, act))
             self.counts.triples += is_fact
         except (Ambiguous, InvalidInput) as error:

@@ -12,10 +12,12 @@ from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
 from models.graph.blocks import CHUNKS
+from service.errors import TooLarge
 
 PARTS = CHUNKS  # a power of two
 MAX_MEMORY_BYTES = 1_000_000  # size at which a part goes to disk
 LINES_PER_WRITE = 2_000
+MAX_BYTES = 4_000_000_000  # Bytes of a spool, some 50 million rows; two imports have two each
 
 SpooledRow: TypeAlias = tuple[
     str, str, str, str, str
@@ -26,9 +28,10 @@ class Spool:
     def __init__(self) -> None:
         self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES) for _ in range(PARTS)]  # noqa: SIM115  until `close`
         self._pending: list[list[str]] = [[] for _ in range(PARTS)]
-        self.rows = 0
+        self.rows = self._n_bytes = 0
 
     def add(self, row: SpooledRow) -> None:
+        """Add a row. Raises TooLarge when the rows have more than MAX_BYTES."""
         part = zlib.crc32(row[0].encode()) * PARTS >> 32
         pending = self._pending[part]
         pending.append("\t".join(row))
@@ -51,5 +54,12 @@ class Spool:
     def _write(self, part: int) -> None:
         pending = self._pending[part]
         if pending:
-            self._files[part].write(("\n".join(pending) + "\n").encode())
+            data = ("\n".join(pending) + "\n").encode()
+            self._n_bytes += len(data)
+            if self._n_bytes > MAX_BYTES:
+                detail = (
+                    f"the rows of one import may have {MAX_BYTES:,} bytes: import the file in several parts"
+                )
+                raise TooLarge(detail, limit=MAX_BYTES)
+            self._files[part].write(data)
             pending.clear()

@@ -17,7 +17,7 @@ from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
 
 BATCH = "/v1/answers/batch"
-ITEMS_PER_TURN = 16  # Items of a batch that are checked before others have a turn on the event loop
+ITEMS_PER_TURN = 4  # Items of a batch that are checked before others have a turn on the event loop
 
 AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ASKING)]
 BatchBody = Annotated[BatchRequest, json_body(BatchRequest, ASKING)]

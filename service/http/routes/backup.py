@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from service.backup import archive
 from service.backup.backup import Backup
+from service.errors import TooMany
 from service.http.body import read_chunks
 from service.http.middleware.audit import summarize
 from service.http.model_router import ModelRouter
@@ -25,7 +26,7 @@ EXPORT["responses"][200] = {"description": "The file; one without its seal was c
 
 
 def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
-    router = APIRouter(tags=["backup"])
+    router, restoring = APIRouter(tags=["backup"]), asyncio.Lock()
 
     @router.get("/admin/export", **EXPORT)
     async def export_backup(request: Request) -> StreamingResponse:
@@ -46,11 +47,14 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
         nothing until they are rotated.
         """
         summarize(request, "a restore")
-        checkpoints = await _read_checkpoints(models)
-        with TemporaryFile() as file:
-            async for chunk in read_chunks(request):
-                await asyncio.to_thread(file.write, chunk)
-            receipt = await backup.restore(file, checkpoints, with_keys)
+        if restoring.locked():
+            raise TooMany("a backup is being restored: wait until it is done")
+        async with restoring:
+            checkpoints = await _read_checkpoints(models)
+            with TemporaryFile() as file:
+                async for chunk in read_chunks(request):
+                    await asyncio.to_thread(file.write, chunk)
+                receipt = await backup.restore(file, checkpoints, with_keys)
         summarize(request, f"a restore of {receipt.version:,} versions")
         return receipt
 

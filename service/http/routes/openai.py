@@ -71,10 +71,10 @@ def build_router(models: AutoRouter) -> APIRouter:
             first = await anext(items)
             if not isinstance(first, Outcome) or first.status < 400:
                 return respond_events(_stream(body, chain(first, items)))
-            return respond_chat_error(first, None)
+            return respond_chat_error(first)
         outcome = await models.answer(question)
         if outcome.status >= 400:
-            return respond_chat_error(outcome, None)
+            return respond_chat_error(outcome)
         completion = _build_completion(body, Answer.model_validate_json(outcome.body))
         return Response(completion.model_dump_json(), media_type="application/json")
 
@@ -140,7 +140,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
             content += piece
     assert outcome is not None, "it comes last"
     if outcome.status >= 400:
-        yield b"data: " + describe_chat_error(outcome, None).model_dump_json().encode() + b"\n\n"
+        yield b"data: " + describe_chat_error(outcome).model_dump_json().encode() + b"\n\n"
         return
     completion = _build_completion(request, Answer.model_validate_json(outcome.body))
     [choice] = completion.choices

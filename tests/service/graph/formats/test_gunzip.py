@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.errors import TooLarge
+from service.graph.formats import gunzip as bounds
 from service.graph.formats.gunzip import BLOCK_BYTES, Gunzip
 from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import cut, read
@@ -69,3 +71,13 @@ def test_a_second_member_that_is_cut_short_says_so() -> None:
 def test_a_damaged_file_says_so(data: bytes) -> None:
     with pytest.raises(GraphFileError, match="damaged"):
         read(data, "tsv")
+
+
+def test_a_small_file_that_unpacks_to_a_very_large_one_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "FREE_BYTES", 1_000_000)
+    packed, blocks = gzip.compress(bytes(50_000_000)), list[bytes]()
+    with pytest.raises(TooLarge, match="more than 100 times its bytes: send it unpacked"):
+        blocks.extend(Gunzip().feed(packed))
+    assert len(blocks) > 1
+    assert sum(map(len, blocks)) <= 1_000_000 + 100 * len(packed) + BLOCK_BYTES
+    assert unpack([gzip.compress(bytes(900_000))]) == bytes(900_000)

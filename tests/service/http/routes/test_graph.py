@@ -24,7 +24,15 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import import_notes, rows
-from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router, serve_module
+from tests.service.http.conftest import (
+    ADMIN,
+    KEY,
+    SHARED_LOOP,
+    client_of,
+    local_editor,
+    local_router,
+    serve_module,
+)
 from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import BREAKING, TOYS
 
@@ -271,3 +279,31 @@ async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
         "toy": "toy/table",
         "atlas": "graph/triples",
     }
+
+
+async def test_looking_into_an_old_graph_counts_as_more_calls(config: Settings, editor: Editor) -> None:
+    app = build_app(
+        config.model_copy(update={"rate_per_address": "25/minute"}), local_router({}), local_editor(editor)
+    )
+    async with client_of(app) as client:
+        old = [(await client.get(ENTITIES, params={"q": "a", "version": 0})).status_code for _ in range(3)]
+        assert old[2] == 429 not in old[:2]
+        new = [(await client.get(ENTITIES, params={"q": "a"})).status_code for _ in range(5)]
+        assert new[4] == 429 not in new[:4]
+    await app.state.access.aclose()
+
+
+async def test_a_key_that_is_revoked_while_its_file_comes_imports_nothing(app: FastAPI) -> None:
+    async with client_of(app) as client:
+        reply = await client.post("/admin/keys", json={"name": "anna", "scopes": ["edit"]}, headers=ADMIN)
+        anna = {"authorization": f"Bearer {reply.json()['key']}"}
+
+        async def rows(is_revoked: bool) -> AsyncIterator[bytes]:
+            yield b"Lima\tcountry\tPeru\n"
+            if is_revoked:
+                await client.delete("/admin/keys/anna", headers=ADMIN)
+
+        first = await client.post("/admin/graph/import", content=rows(is_revoked=False), headers=anna)
+        second = await client.post("/admin/graph/import", content=rows(is_revoked=True), headers=anna)
+        assert (first.status_code, second.status_code) == (201, 401), (first.text, second.text)
+        assert (await client.get("/admin/versions", headers=ADMIN)).json()["head"] == 1

@@ -18,6 +18,11 @@ CONTROLS = [
     "\u2066",
     "\u200f",
     "\u061c",
+    "\u2028",
+    "\u2029",
+    "\u200b",
+    "\u2060",
+    "\U000e0041",
 ]
 ITEM = EditItem(question="Who?", answer="me")
 
