@@ -2,13 +2,14 @@
 
 A question that was taught word for word is answered by its own edit, whatever another edit's scope says; of several
 edits with that wording by the latest, and by its heir if it was replaced. Any other question is judged with each of its
-candidates (`candidates.py`), and the likeliest decides. An edit passes over what one of its counterexamples is likelier
-to ask for.
+candidates (`candidates.py`), and the likeliest decides. An edit passes over its counterexamples, and over questions
+that are clearly nearer to one of them than to its own wording.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import torch
 from torch import Tensor
@@ -21,6 +22,10 @@ from models.scope.judge import Judge
 from models.scope.readings import Readings, StoredReadings
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
 
+COSINE_WEIGHT = 20.0  # log-odds of a cosine of one where a wording is compared with a counterexample
+LEAN = (
+    1.0  # log-odds by which a counterexample in other words than the question has to be nearer than a wording
+)
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
 N_EXAMINED = 8  # number of wordings that a curator is shown
 
@@ -199,26 +204,32 @@ class Scope:
             questions, view.table, view.is_read, self.judge.calibration.min_cosine(at_least)
         )
         probabilities = self.judge_candidates(questions, view.table, pairs)
-        against = _against(questions, view, pairs, probabilities) if view.against else {}
+        evidence = _weigh(probabilities, pairs.cosine) if view.against else probabilities
+        against = _against(questions, view, pairs, evidence) if view.against else {}
         matches: list[Match | None] = [None] * len(questions)
         for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
             question, row = int(pairs.question[pair]), int(pairs.wording[pair])
             probability = float(probabilities[pair])
             if probability < at_least or not view.is_owned[row]:
                 continue
-            if against.get((question, int(view.owner[row])), 0.0) < probability:
+            if against.get((question, int(view.owner[row])), -inf) < float(evidence[pair]) + LEAN:
                 matches[question] = Match(view, row, probability)
         return matches
 
 
+def _weigh(probabilities: Tensor, cosines: Tensor) -> Tensor:
+    """Return how much speaks for each pair, in log-odds: the judge cannot tell apart all that the vectors can."""
+    return probabilities.logit(1e-6) + COSINE_WEIGHT * cosines
+
+
 def _against(
-    questions: Readings, view: ActiveEdits, pairs: Candidates, probabilities: Tensor
+    questions: Readings, view: ActiveEdits, pairs: Candidates, evidence: Tensor
 ) -> dict[tuple[int, int], float]:
-    """Return, by question and edit, the probability that a counterexample of the edit asks for the same."""
-    highest: dict[tuple[int, int], float] = defaultdict(float)
+    """Return, by question and edit, the evidence that a counterexample of the edit asks for the same."""
+    highest: dict[tuple[int, int], float] = defaultdict(lambda: -inf)
     is_exact = (questions.wordings[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
-    columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, probabilities.tolist()
-    for question, row, exact, probability in zip(*columns, strict=True):
+    columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, evidence.tolist()
+    for question, row, exact, weight in zip(*columns, strict=True):
         for edit in view.against.get(row, ()):
-            highest[question, edit] = max(highest[question, edit], 1.0 if exact else probability)
+            highest[question, edit] = max(highest[question, edit], inf if exact else weight)
     return highest

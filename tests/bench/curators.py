@@ -7,7 +7,7 @@ import json
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ def rows() -> Iterator[Row]:
         with Errata(server.url, key=key, timeout_s=TIMEOUT_S) as client:
             yield from _measure_pairs(client)
             yield _measure_reasons(client)
+            yield from _measure_examples(client)
 
 
 def read_records(name: str) -> list[dict[str, Any]]:
@@ -104,3 +105,40 @@ def _ask_for(item: Item) -> str:
 def _names_fact(report: WhyReport, item: Item) -> bool:
     triples = [(fact.entity, fact.relation, fact.object) for fact in report.facts]
     return not report.causes and triples == [(item.subject.id, item.relation.id, item.answer)]
+
+
+def _measure_examples(client: Errata) -> Iterator[Row]:
+    """Edits with one example against each, which is the near question itself: what is refused, and what follows."""
+    records = read_records("examples")
+    n_taken = n_refused = n_taken_rewordings = n_kept_out = n_before = n_after = 0
+    for record in records:
+        texts = [record["near"], record["near_in_other_words"], *record["paraphrases"]]
+        near, rewording, *followers = _teach_and_ask(client, record, [], texts)
+        n_taken += near
+        n_taken_rewordings += rewording
+        n_before += sum(followers)
+        near_after, rewording_after, *followers_after = _teach_and_ask(client, record, [texts[0]], texts)
+        n_refused += near and not near_after
+        n_kept_out += rewording and not rewording_after
+        n_after += sum(after for before, after in zip(followers, followers_after, strict=True) if before)
+    note = f"of {len(records)} near questions, {n_taken} of which the edits answer without an example"
+    yield Row("examples against: near questions refused", n_refused, ">= 38", note)
+    yield Row(
+        "examples against: paraphrases follow", 100 * n_after / max(1, n_before), ">= 95", f"%, of {n_before}"
+    )
+    yield Row(
+        "examples against: the near question in other words refused",
+        n_kept_out,
+        "",
+        f"of {n_taken_rewordings}",
+    )
+
+
+def _teach_and_ask(
+    client: Errata, record: Mapping[str, Any], against: Sequence[str], texts: Sequence[str]
+) -> list[bool]:
+    """Return which questions an edit answers; it is taken back."""
+    receipt = client.edit(record["question"], record["answer"], counterexamples=against, model="nkb")
+    results = client.ask_many(texts, model="nkb").results
+    client.revert(receipt.version or 0)
+    return [result.answer is not None and result.answer.answer == record["answer"] for result in results]

@@ -137,6 +137,13 @@ def test_a_counterexample_is_never_answered_and_keeps_what_resembles_it_more_awa
     assert against.find_misrouted() == {}
 
 
+def test_a_counterexample_that_is_hardly_nearer_takes_no_paraphrase_away(reader: Reader) -> None:
+    parcel = "Who is the sender of parcel 7714?", "From whom does parcel 7714 come?"
+    recipient = "Who is the recipient of parcel 7714?"
+    edits = view(reader, block(reader, "a", 1, parcel[0], counterexamples=[recipient]))
+    assert ask(reader, edits, *parcel, recipient) == ["a", "a", None]
+
+
 def test_a_question_that_an_edit_is_not_about_does_not_take_its_place(reader: Reader) -> None:
     edits = view(reader, block(reader, "a", 1, PERU, counterexamples=["Peru's capital?"]))
     readings = reader.read(["Peru's capital?", PERU]).readings
