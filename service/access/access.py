@@ -57,16 +57,12 @@ class Gate:
         await self._keys.count(caller.name)
         return caller.allow("ask") if is_open else caller
 
-    async def count_unrouted(self, address: str) -> None:
-        """Count a call that no route takes. Raises TooMany."""
-        await self._addresses.count(address)
-
     async def aclose(self) -> None:
         for part in (self.authenticator, self._keys, self._addresses):
             await part.aclose()
 
     async def charge(self, caller: Caller, address: str, n_calls: int) -> None:
-        """Count an admitted call as so many more. Raises TooMany."""
+        """Count so many more calls. Raises TooMany."""
         limiter, name = self._limit(caller, address)
         await limiter.count(name, n_calls)
 

@@ -174,9 +174,7 @@ def check_jwks_address(address: httpx.URL, issuer: httpx.URL, host: str | None) 
         raise ValueError(f"its keys are at {address}: a user, a query or a fragment has no place there")
     expected, actual = host or issuer.netloc.decode(), address.netloc.decode()
     if actual != expected:
-        raise ValueError(
-            f"its keys are at {actual} and not at {expected}: name that host in --oidc-jwks-host"
-        )
+        raise ValueError(f"its keys are at {actual} and not at {expected}: name it in --oidc-jwks-host")
 
 
 async def get_json(client: httpx.AsyncClient, url: str) -> dict[str, Any]:

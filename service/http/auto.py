@@ -29,9 +29,7 @@ from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
 
-PATIENCE_S = (
-    10.0  # wait for further systems after one has replied; a restarting one may take its whole time limit
-)
+PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
 INPUTS_S = 60.0  # age of what is known of a system's inputs, after which a replica is asked again
 DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
@@ -127,12 +125,8 @@ class AutoRouter:
     def __init__(
         self, models: ModelRouter, max_batch: int, default: str = AUTO, patience_s: float = PATIENCE_S
     ) -> None:
-        self._models, self._max_batch, self._default, self._patience_s = (
-            models,
-            max_batch,
-            default,
-            patience_s,
-        )
+        self._models, self._max_batch = models, max_batch
+        self._default, self._patience_s = default, patience_s
         self._inputs = SystemInputs(models)
 
     async def draws(self, model: str) -> bool:
@@ -286,11 +280,8 @@ def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) 
 
 def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None) -> list[str]:
     """Return the fields that a system does not read; none where its inputs are unknown, and it will say so itself."""
-    return (
-        []
-        if inputs is None
-        else [field for field in fields_with_input if INPUT_OF_FIELD[field] not in inputs]
-    )
+    known = frozenset(INPUT_OF_FIELD.values()) if inputs is None else inputs
+    return [field for field in fields_with_input if INPUT_OF_FIELD[field] not in known]
 
 
 def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:

@@ -7,22 +7,20 @@ not used.
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from copy import copy
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from time import monotonic
-from typing import Any, Generic, TypeVar, get_origin
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
 from errata.wire.mistakes import complain, describe_mistake, locate, name_parameter, point_out
 from fastapi import Depends, Request
-from pydantic import FailFast, ValidationError, create_model
+from pydantic import ValidationError
 
 from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
-from service.http.parts import SLICE_BYTES, PartCounter
 
 READ_LIMIT_S = 60.0  # Seconds for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
@@ -47,6 +45,10 @@ FLUSH_S = 10.0  # Seconds after which less is passed on, so that the reader know
 SILENCE_S = 60.0  # Seconds between two pieces of a stream
 STREAM_LIMIT_S = 6 * 3_600.0  # Seconds for a whole stream, which has one of few slots
 
+SLICE_BYTES = 16_384  # Bytes of a body that are looked at together, within a millisecond
+STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("|\\?\Z)', re.DOTALL)  # To its end, or to that of the data
+SIGNS = b"{", b"[", b":", b","
+
 Kind = TypeVar("Kind", bound=WireRequest)
 
 
@@ -63,6 +65,26 @@ FEW_FIELDS = Bounds(16_000, 1_000)
 EDITS = Bounds(20_000_000, 500_000)  # A preview of 20,000 edits
 
 
+class PartCounter:
+    """Takes a body piece by piece, cut anywhere. limit: texts and signs that open or part values, all together."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open_text = b""  # What a text that goes on in the next piece is read behind
+        self.n_parts = 0
+
+    def add(self, data: bytes) -> None:
+        """Raise TooLarge as soon as there are too many parts."""
+        pieces = STRING.split(self._open_text + data)
+        is_open = len(pieces) > 1 and pieces[-2] != b'"'
+        self._open_text = b'"' + pieces[-2] if is_open else b""
+        structure = b"".join(pieces[::2])
+        self.n_parts += len(pieces) // 2 - is_open + sum(map(structure.count, SIGNS))
+        if self.n_parts > self._limit:
+            detail = f"the body may have {self._limit:,} parts (texts, fields, items, brackets)"
+            raise TooLarge(f"{detail}: send less, in several requests", limit=self._limit)
+
+
 @dataclass(frozen=True)
 class JsonBody(Generic[Kind]):
     """A dependency that reads the body as `kind`."""
@@ -71,67 +93,57 @@ class JsonBody(Generic[Kind]):
     bounds: Bounds
     text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
-    @cached_property
-    def _early(self) -> type[Kind]:
-        """The same type, whose lists end at the first item that is wrong."""
-        fields: dict[str, Any] = {}
-        for name, field in self.kind.model_fields.items():
-            if get_origin(field.annotation) is list:
-                early = copy(field)
-                early.metadata = [*field.metadata, FailFast()]
-                fields[name] = field.annotation, early
-        return create_model(self.kind.__name__, __base__=self.kind, **fields)
-
     async def __call__(self, request: Request) -> Kind:
-        """Read the body.
-
-        Raises:
-            UnsupportedMediaType, MalformedJson, InvalidInput
-            TooLarge: It has too many bytes or parts; the rest is not read.
-            TooSlow: It did not come in time.
-            TooMany: The caller, or all together, make the service hold too many bytes.
-        """
+        """Read the body. Raises UnsupportedMediaType, TooLarge, TooSlow, TooMany, MalformedJson, InvalidInput."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
-            raise UnsupportedMediaType(
-                "the body has to be JSON, and say so: send content-type: application/json"
-            )
-        try:
-            async with asyncio.timeout(READ_LIMIT_S):
-                data, n_parts = await self._read(request)
-        except TimeoutError as error:
-            detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
-            raise TooSlow(detail) from error
-        kind = self.kind if n_parts <= ASKING.parts else self._early
-        if len(data) > INLINE_BYTES or n_parts > INLINE_PARTS:
-            return await asyncio.to_thread(_parse, kind, data)
-        return _parse(kind, data)
+            raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
+        limit, counter = self.bounds.bytes, PartCounter(self.bounds.parts)
+        detail = f"the body may have {limit:,} bytes: send less, in several requests"
+        data = await read_body(request, TooLarge(detail, limit=limit), limit, counter.add)
+        if len(data) > INLINE_BYTES or counter.n_parts > INLINE_PARTS:
+            return await asyncio.to_thread(self._parse, data)
+        return self._parse(data)
 
-    async def _read(self, request: Request) -> tuple[bytearray, int]:
-        """Return the body and how many parts it has."""
-        limit, data, counter = self.bounds.bytes, bytearray(), PartCounter(self.bounds.parts)
-        content_length = request.headers.get("content-length", "")
-        size = length = int(content_length) if content_length.isdecimal() else 0
-        if size <= limit:
-            request.state.hold_bytes(length)
+    def _parse(self, data: bytes) -> Kind:
+        try:
+            return self.kind.model_validate_json(data)
+        except ValidationError as error:
+            raise describe_invalid(error) from error
+
+
+async def read_body(
+    request: Request, too_large: TooLarge, most_bytes: int, look: Callable[[bytes], object] = len
+) -> bytes:
+    """Read a body whole.
+
+    Args:
+        too_large: Is raised where it has more than `most_bytes`.
+        look: Is called with each piece before the next is read; what it raises ends the reading.
+
+    Raises:
+        TooSlow: It did not come in time.
+        TooMany: The caller, or all together, make the service hold too many bytes.
+    """
+    content_length, data = request.headers.get("content-length", ""), bytearray()
+    length = int(content_length) if content_length.isdecimal() else 0
+    if length > most_bytes:
+        raise too_large
+    request.state.hold_bytes(length)
+    try:
+        async with asyncio.timeout(READ_LIMIT_S):
             async for chunk in request.stream():
-                if (size := len(data) + len(chunk)) > limit:
-                    break
+                if len(data) + len(chunk) > most_bytes:
+                    raise too_large
                 request.state.hold_bytes(0 if length else len(chunk))
                 data += chunk
                 for start in range(0, len(chunk), SLICE_BYTES):
-                    counter.add(chunk[start : start + SLICE_BYTES])
+                    look(chunk[start : start + SLICE_BYTES])
                     await asyncio.sleep(0)  # what has come already is handed over without a pause
-        if size > limit:
-            raise TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
-        return data, counter.n_parts
-
-
-def _parse(kind: type[Kind], data: bytearray) -> Kind:
-    try:
-        return kind.model_validate_json(data)
-    except ValidationError as error:
-        raise describe_invalid(error) from error
+    except TimeoutError as error:
+        detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
+        raise TooSlow(detail) from error
+    return bytes(data)
 
 
 def json_body(kind: type[WireRequest], bounds: Bounds = FEW_FIELDS) -> Any:
@@ -147,9 +159,7 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
     """
     n_mistakes = error.error_count()
     if n_mistakes > MAX_DESCRIBED:
-        return InvalidInput(
-            f"{n_mistakes:,} fields or items are wrong: send less, to read which; /docs lists them"
-        )
+        return InvalidInput(f"{n_mistakes:,} fields or items are wrong: send less to read which ones")
     mistakes: list[Any] = error.errors(include_url=False)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
@@ -172,9 +182,7 @@ async def read_chunks(request: Request) -> AsyncIterator[bytes]:
     stream = request.stream()
     while True:
         if monotonic() > end:
-            raise TooSlow(
-                f"the file did not come within {STREAM_LIMIT_S:g} s: nothing was imported; split it"
-            )
+            raise TooSlow(f"the file did not come within {STREAM_LIMIT_S:g} s: nothing was imported")
         try:
             async with asyncio.timeout(SILENCE_S):
                 buffer += await anext(stream)

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.caller import ANONYMOUS
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
 from service.http.auth import get_source
 from service.http.body import MAX_COMPLAINTS
@@ -65,7 +66,7 @@ def install(app: FastAPI) -> None:
         path = request.url.path
         if path.startswith(ADMIN):  # no guard has counted what no route takes
             try:
-                await request.app.state.access.gate.count_unrouted(get_source(request))
+                await request.app.state.access.gate.charge(ANONYMOUS, get_source(request), 1)
             except TooMany as refusal:
                 return respond_error(request, refusal)
         if error.status_code == HTTPStatus.NOT_FOUND:

@@ -46,15 +46,14 @@ class Ingress:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         ray_headers.check()
-        set_limits(
-            self._settings.max_connections_per_address, self._settings.proxies, self._settings.memory_mb
-        )
-        app = build_app(self._settings, self._models, self._editor)
-        scheme = "https" if self._settings.tls_cert else "http"
-        app.include_router(discovery.build_router(self._settings.metrics_port, scheme))
+        settings = self._settings
+        set_limits(settings.max_connections_per_address, settings.proxies, settings.memory_mb)
+        app = build_app(settings, self._models, self._editor)
+        scheme = "https" if settings.tls_cert else "http"
+        app.include_router(discovery.build_router(settings.metrics_port, scheme))
         app.router.on_shutdown.append(partial(metrics.count_end, "ingress"))
         freeze_gc()
-        metrics.set_ready("ingress", self._settings.metrics_port)
+        metrics.set_ready("ingress", settings.metrics_port)
         return app
 
 

@@ -33,6 +33,7 @@ LEFTOVER_S = 10.0  # for the rest of a body whose request is answered already
 STALL_S = 60.0  # without a byte that the reader of an answer takes
 LOOK_EVERY_S = 1.0
 MAX_CONNECTIONS = 4_096
+UNCOUNTED_BYTES = 4_096  # Bytes of a connection that are not worth a look at the budget
 
 
 class Connections:
@@ -139,9 +140,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _hold(self) -> None:
         """Count the head, bodies that wait for the application, and answers that wait for the client."""
-        cycles = [cycle for cycle in (self.cycle, *(cycle for cycle, _ in self.pipeline)) if cycle]
         unread_bytes = self.transport.get_write_buffer_size()
-        held_bytes = self._bodiless_bytes + unread_bytes + sum(len(cycle.body) for cycle in cycles)
+        held_bytes = self._bodiless_bytes + unread_bytes + (len(self.cycle.body) if self.cycle else 0)
+        held_bytes += sum(len(cycle.body) for cycle, _ in self.pipeline)
+        if abs(held_bytes - self._held_bytes) < UNCOUNTED_BYTES:
+            return
         try:
             BUDGET.change(self._holder, held_bytes - self._held_bytes)
             self._held_bytes = held_bytes
@@ -211,9 +214,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self.flow.read_paused:  # the wait is ours: an answer before this one is not sent yet
                 self._head_since = now
             elif self._bodiless_bytes:
-                self._refuse(
-                    TooSlow(f"the head of a request did not come within {HEAD_S:g} s: send it at once")
-                )
+                self._refuse(TooSlow(f"a head did not come within {HEAD_S:g} s: send it at once"))
             else:
                 self.transport.close()
 

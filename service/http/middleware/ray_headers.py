@@ -18,7 +18,7 @@ from uvicorn.config import HTTP_PROTOCOLS, Config
 PROTOCOL = "service.http.protocol:BoundedProtocol"
 LIMITS = frozenset({b"x-request-timeout-seconds", b"x-request-disconnect-disabled"})
 REQUEST_ID = b"x-request-id"
-CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
+CALLBACK, CALLBACK_VALUE = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH", f"{__name__}:build"
 
 log = logging.getLogger(__name__)
 
@@ -44,27 +44,17 @@ class RayHeadersMiddleware:
 
 
 def build() -> list[Middleware]:
-    """Return the middlewares outside of all of Ray's, and make uvicorn take our protocol from now on.
-
-    Raises:
-        RuntimeError: This version of uvicorn does not take it.
-    """
+    """Return the middlewares outside of all of Ray's; from now on uvicorn takes our protocol. Raises RuntimeError."""
     HTTP_PROTOCOLS["auto"] = PROTOCOL
     config = Config(RayHeadersMiddleware, log_config=None)
     config.load()
-    if f"{config.http_protocol_class.__module__}:{config.http_protocol_class.__name__}" != PROTOCOL:
-        raise RuntimeError(
-            "uvicorn does not take our protocol, which bounds heads: install that of pyproject.toml"
-        )
+    if getattr(config.http_protocol_class, "__name__", "") != PROTOCOL.partition(":")[2]:
+        raise RuntimeError("uvicorn does not take our protocol: install the version of pyproject.toml")
     return [Middleware(RayHeadersMiddleware)]
 
 
 def check() -> None:
     """Make uvicorn take our protocol in this process, and log an error where Ray's proxies are not told to."""
     build()
-    if os.environ.get(CALLBACK) != f"{__name__}:build":
-        log.error(
-            "Ray's proxies do not bound heads: start Ray with %s=%s:build in its environment",
-            CALLBACK,
-            __name__,
-        )
+    if os.environ.get(CALLBACK) != CALLBACK_VALUE:
+        log.error("Ray's proxies bound no heads: start Ray with %s=%s", CALLBACK, CALLBACK_VALUE)

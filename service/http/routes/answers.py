@@ -31,9 +31,9 @@ def build_router(models: AutoRouter) -> APIRouter:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
         question = await models.prepare(body, account.asker)
         await account.charge(question.work)
-        return (
-            await stream(models.stream(question)) if body.stream else respond(await models.answer(question))
-        )
+        if body.stream:
+            return await stream(models.stream(question))
+        return respond(await models.answer(question))
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
     async def ask_by_link(

@@ -4,7 +4,6 @@ A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) 
 """
 
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
-import asyncio
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 
@@ -25,16 +24,15 @@ from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import ValidationError
 
-from service.errors import InvalidInput, TooLarge, TooSlow, UnsupportedMediaType
+from service.errors import InvalidInput, TooLarge, UnsupportedMediaType
 from service.extraction.process import MAX_FILE_BYTES, Extractor, Unreadable
 from service.http.auth import get_caller
 from service.http.body import (
     JSON_TYPE,
-    READ_LIMIT_S,
     Bounds,
     JsonBody,
     describe_invalid,
-    read_chunks,
+    read_body,
     read_idempotency_key,
 )
 from service.http.deployment_client import EditorClient
@@ -102,7 +100,7 @@ class DocumentBody(JsonBody[DocumentRequest]):
     async def _read_file(self, request: Request, media_type: str) -> dict[str, str]:
         """Return text and title of a file."""
         detail = f"a file may have {MAX_FILE_BYTES:,} bytes: split it, or send its text"
-        data = await read_bytes(request, MAX_FILE_BYTES, TooLarge(detail, limit=MAX_FILE_BYTES))
+        data = await read_body(request, TooLarge(detail, limit=MAX_FILE_BYTES), MAX_FILE_BYTES)
         try:
             file = await self.extractor.extract(media_type, data)
         except Unreadable as error:
@@ -126,32 +124,12 @@ async def read_text(request: Request) -> str:
         TooSlow: It did not come in time.
         InvalidInput: It is no UTF-8.
     """
-    data = await read_bytes(request, MAX_TEXT_BYTES, _too_long())
+    data = await read_body(request, _too_long(), MAX_TEXT_BYTES)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         detail = f"the body is no text in UTF-8: byte {error.start + 1:,} is 0x{data[error.start]:02x}"
         raise InvalidInput(f"{detail}; {TYPES_ADVICE}") from error
-
-
-async def read_bytes(request: Request, most_bytes: int, too_large: TooLarge) -> bytes:
-    """Read a body.
-
-    Raises:
-        TooLarge: It has more than so many bytes; `too_large` says so.
-        TooSlow: It did not come in time.
-    """
-    data = bytearray()
-    try:
-        async with asyncio.timeout(READ_LIMIT_S):
-            async for chunk in read_chunks(request):
-                if len(data) + len(chunk) > most_bytes:
-                    raise too_large
-                request.state.hold_bytes(len(chunk))
-                data += chunk
-    except TimeoutError as error:
-        raise TooSlow(f"the body did not come within {READ_LIMIT_S:g} s: send it faster") from error
-    return bytes(data)
 
 
 Body = Annotated[

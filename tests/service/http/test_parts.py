@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import TooLarge
-from service.http.parts import SLICE_BYTES, PartCounter
+from service.http.body import SLICE_BYTES, PartCounter
 
 LIMIT = 16_000
 VALUES = st.recursive(
