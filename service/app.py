@@ -22,13 +22,13 @@ from service.config import Settings
 from service.cores import count_cores
 from service.editing.deployment import EditorDeployment
 from service.http.ingress import IngressDeployment
+from service.http.protocol import MAX_CONNECTIONS
 from service.replicas.replica import ReplicaDeployment
 
 ONE_TRY = 1  # starts of a part that has never run, since it would fail again; Ray restarts one that has run
 HEALTH_CHECK_EVERY_S = 1.0  # the longest time until Ray notices a death
 STOP_S = 2.0  # time for requests in flight when a replica is asked to end
-MAX_CONNECTIONS = 4_096  # requests in flight at an ingress
-BATCHES_AHEAD = 4  # batches in a replica, so that full ones wait, and a wait for a version blocks none
+BATCHES_PER_REPLICA = 4  # batches in a replica, so that full ones wait, and a wait for a version blocks none
 CALLS_PER_REPLICA = 2  # calls under way above which a model gets another replica
 UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 5.0, 300.0  # a replica starts in seconds; a quiet minute is soon over
 GPU_UNITS = 10_000  # smallest shares of a GPU that Ray counts
@@ -55,7 +55,7 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
     models = {
         name: ReplicaDeployment.options(
             name=name,
-            max_ongoing_requests=settings.max_batch * BATCHES_AHEAD,
+            max_ongoing_requests=settings.max_batch * BATCHES_PER_REPLICA,
             max_queued_requests=settings.max_queued,
             ray_actor_options=_reserve(settings, [name], n_gpus),
             **_scale(settings),

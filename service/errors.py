@@ -46,6 +46,7 @@ from typing import ClassVar, TypeAlias
 
 from errata.wire import PROBLEMS
 
+MAX_NAMED = 20  # edits that a problem document lists
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
 
+from errata.wire.state import BACKUP_TYPE, SEAL
+
 from service.errors import InvalidInput
 
-SEAL = "sha256"
-MIME = "application/x-tar"
+MIME = BACKUP_TYPE
 END = bytes(2 * tarfile.BLOCKSIZE)
 READ_BYTES = 1_000_000
 MAX_MEMBER_BYTES = 512_000_000  # size of Redis' largest value

@@ -23,7 +23,7 @@ from service.backup.layout import About
 from service.errors import InvalidInput, LedgerCorrupt
 from service.graph import keys
 from service.graph.imports.bucket_builder import chunk_of
-from service.ledger import commit, rows
+from service.ledger import rows
 from service.ledger.commit import Commit
 from service.ledger.tags import Tag
 
@@ -74,9 +74,7 @@ class VerifiedBackup:
                 raise InvalidInput(detail)
             digests.append(entry.digest)
             row_digests.update(digest for _, _, digest in entry.entries())
-            import_versions |= {
-                edit.id: entry.version for edit in entry.edits if edit.method == commit.IMPORT
-            }
+            import_versions |= {edit.id: entry.version for edit in entry.edits if edit.method == IMPORT}
         if (len(digests) - 1, digests[-1]) != (about.version, about.digest):
             raise InvalidInput(
                 f"this backup ends with version {len(digests) - 1}, not {about.version}: make it again"

@@ -20,13 +20,10 @@ FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.
 
 
 def create_series() -> None:
-    """Begin series at zero: Prometheus sees no increase where one begins with its first event."""
-    for kind in KINDS:
-        for outcome in ("committed", REPETITION, *FAILURES):
-            metrics.EDITS.labels(kind, outcome)
-    for part in PARTS:
-        metrics.COMMIT_PARTS.labels(part)
-    metrics.REDIS_FAILURES.labels("editor")
+    """Begin the series of the editor at zero."""
+    metrics.begin_at_zero(metrics.EDITS, KINDS, ("committed", REPETITION, *FAILURES))
+    metrics.begin_at_zero(metrics.COMMIT_PARTS, PARTS)
+    metrics.begin_at_zero(metrics.REDIS_FAILURES, ["editor"])
 
 
 async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Result:

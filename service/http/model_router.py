@@ -94,9 +94,8 @@ class ModelRouter:
             for name, client in clients.items()
         }
         self._lanes = KeyedSemaphore(LANES)
-        for name in clients:  # Prometheus sees no increase where a series begins with its first event
-            for outcome in ("answered", "declined", TooMany.code, *SERVER_FAILURES):
-                metrics.ANSWERS.labels(name, outcome)
+        outcomes = ("answered", "declined", TooMany.code, *SERVER_FAILURES)
+        metrics.begin_at_zero(metrics.ANSWERS, clients, outcomes)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -20,11 +20,11 @@ from uuid import uuid4
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from models.graph.blocks import IMPORT as IMPORT  # also the method of an edit whose rows lie in the graph
 from service.errors import LedgerCorrupt
 
 FORMAT = 1
 EDITS_PER_COMMIT = 100_000
-IMPORT = "import"  # method of an edit whose rows lie outside the ledger (service/graph)
 
 Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
 StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]  # the id, then the fields `commit` and `digest`

@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from platform import python_version
 
@@ -280,11 +281,15 @@ def count_commit(author: str) -> None:
     COMMITS.labels(author).inc()
 
 
+def begin_at_zero(metric: Counter | Histogram | Gauge, *labels: Iterable[object]) -> None:
+    """Create the series of each combination of labels: Prometheus sees no increase in a series' first value."""
+    for values in product(*labels):
+        metric.labels(*values)
+
+
 def create_rate_limit_series() -> None:
-    """Begin the series at zero: Prometheus sees no increase where one begins with its first event."""
-    for by in ("key", "address"):
-        for limit in ("rate", "concurrent"):
-            RATE_LIMITED.labels(by, limit)
+    """Begin the series of refused calls at zero."""
+    begin_at_zero(RATE_LIMITED, ("key", "address"), ("rate", "concurrent"))
 
 
 def count_rate_limited(by: str, limit: str) -> None:

@@ -358,17 +358,15 @@ def _model_failure(error: Exception) -> Internal:
 
 
 def _create_series(model: str, reads_graph: bool) -> None:
-    """Begin series at zero: Prometheus sees no increase where one begins with its first event."""
-    for part in PARTS:
-        metrics.ANSWER_PARTS.labels(model, part)
-    metrics.BATCH.labels(model)
-    metrics.QUEUE.labels(model, "replica")
-    metrics.PROPAGATION.labels(model)
-    metrics.REDIS_FAILURES.labels("replica")
+    """Begin the series of a replica at zero."""
+    metrics.begin_at_zero(metrics.ANSWER_PARTS, [model], PARTS)
+    metrics.begin_at_zero(metrics.BATCH, [model])
+    metrics.begin_at_zero(metrics.QUEUE, [model], ["replica"])
+    metrics.begin_at_zero(metrics.PROPAGATION, [model])
+    metrics.begin_at_zero(metrics.REDIS_FAILURES, ["replica"])
     if reads_graph:
-        metrics.FACTS.labels(model)
-        for part in ("link", "read"):
-            metrics.GRAPH_PARTS.labels(model, part)
+        metrics.begin_at_zero(metrics.FACTS, [model])
+        metrics.begin_at_zero(metrics.GRAPH_PARTS, [model], ("link", "read"))
 
 
 ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAIN_POLL_S)

@@ -20,14 +20,14 @@ from pydantic import ValidationError
 from errata.errors import NotErrata, UnreadableFile, UnwritableFile
 from errata.problems import unsendable
 from errata.wire import BackupHead, ImportProgress
+from errata.wire.state import BACKUP_TYPE, SEAL
 
 PIECE_BYTES = 256 * 1024
 SENDING = "sending"  # phase in which the client reports the progress, in bytes
 BLOCK = 512  # bytes of a tar's block
-SEAL = b"sha256"
 END = 4 * BLOCK  # bytes of the seal's header and content, and of the two empty blocks that end a tar
 HEAD = 16 * BLOCK  # bytes at the beginning that hold the description
-MIME = "application/x-tar"
+
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 Progress = Callable[[ImportProgress], None]
@@ -143,7 +143,7 @@ class Download:
 
     @staticmethod
     def accepts(response: httpx.Response) -> bool:
-        return response.is_success and response.headers.get("content-type", "").startswith(MIME)
+        return response.is_success and response.headers.get("content-type", "").startswith(BACKUP_TYPE)
 
     def write(self, piece: bytes) -> None:
         """Write a piece; raise UnwritableFile, for example when the disk is full."""
@@ -163,7 +163,7 @@ class Download:
     def finish(self) -> BackupHead:
         """Rename the file when it is whole and on the disk; raise NotErrata, without a file, when it is not whole."""
         seal = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
-        if not self._tail.startswith(SEAL + b"\0") or seal != self._digest.hexdigest():
+        if not self._tail.startswith(SEAL.encode() + b"\0") or seal != self._digest.hexdigest():
             raise NotErrata("the backup broke off before its end: there is no file; make it again")
         try:
             size = int(self._head[124:136].rstrip(b"\0 "), 8)

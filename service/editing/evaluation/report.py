@@ -27,10 +27,9 @@ from service.editing.models import Answers
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.editing.state import EditorState
 from service.editing.timings import Timings
-from service.errors import JSON, BreaksTests, EditRefused
+from service.errors import JSON, MAX_NAMED, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 
-MAX_NAMED = 20  # edits that do not hold, in the refusal
 MAX_SWITCHED = 1_000  # edits that the report of a revert or rollback lists
 
 

@@ -12,9 +12,8 @@ from errata.wire.wording import normalize_question
 from service.editing.draft import Build, PlannedEdit
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_edits, failure, is_met
 from service.editing.notes import RelationNote
-from service.errors import ErrataError
+from service.errors import MAX_NAMED, ErrataError
 
-MAX_NAMED = 20  # refused edits that a problem document names
 SUPERSEDED = "superseded"
 LATER_WINS = "edits.{later} gives {wording!r} another answer: the later one was taken"
 KEEP_ONE = "edits.{earlier} and edits.{later} give {wording!r} two answers: keep one of them"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from more_itertools import chunked
+
 from models.graph.in_edges import InEdge, interleave
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from service.graph import bucket_codec, keys
@@ -138,14 +140,13 @@ class BucketBuilder:
             batch.triples += sum(s[0] not in NAME_ORDER for s in statements)
             first[entity] = statements[:MAX_STATEMENTS]
             if len(statements) > MAX_STATEMENTS:
-                starts = range(MAX_STATEMENTS, len(statements), STATEMENTS_PER_PART)
-                number = batch.parts.get(bucket, 0) + 1
-                for part, at in enumerate(starts, number):
-                    key = keys.bucket(self.source, bucket, part)
-                    further = {entity: statements[at : at + STATEMENTS_PER_PART]}
-                    batch.contents.append((key, bucket_codec.encode(key, further)))
-                parts[entity] = number, len(starts)
-                batch.parts[bucket] = number + len(starts) - 1
+                number = last = batch.parts.get(bucket, 0)
+                for further in chunked(statements[MAX_STATEMENTS:], STATEMENTS_PER_PART):
+                    last += 1
+                    key = keys.bucket(self.source, bucket, last)
+                    batch.contents.append((key, bucket_codec.encode(key, {entity: further})))
+                parts[entity] = number + 1, last - number
+                batch.parts[bucket] = last
         batch.entities += len(rows)
         key = keys.bucket(self.source, bucket)
         batch.contents.append((key, bucket_codec.encode(key, first, parts)))

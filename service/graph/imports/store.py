@@ -101,10 +101,9 @@ class ImportStore:
             """Store these rows, and as many pending names as fill whole keys, or all after the last rows."""
             n_names = len(pending_names)
             n_whole = n_names if is_last else n_names - n_names % NAMES_PER_KEY
-            starts = range(0, n_whole, NAMES_PER_KEY)
             names = []
-            for number, start in enumerate(starts, len(name_digests)):
-                text = json.dumps(pending_names[start : start + NAMES_PER_KEY], ensure_ascii=False)
+            for number, part in enumerate(chunked(pending_names[:n_whole], NAMES_PER_KEY), len(name_digests)):
+                text = json.dumps(part, ensure_ascii=False)
                 names.append((keys.names(source, number), zlib.compress(text.encode(), 1)))
             del pending_names[:n_whole]
             note.names += len(names)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from more_itertools import chunked
+
 from service.graph.linking.completion import RUN, Entry, Run
 from service.graph.linking.persistent_map import PersistentMap
 from service.graph.linking.words import head, unlinkable_key
@@ -61,7 +63,7 @@ class NameIndex:
                 lengths[start] = lengths.get(start, 0) | 1 << entry.n_chars
         recent, runs = (*self.recent, *new), self.runs
         if len(recent) >= MAX_RECENT:
-            runs = (*runs, *(Run(recent[i : i + RUN]) for i in range(0, len(recent), RUN)))
+            runs = (*runs, *map(Run, chunked(recent, RUN)))
             recent = ()
         all_ids = {key: (*self.entities(key), *new_ids) for key, new_ids in ids.items()}
         all_lengths = {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}

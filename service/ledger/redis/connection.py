@@ -23,8 +23,7 @@ from service.ledger.redis.pool import Pool
 from service.ledger.redis.sentinel import SentinelLocator
 from service.tracing import CALL, span
 
-MAX_CONNECTIONS = 16
-MAX_TAILS = 8
+POOL_SIZE, TAIL_POOL_SIZE = 16, 8  # connections for commands and for blocking reads
 TAIL_BLOCK_S = 1.0
 LIMIT_S = 5.0
 UVLOOP_CLOSED = "the handler is closed"  # text of the RuntimeError for a write to a connection that has ended
@@ -45,8 +44,8 @@ class Connection:
         self.limit_s = limit_s
         self.address = address.redact(url)
         # Any: redis-py types every reply as bytes or str; these clients return bytes
-        self.commands: Any = _create_client(url, Pool(MAX_CONNECTIONS, limit_s, limit_s))
-        self.tail: Any = _create_client(url, Pool(MAX_TAILS, limit_s + TAIL_BLOCK_S, limit_s))
+        self.commands: Any = _create_client(url, Pool(POOL_SIZE, limit_s, limit_s))
+        self.tail: Any = _create_client(url, Pool(TAIL_POOL_SIZE, limit_s + TAIL_BLOCK_S, limit_s))
 
     @asynccontextmanager
     async def call(self, purpose: str, extra_s: float = 0.0) -> AsyncIterator[None]:

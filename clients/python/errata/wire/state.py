@@ -98,6 +98,10 @@ class Whoami(Response):
     scopes: list[str]
 
 
+BACKUP_TYPE = "application/x-tar"
+SEAL = "sha256"  # last member of a backup, which names the SHA-256 of every byte before it
+
+
 class BackupHead(Response):
     """The description of a backup, with its unix time in seconds and the checkpoint of each memory."""
 
