@@ -196,8 +196,9 @@ class RateLimiter:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         try:
-            if self._shared is None or self._is_away or not await self._count_shared(caller, cost):
-                await self._count_local(self._rate.limit, caller, cost)
+            is_alone = self._shared is None or self._is_away or not await self._count_shared(caller, cost)
+            if is_alone and not await self._local.hit(limit := self._rate.limit, caller, cost=cost):
+                raise too_many(limit, await time_to_room(self._local, limit, caller))
         except TooMany:
             self._on_refusal("rate")
             raise
@@ -216,10 +217,6 @@ class RateLimiter:
             self._is_away, self._retry_at = True, self._clock() + RETRY_REDIS_S
             return False
         return True
-
-    async def _count_local(self, limit: RateLimitItem, caller: str, cost: int) -> None:
-        if not await self._local.hit(limit, caller, cost=cost):
-            raise too_many(limit, await time_to_room(self._local, limit, caller))
 
     async def _try_again(self) -> None:
         assert self._shared is not None

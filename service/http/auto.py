@@ -280,8 +280,8 @@ def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) 
 
 def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None) -> list[str]:
     """Return the fields that a system does not read; none where its inputs are unknown, and it will say so itself."""
-    known = frozenset(INPUT_OF_FIELD.values()) if inputs is None else inputs
-    return [field for field in fields_with_input if INPUT_OF_FIELD[field] not in known]
+    known_inputs = frozenset(INPUT_OF_FIELD.values()) if inputs is None else inputs
+    return [field for field in fields_with_input if INPUT_OF_FIELD[field] not in known_inputs]
 
 
 def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:

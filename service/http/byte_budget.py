@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from service.errors import TooMany
 
-SHARE = 4  # Callers that fill the budget together, each with all that it may hold
-
 
 class ByteBudget:
+    """Four callers fill it together, each with all that it may hold."""
+
     def __init__(self, total: int = 256_000_000) -> None:
         self.total, self.n_held = total, 0
         self._by_caller: Counter[str] = Counter()
@@ -23,7 +23,7 @@ class ByteBudget:
             caller: A name or an address; "" for a proxy, which speaks for many and has all of the budget.
             n_bytes: How many more.
         """
-        limit, n_held = self.total // SHARE if caller else self.total, self._by_caller[caller] + n_bytes
+        limit, n_held = self.total // 4 if caller else self.total, self._by_caller[caller] + n_bytes
         if n_bytes > 0 and (self.n_held + n_bytes > self.total or n_held > limit):
             raise TooMany(f"requests of {limit:,} bytes are under way: wait for an answer")
         self.n_held += n_bytes

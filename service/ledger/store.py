@@ -94,7 +94,7 @@ class RedisLedger:
             True when the ledger was empty at the start of the restore, which may be the resumption of an earlier one.
 
         Raises:
-            LedgerNotEmpty: The ledger has committed itself, and the file has further commits: anyone could have made those.
+            LedgerNotEmpty: The ledger has committed itself, and the file has more, which anyone could have made.
         """
         async with self.connection.call("begin a restore"):
             previous = await self._redis.get(keys.RESTORE) or b"0"

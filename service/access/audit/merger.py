@@ -66,15 +66,15 @@ class CallMerger:
 
     def add(self, call: Call) -> None:
         """Count a call. Writes nothing itself."""
-        kind, merged = self._choose(call)
+        kind, entry = self._choose(call)
         if kind not in self._groups:
-            self._groups[kind] = Group(merged, self._clock())
+            self._groups[kind] = Group(entry, self._clock())
             self._kinds[kind[0]] += 1
             self._new.set()
         group = self._groups[kind]
-        group.call, group.count = merged, group.count + 1
+        group.call, group.count = entry, group.count + 1
         path = call.path[:MAX_CHARS]
-        is_listed = merged.summary == FURTHER_KINDS and call.by is not None
+        is_listed = entry.summary == FURTHER_KINDS and call.by is not None
         if is_listed and (path in group.paths or len(group.paths) < MAX_PATHS):
             group.paths[path] += 1
         if self._task is None or self._task.done():
@@ -120,8 +120,7 @@ class CallMerger:
         return ((call.stream, "", ""), "", "", "", 0, None), summary.model_copy(update=anonymous)
 
     def _has_room(self, source: Source, n_kinds: int) -> bool:
-        _, name, _ = source
-        n_strange = 0 if name else sum(not kind[0][1] for kind in self._groups)
+        n_strange = 0 if source[1] else sum(not kind[0][1] for kind in self._groups)
         return self._kinds[source] < n_kinds and n_strange < MAX_KINDS
 
     def _drop(self, kind: Kind) -> None:
@@ -133,8 +132,8 @@ class CallMerger:
     async def _write(self, group: Group) -> None:
         count, paths = group.count, group.paths
         group.count, group.paths = 0, Counter()
-        listed = ", ".join(f"{path} ({n})" for path, n in paths.items())
-        summary = f"{FURTHER_KINDS}: {listed}" if paths else group.call.summary
+        paths_text = ", ".join(f"{path} ({n})" for path, n in paths.items())
+        summary = f"{FURTHER_KINDS}: {paths_text}" if paths else group.call.summary
         try:
             await self._append(group.call.model_copy(update={"count": count, "summary": summary}))
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
@@ -52,29 +53,27 @@ def build_router(models: AutoRouter) -> APIRouter:
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
-        n_items = len(body.questions)
-        await account.charge(n_items)
-        items: list[AnswerRequest | Outcome] = []
-        for place, content in enumerate(body.questions):
-            items.append(_parse(content, place))
-            if place % ITEMS_PER_TURN == 0:
-                await asyncio.sleep(0)
+        await account.charge(n_items := len(body.questions))
+        items = await _parse_all(body.questions)
         questions = [
             await models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)
         ]
         work = n_items - len(questions) + sum(question.work for question in questions)
         await account.charge(work, n_paid=n_items)
         outcomes = iter(await models.answer_many(questions))
-        results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
-        for item in items:
-            outcome = next(outcomes) if isinstance(item, AnswerRequest) else item
-            if outcome.status < 400:
-                results.append(b'{"answer":' + outcome.body + b',"problem":null}')
-            else:
-                results.append(b'{"answer":null,"problem":' + outcome.body + b"}")
+        results = [_encode(next(outcomes) if isinstance(item, AnswerRequest) else item) for item in items]
         return respond_bytes(200, b'{"results":[' + b",".join(results) + b"]}", {})
 
     return router
+
+
+async def _parse_all(contents: Sequence[Any]) -> list[AnswerRequest | Outcome]:
+    items: list[AnswerRequest | Outcome] = []
+    for place, content in enumerate(contents):
+        items.append(_parse(content, place))
+        if place % ITEMS_PER_TURN == 0:
+            await asyncio.sleep(0)
+    return items
 
 
 def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
@@ -82,3 +81,10 @@ def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
         return Outcome.of(describe_invalid(error, of=("questions", str(place))), BATCH)
+
+
+def _encode(outcome: Outcome) -> bytes:
+    """Return a BatchResult around bytes that are JSON already."""
+    if outcome.status < 400:
+        return b'{"answer":' + outcome.body + b',"problem":null}'
+    return b'{"answer":null,"problem":' + outcome.body + b"}"

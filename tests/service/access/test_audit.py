@@ -139,8 +139,8 @@ async def test_a_reader_of_many_pages_is_noted_with_their_paths_and_never_hides_
     sensitive = {call.path: (call.address, call.count) for call in calls if call.address == "2001:db8::7"}
     assert sensitive == {"/admin/keys": ("2001:db8::7", 2), "/admin/audit": ("2001:db8::7", 1)}
     paths = [call.path or call.summary for call in calls]
-    listed = [number for number in range(60) if any(f"/admin/versions/{number}" in path for path in paths)]
-    assert listed == list(range(KINDS_PER_SOURCE + MAX_PATHS))
+    numbers = [number for number in range(60) if any(f"/admin/versions/{number}" in path for path in paths)]
+    assert numbers == list(range(KINDS_PER_SOURCE + MAX_PATHS))
     assert sum(call.count for call in calls) == 63
     assert len(calls) == KINDS_PER_SOURCE + 3
 

@@ -107,10 +107,10 @@ async def test_the_addresses_of_one_ipv6_network_have_one_limit_together(
 
         assert [await ask(f"2001:db8:0:7::{n:x}") for n in range(1, 6)] == [200, 200, 200, 429, 429]
         assert await ask("2001:db8:0:8::1") == 200
-        mapped = ["192.0.2.9", "::ffff:192.0.2.9", "::ffff:c000:209", "192.0.2.9"]
-        assert [await ask(address) for address in mapped] == [200, 200, 200, 429]
-        invented = {"authorization": "Bearer errata_name_secret", "x-forwarded-for": "2001:db8:0:7::ff"}
-        assert (await client.get("/admin/versions", headers=invented)).status_code == 429
+        addresses = ["192.0.2.9", "::ffff:192.0.2.9", "::ffff:c000:209", "192.0.2.9"]
+        assert [await ask(address) for address in addresses] == [200, 200, 200, 429]
+        invented_key = {"authorization": "Bearer errata_name_secret", "x-forwarded-for": "2001:db8:0:7::ff"}
+        assert (await client.get("/admin/versions", headers=invented_key)).status_code == 429
 
 
 async def test_one_caller_has_so_many_calls_under_way_and_no_more(config: Settings, editor: Editor) -> None:

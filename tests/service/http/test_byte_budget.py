@@ -58,8 +58,8 @@ async def test_bodies_that_lack_their_last_byte_fill_a_quarter_and_keep_no_other
         head, body = f"POST {path} HTTP/1.1", b'{"question":"' + b"a" * size
         readers = [await begin(stack, url, head, body) for _ in range(20)]
         replies = await find_replies(readers)
-        held = [reply for reply in replies if isinstance(reply, TimeoutError)]
-        assert len(held) == TOTAL // 4 // len(body)
+        silences = [reply for reply in replies if isinstance(reply, TimeoutError)]
+        assert len(silences) == TOTAL // 4 // len(body)
         answers = [reply for reply in replies if isinstance(reply, bytes)]
         assert {answer.split()[1] for answer in answers} == {b"429"}, "but where a reset overtook the answer"
         assert TOTAL // 8 < BUDGET.n_held <= TOTAL
