@@ -86,7 +86,7 @@ class Model:
 def load(
     folder: Path = DEFAULT, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
 ) -> Model:
-    """The model of a checkpoint folder.
+    """Load the model of a checkpoint folder.
 
     Args:
         dtype: of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
@@ -121,7 +121,7 @@ def assemble(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> Model:
-    """The model on a device. total: digest of the folder it came from."""
+    """Build the model on a device; `total` is the digest of its folder."""
     missing = sorted(set(NAMES) - set(trained.heads)) + sorted(set(KINDS) - set(trained.confidences))
     if missing:
         raise CheckpointError(f"the checkpoint lacks {', '.join(missing)}")
@@ -139,7 +139,7 @@ def assemble(
 
 
 def save(trained: Trained, folder: Path) -> None:
-    """Equal weights give equal bytes."""
+    """Write a checkpoint; equal weights give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     heads = {name: value.contiguous() for name, value in sorted(trained.heads.items())}
     adapters = {name: value.contiguous() for name, value in sorted(trained.adapters.items())}
@@ -155,7 +155,7 @@ def save(trained: Trained, folder: Path) -> None:
 def add_adapters(
     weights: Mapping[str, Tensor], adapters: Mapping[str, Tensor], scale: float
 ) -> dict[str, Tensor]:
-    """The weights with every low-rank adapter added: W + scale B A (Hu et al., LoRA, arXiv:2106.09685).
+    """Return the weights with every low-rank adapter added: W + scale B A (Hu et al., LoRA, arXiv:2106.09685).
 
     They were trained with `peft`; serving needs two matrices a layer and no library.
 

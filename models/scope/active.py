@@ -134,7 +134,7 @@ class ActiveEdits:
         return self.wordings.edits[is_theirs].tolist()
 
     def find_misrouted(self) -> dict[int, list[int]]:
-        """Return, for each edit that does not answer all of its own wordings, which edit answers each of them."""
+        """Return, for each edit that does not answer all its wordings, which edit answers each of them."""
         if not len(self.wordings.rows):
             return {}
         digests = self.table.wordings.cpu()[self.wordings.rows]

@@ -196,7 +196,7 @@ def _open_session(graph: bytes, device: torch.device) -> onnxruntime.InferenceSe
     is_on_gpu = device.type == "cuda" and CUDA in onnxruntime.get_available_providers()
     try:
         session = onnxruntime.InferenceSession(graph, options, providers=[CUDA, CPU] if is_on_gpu else [CPU])
-    except Exception as cause:  # ONNX Runtime raises classes of its own, which share no public base
+    except Exception as cause:  # ONNX Runtime raises several classes, which share no public base
         raise ValueError(f"ONNX Runtime cannot read it ({str(cause).splitlines()[0]})") from cause
     if session.get_modelmeta().custom_metadata_map.get("format") != FORMAT:
         raise ValueError(f"it lacks the format {FORMAT}: write it with `python -m models.training.scope`")

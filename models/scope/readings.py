@@ -17,7 +17,7 @@ from models.encoder.minilm import WIDTH
 SCALE = 127.0
 UNKNOWN = -1  # subject of a question about none that is known
 
-Tokens = bytes  # of one text, two for each token
+Tokens = bytes  # tokens of one text, two bytes for each
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Router:
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
-        """Return the edits that do not answer all of their own wordings, and which edit answers each of them."""
+        """Return the edits that do not answer all their wordings, and which edit answers each of them."""
         active_edits = self._active_edits(views)
         edits = active_edits.edits
         return {

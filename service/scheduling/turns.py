@@ -188,7 +188,7 @@ class Turns(Generic[Item]):
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))
 
     def _is_resting(self, asker: Asker, now: float) -> bool:
-        """Return whether the asker rests; it does only while another asks for little, since two long ones would both wait."""
+        """Return whether the asker rests, which it does only while another asks for little."""
         short = self._short_request
         if short is None or short == asker or now - self._short_request_at >= RECENT_S:
             return False
