@@ -1,7 +1,7 @@
 """Words that differ in one slip of the pen: a letter left out, added, exchanged, or swapped with the next.
 
 The encoder reads a rare word piece by piece, and one wrong letter makes other pieces of it: the question is no longer
-near the wording that it asks for. So a word that is not in use is read as the only word of the wordings that it may be a
+near the wording that it asks for. A word that is not in use is read as the only word of the wordings that it may be a
 slip for.
 """
 

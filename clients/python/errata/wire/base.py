@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 MAX_TEXT_CHARS = 2_000
 LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
 
-# Categories Cc, Zl, Zp, and what is not seen of Cf but joiners and a byte order mark: these can mislead a reader
+# Categories Cc, Zl, Zp, and invisible signs of Cf but joiners and a byte order mark: these can mislead a reader
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
