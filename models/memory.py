@@ -263,20 +263,20 @@ class Image:
         before = self._versioned_blocks
         after = before.changed(delta.puts, delta.removes)
         image = Image(self.base, after)
-        if after.ordered.starts_with(before.ordered) and "_total" in self.__dict__:
+        if after.in_order.starts_with(before.in_order) and "_total" in self.__dict__:
             total = self._total.copy()
-            total.update(b"".join(block.sha256 for block in after.ordered[len(before) :]))
+            total.update(b"".join(block.sha256 for block in after.in_order[len(before) :]))
             image.__dict__["_total"] = total
         return image
 
     def delta_to(self, target: Image) -> Delta:
         """Return the delta that turns this image into `target`."""
         before, after = self._versioned_blocks, target._versioned_blocks
-        if after.ordered.starts_with(before.ordered):
-            return Delta(tuple(after.ordered[len(before) :]))
+        if after.in_order.starts_with(before.in_order):
+            return Delta(tuple(after.in_order[len(before) :]))
         removes = tuple(key for key in before if key not in after)
         puts = []
-        for block in after.ordered:
+        for block in after.in_order:
             old = before.get(block.key)
             if old is not block and (old is None or (old.order, old.sha256) != (block.order, block.sha256)):
                 puts.append(block)
@@ -285,7 +285,7 @@ class Image:
     @property
     def ordered_blocks(self) -> Prefix[Block]:
         """Return the blocks in the ledger's order."""
-        return self._versioned_blocks.ordered
+        return self._versioned_blocks.in_order
 
     @cached_property
     def _versioned_blocks(self) -> VersionedBlocks:

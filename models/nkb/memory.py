@@ -64,11 +64,19 @@ class GatedCount:
 
 
 class BankMemory:
-    name = BANK
+    """The bank of one checkpoint.
+
+    Args:
+        reader: The checkpoint.
+        reads: Recent questions as it read them.
+        name: Name of the memory; checkpoints that are served together have different ones.
+    """
+
     accepts: frozenset[ChangeKind] = frozenset({"answer"})
     options = BankOptions
 
-    def __init__(self, reader: Reader, reads: ReadCache) -> None:
+    def __init__(self, reader: Reader, reads: ReadCache, name: str = BANK) -> None:
+        self.name = name
         self._reader, self._reads = reader, reads
         self._wordings = WordingTable(reader.scope.judge, reader.t5.device)
         self._last_count = GatedCount(Prefix([]), 0, 0)
@@ -125,12 +133,12 @@ class BankMemory:
 
     def _count(self, image: Image) -> GatedCount:
         """Count what an image has, from the count of the last one if it goes on with that one's blocks."""
-        blocks, known = image.ordered_blocks, self._last_count
-        if not blocks.starts_with(known.blocks):
-            known = GatedCount(Prefix([]), 0, 0)
-        gated = [block for block in blocks[len(known.blocks) :] if block.kind == "gated"]
+        blocks, last = image.ordered_blocks, self._last_count
+        if not blocks.starts_with(last.blocks):
+            last = GatedCount(Prefix([]), 0, 0)
+        gated = [block for block in blocks[len(last.blocks) :] if block.kind == "gated"]
         n_tokens = sum(block.parts["tokens"].shape[0] for block in gated)
-        self._last_count = GatedCount(blocks, known.n_gated + len(gated), known.n_tokens + n_tokens)
+        self._last_count = GatedCount(blocks, last.n_gated + len(gated), last.n_tokens + n_tokens)
         return self._last_count
 
     @cached_property

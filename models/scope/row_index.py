@@ -50,11 +50,11 @@ class RowIndex:
     def first_rows(self, hashes: Hashes) -> Rows:
         """Return the first row that has each hash, -1 where none has it."""
         recent, (sorted_hashes, rows) = self._recent, self._sorted
-        found = np.full(len(hashes), -1, np.int64)
+        result = np.full(len(hashes), -1, np.int64)
         if len(sorted_hashes):
             places = sorted_hashes.searchsorted(hashes).clip(max=len(sorted_hashes) - 1)
-            found = np.where(sorted_hashes[places] == hashes, rows[places], -1)
+            result = np.where(sorted_hashes[places] == hashes, rows[places], -1)
         if recent:
-            for place in np.flatnonzero(found < 0).tolist():
-                found[place] = recent.get(int(hashes[place]), (-1,))[0]
-        return found
+            for place in np.flatnonzero(result < 0).tolist():
+                result[place] = recent.get(int(hashes[place]), (-1,))[0]
+        return result

@@ -40,30 +40,30 @@ class Wordings:
 
 
 class Column:
-    """A tensor that grows; what was filled stays where it is. Room that is not filled takes no memory."""
+    """A tensor that grows; its rows stay where they are. Room without rows takes no memory."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self._storage, self._count = torch.empty(MIN_CAPACITY, dtype=dtype), 0
 
     @property
-    def filled(self) -> Tensor:
+    def values(self) -> Tensor:
         """Return the rows, as a view."""
         return self._storage[: self._count]
 
-    def append(self, values: Tensor) -> None:
+    def append(self, further: Tensor) -> None:
         """Add rows behind the others."""
-        count = self._count + len(values)
+        count = self._count + len(further)
         if count > len(self._storage):
             storage = torch.empty(2 * count, dtype=self._storage.dtype)
-            storage[: self._count] = self.filled
+            storage[: self._count] = self.values
             self._storage = storage
-        self._storage[self._count : count] = values
+        self._storage[self._count : count] = further
         self._count = count
 
     def copy(self, count: int | None = None) -> "Column":
         """Return a column with the first rows, by default all, which shares nothing with this one."""
         column = Column(self._storage.dtype)
-        column.append(self.filled[:count])
+        column.append(self.values[:count])
         return column
 
 
@@ -78,13 +78,13 @@ class WordingColumns:
         )
 
     @property
-    def filled(self) -> Wordings:
+    def wordings(self) -> Wordings:
         """Return the wordings so far, as views."""
-        return Wordings(self._edits.filled, self._rows.filled, self._is_against.filled)
+        return Wordings(self._edits.values, self._rows.values, self._is_against.values)
 
     def count_until(self, edit: int) -> int:
         """Return the number of wordings of the edits before this place."""
-        return int(torch.searchsorted(self._edits.filled, edit))
+        return int(torch.searchsorted(self._edits.values, edit))
 
     def truncate(self, edits: int) -> "WordingColumns":
         """Return a copy with the wordings of the first edits."""

@@ -87,7 +87,7 @@ class Rows:
         self._tokens += fresh_tokens
 
 
-class Known:
+class BlockRows:
     """The rows of every block that the table has seen, by the block's digest."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class WordingTable:
 
     def _begin(self) -> None:
         self._generation += 1
-        self._rows, self._known = Rows(self._judge, self._device), Known()
+        self._rows, self._block_rows = Rows(self._judge, self._device), BlockRows()
         self._edits: Prefix[Block] = Prefix([])
         self._places: dict[str, int] = {}  # of the edits, by their keys
         self._replacing: list[int] = []  # places of edits that replace others
@@ -151,8 +151,8 @@ class WordingTable:
             view = ActiveEdits(
                 self._generation,
                 self._rows.table,
-                self._wordings.filled,
-                self._successors.filled,
+                self._wordings.wordings,
+                self._successors.values,
                 bool(self._replacing),
                 self._edits,
                 self._rows.lexicon,
@@ -186,15 +186,15 @@ class WordingTable:
         """Add edits behind the others, the first of them at place `first`."""
         if not blocks:
             return
-        self._learn([block for block in blocks if block not in self._known])
-        counts, rows = self._known.rows_of(blocks)
-        against = self._known.n_against
+        self._learn([block for block in blocks if block not in self._block_rows])
+        counts, rows = self._block_rows.rows_of(blocks)
+        against = self._block_rows.n_against
         n_against = torch.tensor([against.get(block.sha256, 0) for block in blocks] if against else [0])
         self._wordings.append(first, counts, rows, n_against.expand(len(blocks)))
         self._successors.append(torch.arange(first, first + len(blocks)))
         for place, block in enumerate(blocks, first):
             self._places[block.key] = place
-        replaces = self._known.replaces
+        replaces = self._block_rows.replaces
         replacing = [place for place, block in enumerate(blocks, first) if block.sha256 in replaces]
         if replacing:
             self._successors = self._successors.copy()  # earlier views go on with theirs
@@ -203,17 +203,19 @@ class WordingTable:
 
     def _replace(self, block: Block, place: int) -> None:
         """Note which edits this one replaces."""
-        replaced = (self._places.get(block_key(edit)) for edit in self._known.replaces.get(block.sha256, ()))
-        earlier = [other for other in replaced if other is not None and other < place]
+        earlier_places = (
+            self._places.get(block_key(edit)) for edit in self._block_rows.replaces.get(block.sha256, ())
+        )
+        earlier = [other for other in earlier_places if other is not None and other < place]
         if earlier:
-            self._successors.filled[earlier] = place
+            self._successors.values[earlier] = place
             self._replacing.append(place)
 
     def _learn(self, blocks: Sequence[Block]) -> None:
         """Remember the rows of new blocks, and which edits they replace."""
         for part in chunked(blocks, BLOCKS_AT_ONCE):
             wordings = read_blocks(part, self._judge)
-            self._known.add(part, wordings.counts.tolist(), self._rows.place(wordings).tolist())
+            self._block_rows.add(part, wordings.counts.tolist(), self._rows.place(wordings).tolist())
 
     def _is_mostly_unowned(self, blocks: Sequence[Block], same: int) -> bool:
         """Return whether most rows belong neither to these blocks nor to a view that is still used."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from cachetools import LRUCache
 
-from models.memory import Material, View, block_key
+from models.memory import Grows, Material, View, block_key
 from service.concurrency import SingleFlight
 from service.editing.draft import Build, Draft
-from service.editing.models import Models, ModelsAtVersion
+from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
 from service.editing.state import NO_CHANGE, EditorState, MemoriesAtVersion
 from service.errors import UnknownModel
 from service.ledger import fold
@@ -104,8 +104,27 @@ class StateBuilder:
                 detail = f"the commit wrote {edit.memory!r}, which no model that is served here reads"
                 raise UnknownModel(f"{detail}: serve one that does")
         names = {edit.memory for edit in (*old_edits, *draft.records)}
-        memories = await self._fold(state.active_edits(draft.change), names, state.memories, draft)
+        memories = dict(state.memories)
+        if not draft.change.deactivates and not old_edits:
+            names -= await self._grow(memories, draft)
+        if names:
+            memories = dict(await self._fold(state.active_edits(draft.change), names, memories, draft))
         return Build(state, draft, memories, self._assemble(memories, state.models))
+
+    async def _grow(self, memories: dict[str, MemoryAtVersion], draft: Draft) -> set[str]:
+        """Add the draft's edits to each memory that need not fold the others again; return the names of these."""
+        by_memory: dict[str, list[Material]] = defaultdict(list)
+        for record, material in zip(draft.records, draft.materials, strict=True):
+            by_memory[record.memory].append(material)
+        complete = set()
+        for name, materials in sorted(by_memory.items()):
+            memory = self._models.memories[name]
+            if isinstance(memory, Grows):
+                image = await self._models.run(memory.grow, memories[name].image, materials)
+                if image is not None:
+                    memories[name] = await self._models.view(name, image)
+                    complete.add(name)
+        return complete
 
     async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
         """Return every model at an old version."""

@@ -1,4 +1,4 @@
-"""What active edits cost a replica, the editor and whoever asks: memory, start, added time of a question, an edit.
+"""What active edits cost a replica, the editor and whoever asks: memory, start, time of a question, an edit.
 
 `python -m tests.bench.growth 1000 10000 --keep FOLDER` measures other sizes; the ledgers stay in FOLDER for
 the next time. Each figure is taken in a process that does nothing else, without Ray and HTTP.
@@ -42,7 +42,7 @@ from tests.service.parts import settings, start_deployment
 SIZES = (1_000, 10_000)
 HISTORY = 8  # versions that a replica keeps ready for pins, as the service does
 FAR_QUESTIONS = 300
-SINGLE_EDITS, MANY = 24, 1_000
+SINGLE_EDITS, REQUEST_SIZE = 24, 1_000
 MEMORY_BAR, START_BAR, P50_BAR, P99_BAR, MANY_BAR = "<= 200", "<= 5", "<= 3", "<= 8", "<= 6"
 EDIT_BARS = {1_000: "<= 100", 10_000: "<= 120", 100_000: "<= 200"}
 
@@ -75,15 +75,20 @@ def _measure(part: str, ledger: Path, size: int) -> Mapping[str, Any]:
 
 
 def _describe_replica(size: int, figures: Mapping[str, Any]) -> Iterator[Row]:
-    added = figures["added_ms"]
+    milliseconds = figures["added_ms"]
     yield Row(f"replica with {size:,} edits, memory above none", figures["memory_mb"], MEMORY_BAR, "MB")
     yield Row(f"replica with {size:,} edits, longer start", figures["start_s"], START_BAR, "s")
     yield Row(
         f"{size:,} edits: next commit in a replica", statistics.median(figures["follow_ms"]), "", "ms, p50"
     )
     for name, share, bar in (("p50", 0.5, P50_BAR), ("p99", 0.99, P99_BAR)):
-        note = f"ms; {len(added)} questions near no edit"
-        yield Row(f"{size:,} edits: added time of a question, {name}", percentile(added, share), bar, note)
+        note = f"ms; {len(milliseconds)} questions near no edit"
+        yield Row(
+            f"{size:,} edits: added time of a question, {name}",
+            percentile(milliseconds, share),
+            bar,
+            note,
+        )
 
 
 def _describe_editor(size: int, none: Mapping[str, Any], figures: Mapping[str, Any]) -> Iterator[Row]:
@@ -147,7 +152,7 @@ async def measure_editor(url: str, var: Path, size: int) -> dict[str, Any]:
     """Start the editor, make edits one by one, and then many in one request."""
     start = time.perf_counter()
     options = settings(url, var, systems={"nkb": "models.nkb.system:load"}, torch_threads=os.cpu_count() or 1)
-    corrections = draw_corrections(size + SINGLE_EDITS + 1 + MANY)[size:]
+    corrections = draw_corrections(size + SINGLE_EDITS + 1 + REQUEST_SIZE)[size:]
     async with start_deployment(Editor, options) as editor:
         await editor._warm_up_task
         start_s = time.perf_counter() - start

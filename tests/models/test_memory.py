@@ -1,5 +1,6 @@
 """Blocks are named by their content, and an image forgets how it came to be."""
 
+import gc
 import hashlib
 
 import pytest
@@ -116,6 +117,21 @@ def test_a_version_that_adds_shares_the_blocks_of_the_one_before() -> None:
     after = before.apply(Delta((block("b", 2, 2.0),)))
     assert isinstance(after.blocks, VersionedBlocks)
     assert isinstance(before.blocks, VersionedBlocks)
-    assert after.blocks.ordered.starts_with(before.blocks.ordered)
+    assert after.blocks.in_order.starts_with(before.blocks.in_order)
     assert list(before.blocks) == ["a"]
     assert "b" not in before.blocks
+
+
+def test_a_draft_that_was_given_up_leaves_nothing_behind() -> None:
+    before = Image("base").apply(Delta((block("a", 1, 1.0),)))
+    draft = before.apply(Delta((block("x", 2, 9.0),)))
+    beside = before.apply(Delta((block("b", 2, 2.0),)))
+    assert (list(draft.blocks), list(beside.blocks)) == (["a", "x"], ["a", "b"])
+    again = before.apply(Delta((block("x", 2, 9.0),)))
+    assert again.ordered_blocks.shares_list(draft.ordered_blocks)
+    del draft, again
+    gc.collect()
+    after = before.apply(Delta((block("c", 3, 3.0),)))
+    assert after.ordered_blocks.shares_list(before.ordered_blocks)
+    assert list(after.blocks) == ["a", "c"]
+    assert "x" not in after.blocks
