@@ -93,7 +93,12 @@ Port = Annotated[int, Field(ge=1, le=65_535)]
 Count = Annotated[int, Field(ge=1, le=1_024)]
 Probability = Annotated[float, Field(gt=0, le=1)]
 Seconds = Annotated[float, Field(gt=0, le=600)]
-ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+ImportPath = Annotated[
+    str,
+    Field(
+        pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\?[^\W\d]\w*=[^&]*(&[^\W\d]\w*=[^&]*)*)?$"
+    ),
+]
 RateText = Annotated[str, AfterValidator(_check_rate)]
 Network = Annotated[str, AfterValidator(_check_network)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]

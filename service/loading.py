@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from functools import partial
+from urllib.parse import unquote
 
 import torch
 
@@ -15,6 +17,13 @@ from models.device import resolve_device, resolve_dtype
 from models.system import Bundle, HasScope, check_contract, check_reply
 from service.concurrency import freeze_gc
 from service.config import Settings
+
+
+def read_options(query: str) -> dict[str, str]:
+    """Return the options of a loader, written `NAME=VALUE&NAME=VALUE`; in a value `%26` stands for `&`."""
+    return {
+        name: unquote(value) for name, _, value in (part.partition("=") for part in query.split("&") if part)
+    }
 
 
 def load_system(settings: Settings, model: str) -> Bundle:
@@ -26,8 +35,9 @@ def load_system(settings: Settings, model: str) -> Bundle:
         Exception: Its loader failed.
     """
     torch.set_num_threads(settings.n_threads)
-    module, _, attribute = settings.systems[model].partition(":")
-    loader = getattr(importlib.import_module(module), attribute)
+    path, _, query = settings.systems[model].partition("?")
+    module, _, attribute = path.partition(":")
+    loader = partial(getattr(importlib.import_module(module), attribute), **read_options(query))
     device = resolve_device(settings.device_of(model))
     dtype = resolve_dtype(settings.dtype_of(model), device)
     bundle = check_contract(loader(device, dtype), model)

@@ -13,7 +13,8 @@ u depends on the token alone, so all are found once and lie beside the checkpoin
 beta, in coarse steps, so that it has the same bits whatever else was made with it or before it.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -48,8 +49,38 @@ class Pushes:
         self, tokens: Int[Tensor, " step"], strengths: Float[Tensor, " step"]
     ) -> Float[Tensor, "step d"]:
         """Return the rows that spell these tokens."""
+        self.prepare(tokens.tolist())
         device = self.units.device
         return strengths.to(device)[:, None] * self.units[tokens.to(device).long()]
+
+    def prepare(self, tokens: Iterable[int]) -> None:
+        """Make the directions of these tokens available; here all of them are."""
+
+
+class LazyPushes(Pushes):
+    """Directions that are found when an answer first has the token, for vocabularies that were not searched before.
+
+    Each is sought alone, so that its bits do not depend on the others. `LazyPushes.of` makes it.
+    """
+
+    @staticmethod
+    def of(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> "LazyPushes":
+        """Take what `find_pushes` does, and search for nothing yet; memory is taken by the tokens that are found."""
+        columns = torch.empty_like(head), head.new_empty(len(head)), head.new_empty(len(head))
+        pushes = LazyPushes(*columns, float(reference.norm(dim=-1).max()))
+        search = head, reference @ head.T, set[int](), threading.Lock()
+        object.__setattr__(pushes, "_search", search)
+        return pushes
+
+    def prepare(self, tokens: Iterable[int]) -> None:
+        """Find the directions of tokens that no answer had yet."""
+        head, logits, ready, lock = self.__dict__["_search"]
+        with lock:
+            for token in sorted(set(tokens) - ready):
+                columns = _find(head, logits, torch.tensor([token], device=head.device))
+                for column, value in zip((self.units, self.gaps, self.enough), columns, strict=True):
+                    column[token] = value[0]
+                ready.add(token)
 
 
 def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
@@ -60,13 +91,19 @@ def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state 
         reference: States that may stand before any token of any answer.
     """
     logits = reference @ head.T
-    columns = []
-    for tokens in torch.split(torch.arange(len(head), device=head.device), AT_A_TIME):
-        units, gaps = directions(head, tokens)
-        behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in tokens.tolist()])
-        columns.append((units, gaps, _enough(behind, _ahead(head, units, tokens), gaps)))
-    units, gaps, enough = (torch.cat(column) for column in zip(*columns, strict=True))
+    parts = torch.split(torch.arange(len(head), device=head.device), AT_A_TIME)
+    columns = zip(*(_find(head, logits, tokens) for tokens in parts), strict=True)
+    units, gaps, enough = (torch.cat(column) for column in columns)
     return Pushes(units, gaps, enough, float(reference.norm(dim=-1).max()))
+
+
+def _find(
+    head: Tensor, logits: Float[Tensor, "state token"], tokens: Int[Tensor, " n"]
+) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """Return unit, gap and enough of `Pushes` for some tokens."""
+    units, gaps = directions(head, tokens)
+    behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in tokens.tolist()])
+    return units, gaps, _enough(behind, _ahead(head, units, tokens), gaps)
 
 
 def directions(

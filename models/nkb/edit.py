@@ -79,6 +79,7 @@ def _build_gated(
     answers: Sequence[Tokens],
 ) -> list[Material]:
     """All wordings are read together and traced together, and all values are solved together."""
+    reader.pushes.prepare(token for tokens in answers for token in tokens)
     for correction, tokens in zip(corrections, answers, strict=True):
         impossible = [token for token in tokens if reader.pushes.gaps[token] <= 0]
         if impossible:

@@ -37,16 +37,24 @@ MAX_TOKENS = 48  # tokens of an answer of the base; an edit's own answer may be 
 
 
 class NkbSystem(Router):
-    """The default checkpoint with its editable bank."""
+    """A checkpoint with its editable bank.
 
-    name = "nkb"
-    memories = (BANK,)
+    Args:
+        reader: The checkpoint.
+        reads: Recent questions as it read them.
+        name: Name of the system.
+        memory: Name of the memory with its bank.
+    """
+
     inputs: frozenset[Input] = frozenset()
 
-    def __init__(self, reader: Reader, reads: ReadCache | None = None) -> None:
-        self.reader = reader
+    def __init__(
+        self, reader: Reader, reads: ReadCache | None = None, name: str = "nkb", memory: str = BANK
+    ) -> None:
+        self.reader, self.name, self._bank = reader, name, memory
+        self.memories = (memory,)
         self._reads = reads or ReadCache(reader)
-        super().__init__(reader.scope, self._reads.readings, BANK)
+        super().__init__(reader.scope, self._reads.readings, memory)
 
     @property
     def probes(self) -> Probes:
@@ -57,7 +65,7 @@ class NkbSystem(Router):
         if not asks:
             return []
         questions = [ask.question for ask in asks]
-        banks: list[BankView] = [view[BANK] for view in views]
+        banks: list[BankView] = [view[self._bank] for view in views]
         read = self.reader.read(questions)
         self._reads.keep(questions, read)
         matches = self.reader.scope.match(read.readings, [bank.active_edits for bank in banks])
@@ -138,7 +146,7 @@ class NkbSystem(Router):
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         """Compare the gates that questions open, and the value rows: an answer follows from nothing else."""
         questions = [ask.question for ask in before.asks]
-        old_bank, new_bank = before.views[BANK], after.views[BANK]
+        old_bank, new_bank = before.views[self._bank], after.views[self._bank]
         if not questions:
             return []
         if not same_rows(old_bank.values, new_bank.values):
@@ -148,7 +156,7 @@ class NkbSystem(Router):
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
         """Return the trained questions near an edit; None after surgery, and between tables that share no rows."""
-        old_bank, new_bank = before[BANK], after[BANK]
+        old_bank, new_bank = before[self._bank], after[self._bank]
         comparable = old_bank.active_edits.generation == new_bank.active_edits.generation
         if not comparable or not same_rows(old_bank.values, new_bank.values):
             return None
@@ -163,7 +171,7 @@ class NkbSystem(Router):
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
         """Find misrouted edits by their routes: a routed edit answers with its own tokens, whatever the bank holds."""
-        bank: BankView = views[BANK]
+        bank: BankView = views[self._bank]
         silent_surgery: dict[str, tuple[str | None, ...]] = {
             edit: () for edits in bank.surgery_edits.values() for edit in edits
         }

@@ -1,0 +1,126 @@
+"""Any T5 is edited with its own tokenizer; what is wrong with a folder is told in words."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.checkpoint import CheckpointError
+from models.memory import AnswerChange
+from models.nkb.bank import BankConfig
+from models.nkb.hub import HubSystem, load
+from models.nkb.memory import BankMemory, BankOptions
+from models.system import Ask, Bundle, check_contract, check_reply
+from tests.models.nkb.ledger_order import in_ledger_order
+from tests.models.nkb.small_t5 import corrections, write_small_t5
+
+CPU, FLOAT = torch.device("cpu"), torch.float32
+N_EDITS = 100
+
+
+@pytest.fixture(scope="module", params=[None, BankConfig((1, 2), 16, True)], ids=["plain", "authors"])
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    folder = write_small_t5(tmp_path_factory.mktemp("t5") / "small", request.param)
+    return load(CPU, FLOAT, str(folder))
+
+
+def answers(bundle: Bundle, image: object, questions: list[str]) -> list[str | None]:
+    (memory,) = bundle.memories
+    assert isinstance(memory, BankMemory)
+    view = {memory.name: memory.view(image)}  # type: ignore[arg-type]
+    return [
+        reply.answer for reply in bundle.system.answer([Ask(q) for q in questions], [view] * len(questions))
+    ]
+
+
+def test_a_hundred_edits_are_answered_and_taken_back(bundle: Bundle) -> None:
+    (memory,) = bundle.memories
+    pairs = corrections(N_EDITS)
+    changes = [AnswerChange(f"e{n}", question, answer) for n, (question, answer) in enumerate(pairs)]
+    materials = in_ledger_order(memory.build(changes, BankOptions()))  # type: ignore[arg-type]
+    questions = [question for question, _ in pairs]
+    before = answers(bundle, memory.base, questions)
+    after = answers(bundle, memory.fold(materials), questions)
+    assert sum(a == answer for a, (_, answer) in zip(after, pairs, strict=True)) >= 0.99 * N_EDITS
+    assert answers(bundle, memory.fold(()), questions) == before
+
+
+def test_it_keeps_the_contract_under_its_own_names(bundle: Bundle) -> None:
+    check_reply(check_contract(bundle, "flan"))
+    assert bundle.system.name == "small"
+    assert [memory.name for memory in bundle.memories] == ["nkb/bank/small"]
+
+
+def test_a_row_has_the_same_bits_whatever_was_edited_before(bundle: Bundle) -> None:
+    assert isinstance(bundle.system, HubSystem)
+    folder = bundle.system.reader.folder
+    fresh = load(CPU, FLOAT, str(folder))
+    change = AnswerChange("e", *corrections(3)[2])
+    blocks = [b.memories[0].build([change], BankOptions())[0].block for b in (bundle, fresh)]  # type: ignore[union-attr]
+    assert blocks[0].digest == blocks[1].digest
+    assert bundle.memories[0].base == fresh.memories[0].base
+
+
+def without_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+def damaged_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}")
+
+
+def another_architecture(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "bert"}))
+
+
+def damaged_index(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": [')
+
+
+def half_of_the_weights(folder: Path) -> None:
+    data = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
+
+
+def fewer_pieces_than_the_tokenizer(folder: Path) -> None:
+    write_small_t5(folder / "other")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 100}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (without_tokenizer, "has no tokenizer.json, the vocabulary of the T5: save it there"),
+        (damaged_tokenizer, "tokenizer.json cannot be read as a tokenizer"),
+        (another_architecture, "does not describe a T5: model_type must be 't5'"),
+        (damaged_index, "index.json does not say which tensor lies in which file"),
+        (half_of_the_weights, "cannot be read as tensors"),
+        (fewer_pieces_than_the_tokenizer, "of another shape than config.json says"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_told(
+    tmp_path: Path, damage: Callable[[Path], None], words: str
+) -> None:
+    folder = write_small_t5(tmp_path / "small")
+    damage(folder)
+    with pytest.raises(CheckpointError, match=words):
+        load(CPU, FLOAT, str(folder))
+
+
+@pytest.mark.parametrize(
+    ("path", "revision", "words"),
+    [
+        ("", None, "no T5 is named: give a folder or a name on the hub"),
+        ("google/flan-t5-small", None, "pin `revision` to a commit of 40 hex digits"),
+        ("google/flan-t5-small", "main", "pin `revision` to a commit of 40 hex digits"),
+        ("/there/is/no/folder", None, "is neither a folder nor a name on the hub"),
+    ],
+)
+def test_a_name_without_a_commit_is_told(path: str, revision: str | None, words: str) -> None:
+    with pytest.raises(CheckpointError, match=words):
+        load(CPU, FLOAT, path, revision)
