@@ -167,9 +167,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
             self._refusal = _too_large_head()
         elif len(self.pipeline) >= MAX_PIPELINED:
-            self._refusal = TooMany(
-                f"{MAX_PIPELINED} requests of this connection wait already: read their answers"
-            )
+            self._refusal = TooMany(f"{MAX_PIPELINED} requests of this connection wait: read their answers")
         if self._refusal is not None:
             raise self._refusal  # httptools hands it on as an error of the parser: `send_400_response`
         self._in_head, self._head_since = False, None
