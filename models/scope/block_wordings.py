@@ -1,6 +1,7 @@
 """What an edit's block has for the scope: written once when the edit is made, read for many blocks in one piece.
 
-A block has, besides the rows that its system needs, `wordings`, the texts, counterexamples last; `vectors`, their sentence vectors
+A block has, besides the rows that its system needs, `wordings`, the texts, counterexamples last; `vectors`, their
+sentence vectors
 in 8 bits; `subjects`, the known subject of each; `digests`, of each wording and of its literals; `pieces`, how many
 tokens each wording has as the judge reads it, and then the tokens; `replaces`, the edits that it replaces; `n_against`,
 how many counterexamples there are. Texts are joined by zero bytes. A block without `digests` and `pieces`, as this

@@ -56,8 +56,8 @@ def test_a_function_that_is_too_long_is_refused():
 
 
 def test_a_docstring_does_not_count_as_length():
-    documented = LONG.replace("x = 1", '"""Count.\n\n    Args:\n    """', 1)
-    assert list(exceeded_lengths({"models/a.py": documented}, {"any": 49})) == []
+    documentation = LONG.replace("x = 1", '"""Count.\n\n    Args:\n    """', 1)
+    assert list(exceeded_lengths({"models/a.py": documentation}, {"any": 49})) == []
 
 
 def test_an_area_whose_functions_are_too_long_in_the_middle_is_refused():
