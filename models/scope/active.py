@@ -14,13 +14,14 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.memory import Block
-from models.scope.readings import Readings, StoredReadings
+from models.scope.readings import Readings, StoredReadings, Tokens
 from models.scope.row_index import RowIndex
 from models.scope.spelling import Lexicon
 from models.scope.wording_columns import Wordings
 from models.versioned_blocks import Prefix
 
 NO_EDIT = -1
+REPAIRS = 1_024  # questions of a view whose repair is cached
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +121,29 @@ class ActiveEdits:
         return torch.where(self.is_owned, addresses[self.speaker], NO_EDIT)
 
     def changed_since(self, before: "ActiveEdits") -> Readings:
-        """Return the wordings that one view alone has, or that another edit answers there; both of one generation."""
+        """Return the wordings that one view alone reads, or that another edit answers there; both of one generation."""
         longer = self if len(self.table) >= len(before.table) else before
         is_shared = self.edits.shares_list(before.edits)
         sides = torch.full((2, len(longer.table)), NO_EDIT)
-        for side, view in zip(sides, (before, self), strict=True):
+        is_read = torch.zeros(2, len(longer.table), dtype=torch.bool)
+        for side, read, view in zip(sides, is_read, (before, self), strict=True):
             side[: len(view.owner)] = view.speaker if is_shared else view.block_ids
-        return longer.table.select((sides[0] != sides[1]).nonzero().squeeze(1).tolist())
+            read[: len(view.owner)] = view.is_read
+        is_changed = (sides[0] != sides[1]) | (is_read[0] != is_read[1])
+        return longer.table.select(is_changed.nonzero().squeeze(1).tolist())
+
+    def repair(self, question: Tokens) -> str | None:
+        """Return a question with its misspelt words put right (`Lexicon.repair`), the same one again from a cache."""
+        if question in self._repairs:
+            return self._repairs[question]
+        repaired_question = self.lexicon.repair(question, self.is_read)
+        if len(self._repairs) < REPAIRS:
+            self._repairs[question] = repaired_question
+        return repaired_question
+
+    @cached_property
+    def _repairs(self) -> dict[Tokens, str | None]:
+        return {}
 
     def questions_at(self, row: int) -> list[int]:
         """Return the edits whose question is this row."""

@@ -87,8 +87,13 @@ class Router:
 
     def find_rerouted(self, questions: Sequence[str], old: ActiveEdits, new: ActiveEdits) -> list[bool]:
         """Return whether each question is answered by another edit, or by other rows, on the two sides."""
-        sides = zip(*(self.find_routes(questions, side) for side in (old, new)), strict=True)
-        return [_digest(before) != _digest(after) for before, after in sides]
+        may_be_rerouted = self._scope.may_be_rerouted(self._read_questions(questions), old, new)
+        near = [question for question, may_be in zip(questions, may_be_rerouted, strict=True) if may_be]
+        if not near:
+            return may_be_rerouted
+        sides = zip(*(self.find_routes(near, side) for side in (old, new)), strict=True)
+        is_rerouted = iter([_digest(before) != _digest(after) for before, after in sides])
+        return [may_be and next(is_rerouted) for may_be in may_be_rerouted]
 
     def _active_edits(self, views: Views) -> ActiveEdits:
         view: EditsView = views[self._routed_memory]

@@ -17,7 +17,7 @@ from torch import Tensor
 from models.memory import Block
 from models.scope.active import ActiveEdits
 from models.scope.block_wordings import read_texts
-from models.scope.candidates import Candidates, find_candidates, find_exclusion
+from models.scope.candidates import ROUNDING, Candidates, find_candidates, find_exclusion
 from models.scope.judge import Judge
 from models.scope.readings import Readings, StoredReadings
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
@@ -102,6 +102,25 @@ class Scope:
         tokens = [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
         return self.judge(tokens, pairs.cosine).sigmoid()
 
+    def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
+        """Return False only for a question that the same edit answers at both versions, without judging any.
+
+        A question's candidates are the same where no wording that changed is near it. One with a misspelt word is read
+        in other words too, so it is left open.
+        """
+        if old.generation != new.generation:
+            return [True] * len(questions)
+        changed = new.changed_since(old)
+        if not len(questions) or not len(changed):
+            return [False] * len(questions)
+        min_cosine = self.judge.calibration.min_cosine(self.thresholds.opens) - 2 * ROUNDING
+        is_near = (questions.vectors @ changed.vectors.T).amax(1) >= min_cosine
+        is_near |= torch.isin(questions.wordings, changed.wordings)
+        return [
+            near or new.repair(tokens) is not None or old.repair(tokens) is not None
+            for near, tokens in zip(is_near.tolist(), questions.tokens, strict=True)
+        ]
+
     def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
         """Return, for each question, the places of the edits made with it, or with one that surely asks the same.
 
@@ -183,9 +202,7 @@ class Scope:
         """Yield matches of unanswered questions that ask for an edit once a misspelt name is put right."""
         open_places = (place for place, match in enumerate(matches) if match is None or not self.opens(match))
         texts = {
-            place: text
-            for place in open_places
-            if (text := view.lexicon.repair(questions.tokens[place], view.is_read)) is not None
+            place: text for place in open_places if (text := view.repair(questions.tokens[place])) is not None
         }
         if not texts:
             return
