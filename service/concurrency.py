@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
 from concurrent.futures import Executor
@@ -136,3 +137,13 @@ def freeze_gc() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+async def give_back_memory() -> None:
+    """Return freed pages to the operating system, beside the event loop.
+
+    After a start with a hundred thousand edits the C library keeps 110 MB. Only glibc has this call.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        await asyncio.to_thread(trim, 0)

@@ -62,15 +62,13 @@ def find_candidates(
     if not len(questions) or not len(wordings):
         no_pair = torch.empty(0, dtype=torch.long)
         return Candidates(no_pair, no_pair, torch.empty(0))
-    near = wordings.cosines(questions.vectors)
-    question, wording = (near >= min_cosine - ROUNDING).nonzero(as_tuple=True)
+    question, wording, near = wordings.near(questions.vectors, min_cosine - ROUNDING)
     agree = questions.literals[question] == wordings.literals[wording]
     subject, other = questions.subjects[question], wordings.subjects[wording]
     agree &= (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
     if is_active is not None:
         agree &= is_active.to(agree.device)[wording]
-    question, wording = question[agree], wording[agree]
-    rough = Candidates(question, wording, near[question, wording]).nearest(SPARE * limit)
+    rough = Candidates(question[agree], wording[agree], near[agree]).nearest(SPARE * limit)
     exact = (dequantize(wordings.codes[rough.wording]) * questions.vectors[rough.question]).sum(-1)
     pairs = replace(rough, cosine=exact).select(exact >= min_cosine).nearest(limit)
     return Candidates(pairs.question.cpu(), pairs.wording.cpu(), pairs.cosine.cpu())

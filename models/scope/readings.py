@@ -121,12 +121,25 @@ class StoredReadings:
     def cosines(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
         """Return cosines with unit vectors, exact to some thousandths, for both sides are rounded to 8 bits."""
         codes = quantize(vectors)
-        if self.codes.device.type == "cpu":
-            products: Tensor = torch._int_mm(self.codes, codes.T)
-        else:
-            products = self.codes.half() @ codes.T.half()
-        cosines: Tensor = (products / (self.norms[:, None] * codes.float().norm(dim=-1))).T
+        cosines: Tensor = (self._products(codes) / (self.norms[:, None] * codes.float().norm(dim=-1))).T
         return cosines
+
+    def near(
+        self, vectors: Float[Tensor, "question width"], min_cosine: float
+    ) -> tuple[Int[Tensor, " pair"], Int[Tensor, " pair"], Float[Tensor, " pair"]]:
+        """Return question, row and `cosines` of the pairs from a cosine on; only theirs are divided by the norms."""
+        codes = quantize(vectors)
+        products, lengths = self._products(codes), codes.float().norm(dim=-1)
+        rows, questions = (products >= self.norms[:, None] * (min_cosine * lengths)).nonzero(as_tuple=True)
+        order = questions.argsort(stable=True)
+        rows, questions = rows[order], questions[order]
+        return questions, rows, products[rows, questions] / (self.norms[rows] * lengths[questions])
+
+    def _products(self, codes: Int[Tensor, "question width"]) -> Tensor:
+        """Return row by row the products of quantized vectors."""
+        if self.codes.device.type == "cpu":
+            return torch._int_mm(self.codes, codes.T)
+        return self.codes.half() @ codes.T.half()
 
 
 def pack_tokens(ids: Sequence[int]) -> Tokens:

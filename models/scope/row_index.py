@@ -55,6 +55,7 @@ class RowIndex:
             places = sorted_hashes.searchsorted(hashes).clip(max=len(sorted_hashes) - 1)
             result = np.where(sorted_hashes[places] == hashes, rows[places], -1)
         if recent:
-            for place in np.flatnonzero(result < 0).tolist():
-                result[place] = recent.get(int(hashes[place]), (-1,))[0]
+            missing = np.flatnonzero(result < 0)
+            rows_of_recent = [recent[key][0] if key in recent else -1 for key in hashes[missing].tolist()]
+            result[missing] = rows_of_recent
         return result

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from cachetools import LRUCache
 
 from models.memory import Grows, Material, View, block_key
-from service.concurrency import SingleFlight
+from service.concurrency import SingleFlight, give_back_memory
 from service.editing.draft import Build, Draft
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
 from service.editing.state import NO_CHANGE, EditorState, MemoriesAtVersion
@@ -74,7 +74,10 @@ class StateBuilder:
         for name in names:
             last = [commit for commit in commits if name in commit.writes][-1]
             check_image(name, memories[name].image, last, "folds to")
-        return self.followed_by(current, commits, memories)
+        fresh = self.followed_by(current, commits, memories)
+        if state is None:
+            await give_back_memory()
+        return fresh
 
     def followed_by(
         self,

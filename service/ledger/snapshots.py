@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from models.memory import Delta, Image
+from models.versioned_blocks import VersionedBlocks
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
 from service.ledger.commit import Commit, Entry, Write
@@ -43,7 +44,7 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
         puts, removes = _merge_writes(commit.writes[memory] for commit in later)
         entries = {entry[0]: entry for entry in start.blocks if entry[0] not in removes} | puts
         blocks = await ledger.blocks(list(entries.values()))
-        images[memory] = Image(start.base, {block.key: block for block in blocks})
+        images[memory] = Image(start.base, VersionedBlocks.of(blocks))
         if later:
             check_image(memory, images[memory], later[-1])
     return images

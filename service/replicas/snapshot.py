@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from models.memory import Image, Memory, Views
-from service.concurrency import SingleFlight
+from service.concurrency import SingleFlight, give_back_memory
 from service.informing import Informs
 from service.ledger import snapshots
 from service.ledger.commit import Commit
@@ -54,7 +54,10 @@ class SnapshotLoader:
             return await self._compile(0, "", bases)
         images = await snapshots.load(self._ledger, version, bases)
         commit = await self._ledger.get(version)
-        return await self._compile(version, commit.digest, images)
+        snapshot = await self._compile(version, commit.digest, images)
+        del images
+        await give_back_memory()
+        return snapshot
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """Return `snapshot` with the commits that follow it."""

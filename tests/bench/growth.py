@@ -193,8 +193,11 @@ def main() -> None:
     if arguments.part:
         part, folder, size = arguments.part
         with _serve(Path(folder)) as url:
-            editor = measure_editor(url, Path(folder), int(size))
-            print(json.dumps(asyncio.run(measure_replica(url) if part == "replica" else editor)))
+            replica = part == "replica"
+            figures = asyncio.run(
+                measure_replica(url) if replica else measure_editor(url, Path(folder), int(size))
+            )
+            print(json.dumps(figures))
         return
     show(list(rows(arguments.sizes, arguments.keep)))
 

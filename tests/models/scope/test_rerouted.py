@@ -46,7 +46,7 @@ def test_a_question_is_told_where_its_routes_differ(
     old, new = (wordings.view([blocks[place] for place in sorted(side)]) for side in (before, after))
     routes = [router.find_routes(QUESTIONS, side) for side in (old, new)]
     names = [[None if match is None else match.block.key for match in side] for side in routes]
-    expected = [one != other for one, other in zip(*names, strict=True)]
+    expected = [key != other for key, other in zip(*names, strict=True)]
     assert router.find_rerouted(QUESTIONS, old, new) == expected
 
 
