@@ -103,10 +103,9 @@ class Answerer:
     def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[Reply]]:
         """Candidates are sorted; else the pointer answers, and where it is unsure the sentences of the context."""
         scales = self.model.confidences
-        replies = [
-            _reply_from_options(ask, reading, scales["span"], scales["object"])
-            for ask, reading in zip(asks, readings, strict=True)
-        ]
+        replies: list[Reply] = []
+        for ask, reading in zip(asks, readings, strict=True):
+            replies.append((yield from self._reply_from_options(ask, reading)))
         candidates = [
             ask.candidates or (sentences(ask.context) if ask.context and reply.answer is None else ())
             for ask, reply in zip(asks, replies, strict=True)
@@ -125,6 +124,26 @@ class Answerer:
             if texts:
                 replies[place] = _reply_from_candidates(ask, reading, texts, logits, scales["pair"])
         return replies
+
+    def _reply_from_options(self, ask: Ask, reading: Reading) -> Steps[Reply]:
+        """Reply by the facts and, where there is a context, by a span of it.
+
+        A relation that no training has seen, and that would be the answer, is read once more by the judge.
+        """
+        options, check = reading.options, self.model.relation_check
+        if options is None or not options.by_logit:
+            return _decline(ask, reading)
+        best = options.by_logit[0]
+        features = describe_best(options)
+        scale = self.model.confidences["span" if best.relation is None else "object"]
+        is_sure = scale.score(features) >= scale.threshold
+        if is_sure and best.relation is not None and check is not None and check.concerns(best.relation):
+            yield
+            scale = check.record.scale
+            features = (*features, check.read(ask.question, reading.links, best.relation))
+        score = scale.score(features)
+        alternatives = _list_alternatives(options, score, ask.top_k - 1)
+        return _reply(best.answer, score, scale, best.relation, alternatives, reading)
 
     def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
         """Log-odds that a text answers a question, before support. None for a text that holds no token."""
@@ -246,29 +265,25 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(part for part in parts if part)[:MAX_SENTENCES]
 
 
-def _reply_from_options(
-    ask: Ask, reading: Reading, span_scale: Confidence, object_scale: Confidence
-) -> Reply:
-    """By the facts and, where there is a context, by a span of it."""
-    options = reading.options
-    if options is None or not options.by_logit:
-        if ask.context or any(link.relations for link in reading.links):
-            reason = UNSURE  # facts for which the question leaves no room are there all the same
-        elif not ask.use_graph:
-            reason = NO_GRAPH
-        else:
-            reason = NO_FACT if reading.links else NO_ENTITY
-        return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
-    best = options.by_logit[0]
-    scale = span_scale if best.relation is None else object_scale
-    score = scale.score(describe_best(options))
+def _decline(ask: Ask, reading: Reading) -> Reply:
+    """Return why nothing is said where nothing was read that could be an answer."""
+    if ask.context or any(link.relations for link in reading.links):
+        reason = UNSURE  # facts for which the question leaves no room are there all the same
+    elif not ask.use_graph:
+        reason = NO_GRAPH
+    else:
+        reason = NO_FACT if reading.links else NO_ENTITY
+    return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
+
+
+def _list_alternatives(options: Options, score: float, count: int) -> list[Alternative]:
+    """Return the options after the best, which share what its score leaves with no answer."""
     shares, no_answer = options.shares()
-    rest = max(sum(shares[1:]) + no_answer, 1e-9)  # what is left of certainty, shared among the other options
-    alternatives = [
+    rest = max(sum(shares[1:]) + no_answer, 1e-9)
+    return [
         Alternative(option.answer, (1 - score) * share / rest)
         for option, share in zip(options.by_logit[1:], shares[1:], strict=True)
-    ]
-    return _reply(best.answer, score, scale, best.relation, alternatives[: ask.top_k - 1], reading)
+    ][:count]
 
 
 def _reply_from_candidates(

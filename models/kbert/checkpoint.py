@@ -4,6 +4,7 @@ config.json            how texts are read, and the scale of the adapters
 adapters.safetensors   <module>.A and .B for matrices of the encoder, under Hugging Face's names
 heads.safetensors      pointer, ranker of pairs, weights of rank and support (heads.py), bend (query.py)
 confidence.json        scales of objects, spans and pairs (models/confidence.py); their features are in answer.py
+unseen.json            labels that training has seen, and the scale of other relations (unseen.py); may be missing
 SHA256SUMS             what each of the others has to be
 """
 
@@ -18,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.checkpoint import ADVICE, SUMS, CheckpointError, verify_sums, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
@@ -26,6 +27,8 @@ from models.kbert.encoder import Encoder
 from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
 from models.kbert.text import Tokens, WordPieces
+from models.kbert.unseen import UnseenCheck, UnseenRecord
+from models.scope.judge import Judge
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
 CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
@@ -35,6 +38,7 @@ CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
     "confidence.json",
 )
 FILES = (CONFIG, ADAPTERS, HEADS, CONFIDENCE)
+UNSEEN_FILE = "unseen.json"
 KINDS = ("object", "span", "pair")
 BEND = "relevance.bend"
 MIN_LENGTH, MAX_LENGTH = 8, 512  # of a row: room for separators and a word; BERT's position table
@@ -67,6 +71,7 @@ class Trained:
     heads: Mapping[str, Tensor]
     bend: Tensor
     confidences: Mapping[str, Confidence]
+    relation_record: UnseenRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class Model:
     heads: Heads
     confidences: Mapping[str, Confidence]
     device: torch.device
+    relation_check: UnseenCheck | None = None
 
 
 def load(
@@ -96,7 +102,7 @@ def load(
         EncoderNotFound: names the file of the frozen encoder.
     """
     files = find()
-    total = verify_sums(folder, FILES)
+    total = verify_sums(folder, _files(folder))
     try:
         heads = {name: value.float() for name, value in load_file(folder / HEADS).items()}
         raw = json.loads((folder / CONFIDENCE).read_text())
@@ -106,12 +112,26 @@ def load(
             {name: value for name, value in heads.items() if name != BEND},
             heads[BEND],
             {kind: Confidence.parse(raw[kind]) for kind in KINDS},
+            _read_unseen(folder),
         )
         return assemble(files, trained, total, device, dtype)
     except CheckpointError:
         raise
     except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
+
+
+def _files(folder: Path) -> tuple[str, ...]:
+    """Return the files of a checkpoint; SHA256SUMS tells whether it has a scale for relations not seen."""
+    sums = folder / SUMS
+    has_unseen = sums.is_file() and UNSEEN_FILE in sums.read_text(errors="replace")
+    return (*FILES, UNSEEN_FILE) if has_unseen else FILES
+
+
+def _read_unseen(folder: Path) -> UnseenRecord | None:
+    if UNSEEN_FILE not in _files(folder):
+        return None
+    return UnseenRecord.parse(json.loads((folder / UNSEEN_FILE).read_text()))
 
 
 def assemble(
@@ -126,16 +146,28 @@ def assemble(
     if missing:
         raise CheckpointError(f"the checkpoint lacks {', '.join(missing)}")
     weights = add_adapters(load_file(files.weights), trained.adapters, trained.settings.scale)
+    minilm = MiniLM(files, device=device, dtype=dtype)
     return Model(
         total,
         trained.settings,
         WordPieces(Tokenizer.from_file(str(files.tokenizer))),
-        Relevance(MiniLM(files, device=device, dtype=dtype), trained.bend.to(device)),
+        Relevance(minilm, trained.bend.to(device)),
         Encoder.from_weights({name: value.to(device) for name, value in weights.items()}, dtype),
         Heads({name: value.to(device) for name, value in trained.heads.items()}),
         trained.confidences,
         torch.device(device),
+        None if trained.relation_record is None else _load_check(trained.relation_record, minilm),
     )
+
+
+def _load_check(record: UnseenRecord, encoder: MiniLM) -> UnseenCheck:
+    judge = Judge.load(encoder)
+    if judge.digest != record.judge:
+        raise CheckpointError(
+            f"{UNSEEN_FILE} belongs to another judge ({record.judge}, not {judge.digest}): fit it again with "
+            "`python -m models.training.kbert.unseen`"
+        )
+    return UnseenCheck(record, judge)
 
 
 def save(trained: Trained, folder: Path) -> None:
@@ -149,6 +181,14 @@ def save(trained: Trained, folder: Path) -> None:
     scales = {kind: confidence.to_json() for kind, confidence in trained.confidences.items()}
     (folder / CONFIDENCE).write_text(json.dumps(scales, indent=1, sort_keys=True) + "\n")
     write_sums(folder, FILES)
+    if trained.relation_record is not None:
+        add_unseen(trained.relation_record, folder)
+
+
+def add_unseen(record: UnseenRecord, folder: Path) -> None:
+    """Write the scale of relations not seen beside a checkpoint that is there."""
+    (folder / UNSEEN_FILE).write_text(json.dumps(record.to_json(), indent=1, sort_keys=True) + "\n")
+    write_sums(folder, (*FILES, UNSEEN_FILE))
 
 
 @torch.no_grad()

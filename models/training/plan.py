@@ -59,6 +59,6 @@ DEFAULT = Plan(
     injection=Recipe(epochs=25, batch=512, lr=2e-3, replay_ratio=2, quiet=0.001, seed=1234),
     subjects=SubjectRecipe(phrasings=3, epochs=5, lr=3e-3),
     reference_states=256,
-    wrong=0.02,
+    wrong=0.03,
     edits=(("gated", 100), ("surgery", 100), ("gated", 1000)),
 )

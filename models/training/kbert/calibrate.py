@@ -30,6 +30,8 @@ PAIR = Confidence((1.0,), 0.0, 0.0)
 CONTEXTS, CHOICES, BATCH = 600, 400, 64
 PER_RELATION = 120  # questions about each tuning relation
 EVERY = 3  # one in so many of the facts for tuning is asked
+SURE = 0.5  # score from which an answer is more likely right than not
+ITERATIONS = 300  # most steps of a fit
 WEIGHT_DECAY = 1e-3  # keeps the weights finite where the classes can be told apart
 
 
@@ -46,16 +48,16 @@ def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Train
         for ask, answer in context_questions(setup, plan.seed, split_items(setup)[0], CONTEXTS)
     ]
     scales = {
-        "object": fit_options(model, tuning_questions(setup, maker, plan.seed), plan.max_declined),
-        "span": fit_options(model, spans, plan.max_declined),
+        "object": fit_options(model, tuning_questions(setup, maker, plan.seed)),
+        "span": fit_options(model, spans),
         "pair": pair,
     }
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
     return replace(trained, heads=heads, confidences=scales)
 
 
-def fit_options(model: Model, questions: Sequence[Question], max_declined: float) -> Confidence:
-    """Fit the scale of the pointer's best option; `max_declined` is the share of right answers to withhold."""
+def fit_options(model: Model, questions: Sequence[Question]) -> Confidence:
+    """Fit the scale of the pointer's best option; it is an answer from SURE on."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
     is_right: list[bool] = []
@@ -66,7 +68,7 @@ def fit_options(model: Model, questions: Sequence[Question], max_declined: float
             if reading.options is not None and reading.options.by_logit:
                 features.append(describe_best(reading.options))
                 is_right.append(reading.options.by_logit[0].answer == question.expected)
-    return fit_scale(features, is_right, max_declined)
+    return replace(fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=ITERATIONS), threshold=SURE)
 
 
 def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
@@ -98,7 +100,7 @@ def fit_scale(
     features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float
 ) -> Confidence:
     """Fit Platt's scale, and the threshold that declines a share `max_declined` of right answers."""
-    scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=300)
+    scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=ITERATIONS)
     scores = [scale.score(row) for row, right in zip(features, is_right, strict=True) if right]
     return replace(scale, threshold=quantile_threshold(scores, max_declined))
 

@@ -258,7 +258,7 @@ class Examiner:
             say(name)
             system = ablate(self._system)
             if system is not self._system:
-                scale = fit_options(system.model, tuning, self._plan.max_declined)
+                scale = fit_options(system.model, tuning)
                 scales = {**system.model.confidences, "object": scale}
                 system = KbertSystem(replace(system.model, confidences=scales))
             with_fact, without = (

@@ -51,7 +51,7 @@ class Plan:
     Attributes:
         entities: Share of the subjects held out.
         n_tuning: Practice relations kept for thresholds.
-        max_declined: Share of answerable tuning questions that the threshold may decline.
+        max_declined: Share of right candidates that the threshold of pairs may decline.
         frozen_layers: Number of first layers without adapters.
     """
 

@@ -1,0 +1,160 @@
+"""`python -m models.training.kbert.unseen`: fit the scale of relations that no training has seen, and measure it.
+
+A graph of one fact is asked for that fact in other words, and for facts that only resemble it: groups of questions that
+people wrote (`groups/` of the editing sets). Figures are of groups by another writer (`near.open.jsonl`), about other
+subjects and of other kinds.
+"""
+
+import argparse
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.confidence import Confidence, calibration_error, fit
+from models.encoder.minilm import MiniLM
+from models.graph.knowledge import Entity, Fact, Mention
+from models.kbert.answer import Answerer, describe_best, finish
+from models.kbert.checkpoint import DEFAULT, Model, add_unseen, load
+from models.kbert.unseen import UnseenCheck, UnseenRecord
+from models.packs.pack import WORLD, Pack
+from models.scope.judge import Judge
+from models.system import Ask
+from models.training.kbert.calibrate import ITERATIONS, SURE, WEIGHT_DECAY
+from models.training.kbert.plan import DEFAULT as PLAN
+from models.training.kbert.relations import split_relations
+
+SETS = Path("../shared/editing_sets")
+FIELDS = ("people", "places", "products", "culture", "science", "institutions")
+GROUPS_PER_FIELD = 40
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A question to a graph of one fact.
+
+    Attributes:
+        ask: The question, linked.
+        is_asked: Whether it asks for the fact, not for one that resembles it.
+    """
+
+    ask: Ask
+    is_asked: bool
+
+
+def main() -> None:
+    """Fit the scale and write it beside the checkpoint, or measure the one that is there."""
+    parser = argparse.ArgumentParser(description="Fit the scale of relations that no training has seen.")
+    parser.add_argument("--sets", type=Path, default=SETS, help="the editing sets: groups, near.open.jsonl")
+    parser.add_argument("--out", type=Path, default=DEFAULT)
+    parser.add_argument("--measure", action="store_true", help="only measure; nothing is written")
+    arguments = parser.parse_args()
+    torch.set_num_threads(PLAN.threads)
+    model = load(arguments.out)
+    judge = Judge.load(MiniLM())
+    if not arguments.measure:
+        scale = fit_scale(model, judge, arguments.sets)
+        add_unseen(UnseenRecord(list_seen(Pack.load(WORLD)), judge.digest, scale), arguments.out)
+        model = load(arguments.out)
+    if model.relation_check is None:
+        parser.error(f"{arguments.out} has no scale yet: leave --measure out")
+    for line in measure(model, model.relation_check, list(read_trials(arguments.sets / "near.open.jsonl"))):
+        print(line)
+
+
+def list_seen(pack: Pack) -> frozenset[str]:
+    """Return the labels of the pack's relations and of the practice relations that weights have seen."""
+    relations = split_relations(pack, PLAN.seed, PLAN.n_tuning)
+    labels = [label for relation in relations.train.values() for label in relation.labels]
+    return frozenset(label.casefold() for label in (*labels, *(r.label for r in pack.relations.values())))
+
+
+def fit_scale(model: Model, judge: Judge, sets: Path) -> Confidence:
+    """Fit the scale on what the pointer would answer; it is an answer from SURE on."""
+    check = UnseenCheck(UnseenRecord(frozenset(), judge.digest, Confidence((), 0.0, 0.0)), judge)
+    trials = draw_trials(sets)
+    rows = [
+        (features, trial.is_asked)
+        for features, trial in zip(read_features(model, check, trials), trials, strict=True)
+        if features
+    ]
+    all_features, is_asked = zip(*rows, strict=True)
+    scale = fit(all_features, is_asked, decay=WEIGHT_DECAY, max_iterations=ITERATIONS)
+    return replace(scale, threshold=SURE)
+
+
+def draw_trials(sets: Path) -> list[Trial]:
+    """Return questions of some groups of each field, as many that ask for the fact as that only resemble it."""
+    rng = random.Random(PLAN.seed)
+    trials: list[Trial] = []
+    for field in FIELDS:
+        lines = (sets / "groups" / f"{field}.jsonl").read_text("utf-8").splitlines()
+        for line in rng.sample(lines, min(GROUPS_PER_FIELD, len(lines))):
+            group = make_trials(json.loads(line))
+            same = [trial for trial in group if trial.is_asked]
+            near = [trial for trial in group if not trial.is_asked]
+            trials += same + rng.sample(near, min(len(same), len(near)))
+    return trials
+
+
+def read_trials(path: Path) -> Iterator[Trial]:
+    """Yield the questions of all groups of a file."""
+    for line in path.read_text("utf-8").splitlines():
+        yield from make_trials(json.loads(line))
+
+
+def make_trials(group: Mapping[str, Any]) -> list[Trial]:
+    """Return the questions of a group that name its subject."""
+    subject = group["subject"]
+    entity = Entity("subject", subject, facts=(Fact("asked", group["asks"], group["answer"]),))
+    questions = [(text, True) for text in (group["wording"], *group["same"])]
+    questions += [(near["question"], False) for near in group["near"]]
+    return [
+        Trial(Ask(text, mentions=(Mention(match.start(), match.end(), (entity,)),)), is_asked)
+        for text, is_asked in questions
+        if (match := re.search(re.escape(subject), text, re.IGNORECASE))
+    ]
+
+
+def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[tuple[float, ...]]:
+    """Yield the features of each best option and the log-odds of the judge; nothing where the pointer is unsure."""
+    answerer, scale = Answerer(model), model.confidences["object"]
+    for trial in trials:
+        [reading] = finish(answerer.read([trial.ask]))
+        if reading.options is None or not reading.options.by_logit:
+            yield ()
+            continue
+        features, relation = describe_best(reading.options), reading.options.by_logit[0].relation
+        if relation is None or scale.score(features) < scale.threshold:
+            yield ()
+        else:
+            yield (*features, check.read(trial.ask.question, reading.links, relation))
+
+
+def measure(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield how many questions are answered, by the pointer alone and with the judge, and the calibration error."""
+    scores = [check.record.scale.score(row) if row else None for row in read_features(model, check, trials)]
+    for is_asked, name in ((True, "the fact is asked for"), (False, "a fact that resembles it")):
+        group_scores = [
+            score for score, trial in zip(scores, trials, strict=True) if trial.is_asked is is_asked
+        ]
+        n_pointer = sum(score is not None for score in group_scores)
+        n_answered = sum(
+            score is not None and score >= check.record.scale.threshold for score in group_scores
+        )
+        yield (
+            f"{name}: {len(group_scores)} questions, answered by the pointer alone "
+            f"{100 * n_pointer / len(group_scores):.1f} %, with the judge {100 * n_answered / len(group_scores):.1f} %"
+        )
+    pairs = [(s, t.is_asked) for s, t in zip(scores, trials, strict=True) if s is not None]
+    error = calibration_error([score for score, _ in pairs], [is_asked for _, is_asked in pairs])
+    yield f"calibration error of what the pointer would answer: {error:.1f} points"
+
+
+if __name__ == "__main__":
+    main()
