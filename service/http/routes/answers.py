@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from service.http.auth import RequestAccount
+from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import ASKING, describe_invalid, json_body
 from service.http.openapi import document
@@ -42,13 +42,7 @@ def build_router(models: AutoRouter) -> APIRouter:
     ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}
-        try:
-            request = AnswerRequest.model_validate(fields)
-        except ValidationError as error:
-            raise describe_invalid(error, in_query=True) from error
-        link_question = await models.prepare(request, account.asker)
-        await account.charge(link_question.work)
-        return respond(await models.answer(link_question))
+        return respond(await answer_query(models, account, fields))
 
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
@@ -88,3 +82,18 @@ def _encode(outcome: Outcome) -> bytes:
     if outcome.status < 400:
         return b'{"answer":' + outcome.body + b',"problem":null}'
     return b'{"answer":null,"problem":' + outcome.body + b"}"
+
+
+async def answer_query(models: AutoRouter, account: Account, fields: Mapping[str, Any]) -> Outcome:
+    """Answer a question whose fields stand in the query, and charge for it.
+
+    Raises:
+        InvalidInput: A field is wrong.
+    """
+    try:
+        request = AnswerRequest.model_validate(fields)
+    except ValidationError as error:
+        raise describe_invalid(error, in_query=True) from error
+    question = await models.prepare(request, account.asker)
+    await account.charge(question.work)
+    return await models.answer(question)

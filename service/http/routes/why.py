@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from errata.wire import LARGEST_VERSION, MAX_TEXT_CHARS, Answer, AnswerRequest, ScopeReport, WhyReport
+from errata.wire import LARGEST_VERSION, MAX_TEXT_CHARS, Answer, ScopeReport, WhyReport
 from fastapi import APIRouter, Query, Response
-from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
-from service.http.body import describe_invalid
 from service.http.deployment_client import EditorClient
 from service.http.openapi import document
 from service.http.responses import respond
+from service.http.routes.answers import answer_query
 
 Question = Annotated[str, Query(min_length=1, max_length=MAX_TEXT_CHARS)]
 Model = Annotated[str | None, Query(max_length=256)]
@@ -29,13 +28,7 @@ def build_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
     ) -> Response:
         """Ask a question and tell which edits and facts answer it, who made them, and what answers without them."""
         fields = {"question": question, "model": model, "min_version": min_version}
-        try:
-            request = AnswerRequest.model_validate(fields)
-        except ValidationError as error:
-            raise describe_invalid(error, in_query=True) from error
-        routed_question = await models.prepare(request, account.asker)
-        await account.charge(routed_question.work)
-        outcome = await models.answer(routed_question)
+        outcome = await answer_query(models, account, fields)
         if outcome.status >= 400:
             return respond(outcome)
         answer = Answer.model_validate_json(outcome.body)
