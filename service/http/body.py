@@ -61,6 +61,7 @@ class Bounds:
 
 
 ASKING = Bounds(1_000_000, 16_000)
+MESSAGES = Bounds(1_000_000, 20_000)  # 2,000 messages
 FEW_FIELDS = Bounds(16_000, 1_000)
 EDITS = Bounds(20_000_000, 500_000)  # A preview of 20,000 edits
 

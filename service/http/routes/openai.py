@@ -32,7 +32,7 @@ from pydantic import ValidationError
 from service.errors import InvalidInput
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
-from service.http.body import ASKING, describe_invalid, json_body
+from service.http.body import MESSAGES, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
@@ -44,7 +44,7 @@ TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
 
 Finish = Literal["stop", "length"]
-ChatBody = Annotated[ChatRequest, json_body(ChatRequest, ASKING)]
+ChatBody = Annotated[ChatRequest, json_body(ChatRequest, MESSAGES)]
 
 
 def build_router(models: AutoRouter) -> APIRouter:

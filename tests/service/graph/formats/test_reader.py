@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.errors import TooLarge
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import cut, read, read_in
@@ -82,15 +83,30 @@ def test_many_short_pieces_of_a_long_line_take_no_time() -> None:
     assert [result[2] for result in reader.finish()] == ["columns"]
 
 
-def test_two_hundred_megabytes_of_zeros_are_one_line_too_long_and_are_never_held() -> None:
+def pack_zeros(n_mib: int) -> bytes:
     packer = zlib.compressobj(9, wbits=31)
-    bomb = b"".join(packer.compress(bytes(MIB)) for _ in range(200)) + packer.flush()
+    return b"".join(packer.compress(bytes(MIB)) for _ in range(n_mib)) + packer.flush()
+
+
+def test_ninety_megabytes_of_zeros_are_one_line_too_long_and_are_never_held() -> None:
+    bomb = pack_zeros(90)
     reader = GraphFileReader("nt")
     tracemalloc.start()
     results = [*reader.feed(bomb), *reader.finish()]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [(result.line, result[2]) for result in results] == [(1, "too_long")]
+    assert peak < 8 * MIB
+
+
+def test_two_hundred_megabytes_of_zeros_are_refused_and_never_held() -> None:
+    bomb = pack_zeros(200)
+    reader = GraphFileReader("nt")
+    tracemalloc.start()
+    with pytest.raises(TooLarge, match="more than 100 times"):
+        list(reader.feed(bomb))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert peak < 8 * MIB
 
 
