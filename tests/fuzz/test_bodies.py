@@ -26,9 +26,13 @@ ROUTES = {
         *("/admin/keys", "/admin/keys/nobody/rotations"),
     ],
 }
-FEW = ("/admin/reverts", "/admin/rollbacks", "/admin/keys", "/admin/keys/nobody/rotations")
-LARGE = ("/admin/edits", "/admin/graph/import")
-BOUNDS = dict.fromkeys(FEW, bodies.FEW_FIELDS) | dict.fromkeys(LARGE, bodies.EDITS) | {CHAT: bodies.MESSAGES}
+SMALL_ROUTES = ("/admin/reverts", "/admin/rollbacks", "/admin/keys", "/admin/keys/nobody/rotations")
+LARGE_ROUTES = ("/admin/edits", "/admin/graph/import")
+BOUNDS = (
+    dict.fromkeys(SMALL_ROUTES, bodies.FEW_FIELDS)
+    | dict.fromkeys(LARGE_ROUTES, bodies.EDITS)
+    | {CHAT: bodies.MESSAGES}
+)
 FILES = sorted(BODIES.glob("*/*.*"))
 JSON = {"content-type": "application/json"}
 PERU = {"question": "What is the capital of Peru?"}
