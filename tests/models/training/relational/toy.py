@@ -51,7 +51,7 @@ PLAN = replace(
     n_exam=40,
     max_declined=0.0,
 )
-BOTH_WAYS_PLAN = replace(PLAN, config=replace(PLAN.config, fan_in=8), steps=180)
+BOTH_WAYS_PLAN = replace(PLAN, config=replace(PLAN.config, fan_in=8))
 INVERSES = InverseFrames(("the {type} whose {label} is {subject}",), (), ("What is {noun}?", "Name {noun}."))
 FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
 MAKER = ExampleMaker(
