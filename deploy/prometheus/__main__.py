@@ -1,4 +1,4 @@
-"""Writes the rules as the Prometheus Operator reads them: `python -m deploy.prometheus`, after a change of a rule."""
+"""Write the rules as the Prometheus Operator reads them: run `python -m deploy.prometheus` after a change of a rule."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import yaml
 
 RULES = Path(__file__).parent
 FILE = RULES.parent / "kuberay" / "monitoring" / "rules.yaml"
-HEADING = "# Of deploy/prometheus/recording.yml and alerts.yml: python -m deploy.prometheus\n"
+HEADING = "# Written by `python -m deploy.prometheus` from deploy/prometheus/recording.yml and alerts.yml\n"
 
 
 def build() -> str:
-    """The groups of both files, by other names, as an object of Kubernetes."""
+    """Return the groups of both files as one object of Kubernetes; each group has a name of Errata's."""
     groups = [
         {**group, "name": f"errata-{name}"}
         for name in ("recording", "alerts")

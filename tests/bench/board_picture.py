@@ -13,11 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from deploy.grafana.boards import BOARDS
-from deploy.grafana.panel import Panel
+from tests.deploy.boards import PANELS, Panel
 from tests.deploy.prometheus import Line, Prometheus
 
-PANELS = {
+MAIN = {
     "service": ("Answers", "Time of an answer", "Where the time goes", "Questions that fail, by model"),
     "memory": ("Version", "Replicas", "From a commit to the answers", "The ledger's Redis"),
     "memory: edits": (
@@ -63,8 +62,8 @@ def draw(prometheus: Prometheus, events: Sequence[Event], file: Path) -> None:
     """events: marked in each picture, and named under the sheet."""
     end_s = time.time()
     with rc_context(STYLE):
-        figure = Figure(figsize=(15, 3.1 * len(PANELS)), dpi=110, layout="constrained")
-        for row, (board, titles) in zip(figure.subplots(len(PANELS), 4), PANELS.items(), strict=True):
+        figure = Figure(figsize=(15, 3.1 * len(MAIN)), dpi=110, layout="constrained")
+        for row, (board, titles) in zip(figure.subplots(len(MAIN), 4), MAIN.items(), strict=True):
             for axes, title in zip(row, titles, strict=True):
                 _draw(axes, prometheus, _find_panel(board.partition(":")[0], title))
                 _mark(axes, events, prometheus.start_s, end_s)
@@ -75,27 +74,23 @@ def draw(prometheus: Prometheus, events: Sequence[Event], file: Path) -> None:
 
 def _find_panel(board: str, title: str) -> Panel:
     [matching_panel] = [
-        panel
-        for dashboard in BOARDS
-        if dashboard.name == board
-        for panel in dashboard.panels
-        if panel.title == title and panel.kind != "number"
+        panel for panel in PANELS if panel.board == board and panel.title == title and not panel.is_number
     ]
     return matching_panel
 
 
 def _draw(axes: Axes, prometheus: Prometheus, panel: Panel) -> None:
     named_lines = [
-        (_fill_legend(line.legend, line_history), line_history)
-        for line in panel.lines
-        for line_history in prometheus.history(line.expr)
+        (_fill_legend(target["legendFormat"], line_history), line_history)
+        for target in panel.json["targets"]
+        for line_history in prometheus.history(target["expr"])
     ]
     named_lines = [
         (name, line_history)
         for name, line_history in named_lines
         if any(value for _, value in line_history.points)
     ] or named_lines
-    if panel.kind == "area":
+    if panel.is_stacked:
         _draw_area(axes, named_lines, prometheus.start_s)
     else:
         for colour, (name, line_history) in zip(_pick_colours(len(named_lines)), named_lines, strict=True):

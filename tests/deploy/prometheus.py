@@ -5,7 +5,6 @@ What a service without traffic does not show is made here: answers, refusals, ed
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
@@ -200,9 +199,3 @@ class Traffic:
     def page(self) -> str:
         with self._service.http() as http:
             return http.get("/metrics").text
-
-
-def load_board(name: str) -> dict[str, Any]:
-    """A board as Grafana would read it."""
-    board: dict[str, Any] = json.loads((ROOT / "deploy/grafana/dashboards" / f"{name}.json").read_text())
-    return board

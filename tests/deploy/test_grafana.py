@@ -1,4 +1,4 @@
-"""The boards are what the program writes, and every picture asks for figures that exist."""
+"""Grafana finds the boards, they share their frame, and every picture asks for figures that exist."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ import yaml
 from prometheus_client import REGISTRY
 from ray.dashboard.modules.reporter.reporter_agent import METRICS_GAUGES
 
-from deploy.grafana.__main__ import FOLDER, write
-from deploy.grafana.board import COLUMNS, Board
-from deploy.grafana.boards import BOARDS
-from deploy.grafana.panel import SCOPE, Panel
 from service.metrics import metrics
+from tests.deploy.boards import BOARDS, FOLDER, PANELS, SCOPE, Panel
 from tests.deploy.prometheus import (
     RECORDING_RULES,
     fill_variables,
-    load_board,
     metric_names,
     needs_prometheus,
 )
 from tests.deploy.test_prometheus import promtool
 
 RAYS = {f"ray_{name}" for name in METRICS_GAUGES}
-PANELS = [
-    pytest.param(panel, id=f"{board.name}: {panel.title}") for board in BOARDS for panel in board.panels
-]
+COLUMNS = 24  # columns of Grafana's grid
+DATASOURCE = {"type": "prometheus", "uid": "$datasource"}
+
+each_board = pytest.mark.parametrize("name", BOARDS)
+each_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.board}: {panel.title}")
 
 
 def page_names() -> set[str]:
@@ -40,54 +38,70 @@ def page_names() -> set[str]:
     return {name for name in names if name.startswith("errata_")}
 
 
-def test_the_files_are_what_the_program_writes(tmp_path: Path) -> None:
-    write(tmp_path)
-    assert {file.name for file in FOLDER.iterdir()} == {file.name for file in tmp_path.iterdir()}
-    for file in FOLDER.iterdir():
-        assert file.read_text() == (tmp_path / file.name).read_text(), "run python -m deploy.grafana"
+@each_board
+def test_a_board_is_found_by_its_name_and_differs_from_the_others_in_its_panels_only(name: str) -> None:
+    board = BOARDS[name]
+    assert board["uid"] == f"errata-{name}"
+    keys_of_a_board = {"uid", "title", "description", "templating", "panels"}
+    frames = [
+        {key: value for key, value in item.items() if key not in keys_of_a_board} for item in BOARDS.values()
+    ]
+    assert all(frame == frames[0] for frame in frames)
+    assert (board["tags"], board["schemaVersion"], board["refresh"]) == (["errata"], 39, "30s")
+    [link] = board["links"]
+    assert (link["type"], link["tags"]) == ("dashboards", ["errata"])
+    [commits] = board["annotations"]["list"]
+    assert f"errata_ledger_version{{{SCOPE}}}" in commits["expr"]
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@each_panel
+def test_every_picture_says_what_it_shows_and_reads_the_prometheus_that_is_chosen(panel: Panel) -> None:
+    assert panel.title
+    assert panel.unit
+    assert panel.json["description"]
+    assert [item["datasource"] for item in (panel.json, *panel.json["targets"])] == [DATASOURCE] * (
+        1 + len(panel.exprs)
+    )
+    assert {target["instant"] for target in panel.json["targets"]} == {panel.is_number}
+
+
+@each_panel
 def test_every_picture_asks_for_figures_that_exist(panel: Panel) -> None:
-    for line in panel.lines:
-        assert metric_names(line.expr) <= page_names() | RAYS
+    for expr in panel.exprs:
+        assert metric_names(expr) <= page_names() | RAYS
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@each_panel
 def test_every_query_asks_for_the_namespace_and_the_cluster_that_are_chosen(panel: Panel) -> None:
-    for target in panel.json(1, 0, 0)["targets"]:
-        queries = re.findall(r"(?:errata_\w+|ray_\w+|ALERTS|\w+:\w+:\w+)\{([^}]*)\}", target["expr"])
-        assert len(queries) == target["expr"].count(SCOPE)
+    for expr in panel.exprs:
+        queries = re.findall(r"(?:errata_\w+|ray_\w+|ALERTS|\w+:\w+:\w+)\{([^}]*)\}", expr)
+        assert len(queries) == expr.count(SCOPE)
         assert queries
         assert all(query.startswith(SCOPE) for query in queries)
+        assert metric_names(expr) <= set(re.findall(r"(\w+)\{", expr))
 
 
 @needs_prometheus
 def test_prometheus_can_read_every_query(tmp_path: Path) -> None:
     """As the boards ask, with the choices made."""
-    exprs = [
-        fill_variables(target["expr"])
-        for board in BOARDS
-        for panel in load_board(board.name)["panels"]
-        for target in panel.get("targets", [])
-    ]
+    exprs = [fill_variables(expr) for panel in PANELS for expr in panel.exprs]
     rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(exprs)]
     groups = {"groups": [{"name": "boards", "rules": rules}]}
     (tmp_path / "queries.yml").write_text(yaml.safe_dump(groups))
     assert f"{len(exprs)} rules found" in promtool("check", "rules", tmp_path / "queries.yml")
 
 
-@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
-def test_a_board_lets_choose_one_of_several_services(board: Board) -> None:
-    choices = {choice["name"]: choice for choice in load_board(board.name)["templating"]["list"]}
-    for name in ("namespace", "cluster"):
-        assert (choices[name]["includeAll"], choices[name]["allValue"]) == (True, ".*")
+@each_board
+def test_a_board_lets_choose_one_of_several_services(name: str) -> None:
+    choices = {choice["name"]: choice for choice in BOARDS[name]["templating"]["list"]}
+    assert choices["datasource"]["type"] == "datasource"
+    for label in choices.keys() - {"datasource"}:
+        assert (choices[label]["includeAll"], choices[label]["allValue"]) == (True, ".*")
+    assert {"namespace", "cluster"} <= choices.keys()
 
 
 def test_every_metric_of_the_service_is_in_a_picture() -> None:
-    names = {
-        name for board in BOARDS for panel in board.panels for line in panel.lines for name in _all(line.expr)
-    }
+    names = {name for panel in PANELS for expr in panel.exprs for name in _all(expr)}
     assert {name for name in page_names() if _stem(name) not in names} <= NOT_SHOWN
 
 
@@ -109,11 +123,11 @@ def _stem(name: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
-def test_no_picture_covers_another(board) -> None:
+@each_board
+def test_no_picture_covers_another(name: str) -> None:
     cells: set[tuple[int, int]] = set()
     ids = []
-    for panel in load_board(board.name)["panels"]:
+    for panel in BOARDS[name]["panels"]:
         at = panel["gridPos"]
         place = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
         assert not place & cells

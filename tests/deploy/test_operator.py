@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.grafana.boards import BOARDS
 from deploy.prometheus.__main__ import FILE, build
+from tests.deploy.boards import BOARDS
 from tests.deploy.prometheus import ALERTS, RECORDING_RULES, needs_prometheus
 from tests.deploy.test_kubernetes import KUBERAY, OVERLAYS
 from tests.deploy.test_prometheus import promtool
@@ -92,4 +93,6 @@ def test_the_network_lets_prometheus_in_to_both(things: list[Thing]) -> None:
 def test_grafana_is_given_every_board(things: list[Thing]) -> None:
     boards = find(things, "ConfigMap", "errata-boards")
     assert boards["metadata"]["labels"]["grafana_dashboard"] == "1"
-    assert boards["data"] == {f"{board.name}.json": board.text() for board in BOARDS}
+    assert {file: json.loads(text) for file, text in boards["data"].items()} == {
+        f"{name}.json": board for name, board in BOARDS.items()
+    }

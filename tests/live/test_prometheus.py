@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from deploy.grafana.boards import BOARDS
-from deploy.grafana.panel import Panel
 from tests.cluster.running import Service, kill, signal, wait_until
+from tests.deploy.boards import PANELS, Panel
 from tests.deploy.prometheus import (
     ALERTS,
     RECORDING_RULES,
@@ -24,12 +23,10 @@ pytestmark = needs_prometheus
 SHORT_WAITS = {"for: 30s": "for: 1s"}
 SYSTEMS = ("nkb=tests.deploy.prometheus:load_measured_toy", "atlas=tests.service.toy_graph:load_atlas")
 SHOWN_S = 30.0  # Ray shows a machine's figures some ten seconds after its start
-PANELS = [
-    pytest.param(panel, id=f"{board.name}: {row.title}: {panel.title}")
-    for board in BOARDS
-    for row in board.rows
-    for panel in row.panels
-    if "GPU" not in row.title  # there is none here
+VISIBLE = [
+    pytest.param(panel, id=f"{panel.board}: {panel.row}: {panel.title}")
+    for panel in PANELS
+    if "GPU" not in panel.row  # there is none here
 ]
 
 
@@ -79,10 +76,10 @@ def test_the_service_names_its_own_page_to_prometheus(service: Service) -> None:
     assert reply.json() == [{"targets": [f"127.0.0.1:{service.port}"], "labels": {"__scheme__": "http"}}]
 
 
-@pytest.mark.parametrize("panel", PANELS)
+@pytest.mark.parametrize("panel", VISIBLE)
 def test_every_picture_shows_something(prometheus: Prometheus, panel: Panel) -> None:
-    for line in panel.lines:
-        soon(lambda line=line: prometheus.history(line.expr), f"{line.expr} to show something")
+    for expr in panel.exprs:
+        soon(lambda expr=expr: prometheus.history(expr), f"{expr} to show something")
 
 
 @pytest.mark.parametrize("name", RECORDING_RULES)

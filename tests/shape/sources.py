@@ -15,7 +15,6 @@ AREAS = {
     "service": "service/",
     "client": "clients/",
     "models": "models/",
-    "deploy": "deploy/",
     "tests": "tests/",
 }
 TRAINING = "models/training/"  # makes checkpoints and packs, and is not served
