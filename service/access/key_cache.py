@@ -2,92 +2,82 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from cachetools import LRUCache
 
 from service.access.api_keys import ApiKey
-from service.concurrency import cancel_and_wait
+from service.concurrency import Refreshing, cancel_and_wait
 from service.errors import LedgerUnavailable
 
-MAX_AGE_S = 1.0  # a key that was revoked elsewhere is accepted here no longer than this
+MAX_AGE_S = 1.0  # Age up to which a key is accepted that was revoked elsewhere
 REFRESH_AGE_S = 0.5  # Age from which on a key is read anew, beside those who use it
-PATIENCE_S = 0.5  # Seconds for Redis; after that nobody waits for this key until Redis answers again
+PATIENCE_S = 0.5  # Seconds that a key waits for Redis; then it waits no more until Redis answers
+OUTAGE_S = 24 * 3_600.0  # Age up to which a key is accepted while Redis is away
 MAX_NAMES = 10_000
 
 
 class KeyCache:
-    """Serves a key from the cache while it is fresh, and a stale one when Redis is away.
+    """Serves a key from the cache while it is fresh, and an older one while Redis is away.
 
-    Names without a key are cached apart, so that guesses never evict a real key. Single-flight: all who want one name
-    share a read.
+    Names without a key are cached apart, so that guesses never evict a real key. All requests for one name share a
+    read.
 
     Args:
         load: Reads a key by name; None where there is none. Raises LedgerUnavailable.
         clock: Monotonic time in seconds.
+        outage_s: Age up to which a key is accepted while Redis is away.
     """
 
     def __init__(
         self,
-        load: Callable[[str], Coroutine[Any, Any, ApiKey | None]],
+        load: Callable[[str], Awaitable[ApiKey | None]],
         clock: Callable[[], float] = time.monotonic,
+        outage_s: float = OUTAGE_S,
     ) -> None:
-        self._load, self._clock = load, clock
-        self._keys: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
-        self._unknown: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
-        self._reads: dict[str, asyncio.Task[ApiKey | None]] = {}
-        self._away: set[str] = set()  # Names whose last read failed: nobody waits for them
+        self._load, self._clock, self._outage_s = load, clock, outage_s
+        self._keys: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._unknown: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._away: set[str] = set()  # Names whose last read failed, which wait no more
 
     def __contains__(self, name: str) -> bool:
-        """Whether the cache has a key of this name."""
+        """Return whether the cache has a key of this name."""
         return name in self._keys
 
     async def get(self, name: str) -> ApiKey | None:
-        """Return the key of this name. Raises LedgerUnavailable for one that was never seen, with Redis away."""
-        cached = self._keys.get(name) or self._unknown.get(name)
-        if cached is None:
-            return await asyncio.shield(self._read(name))
-        read_at, key = cached
-        age_s = self._clock() - read_at
-        if age_s < REFRESH_AGE_S:
-            return key
-        read = self._read(name)
-        if age_s >= MAX_AGE_S and name not in self._away:
-            await asyncio.wait([read], timeout=PATIENCE_S)
-            if read.done() and read.exception() is None:
-                return read.result()
-            self._away.add(name)
-        return key
+        """Return the key of this name. Raises LedgerUnavailable without a usable record while Redis is away."""
+        entry = self._keys.get(name) or self._unknown.get(name)
+        if entry is None:
+            entry = self._unknown[name] = Refreshing(partial(self._read, name), clock=self._clock)
+        age_s = entry.age_s
+        if age_s >= self._outage_s:
+            await entry.get()
+        elif age_s >= MAX_AGE_S and name not in self._away:
+            await entry.refresh(PATIENCE_S)
+            if entry.task is not None:
+                self._away.add(name)
+        elif age_s >= REFRESH_AGE_S:
+            entry.start()
+        if entry.value is not None and self._unknown.get(name) is entry:
+            self._keys[name] = self._unknown.pop(name)
+        return entry.value
 
     def forget(self, name: str) -> None:
-        """Drop a key that has just been changed, and what is being read of it."""
+        """Drop a key that has just been changed; a reading of it that is under way is not kept."""
         self._keys.pop(name, None)
         self._unknown.pop(name, None)
-        self._reads.pop(name, None)
 
     async def aclose(self) -> None:
-        await cancel_and_wait(self._reads.values())
+        entries = (*self._keys.values(), *self._unknown.values())
+        await cancel_and_wait([entry.task for entry in entries if entry.task is not None])
 
-    def _read(self, name: str) -> asyncio.Task[ApiKey | None]:
-        if name not in self._reads:
-            task = self._reads[name] = asyncio.create_task(self._load(name))
-            task.add_done_callback(lambda read: self._store(name, read))
-        return self._reads[name]
-
-    def _store(self, name: str, read: asyncio.Task[ApiKey | None]) -> None:
-        is_current = self._reads.get(name) is read
-        if is_current:
-            del self._reads[name]
-        if read.cancelled():
-            return
-        if isinstance(read.exception(), LedgerUnavailable):
+    async def _read(self, name: str) -> ApiKey | None:
+        try:
+            key = await self._load(name)
+        except LedgerUnavailable:
             self._away.add(name)
-        else:
-            self._away.clear()
-        if is_current and read.exception() is None:
-            self.forget(name)
-            cache = self._unknown if read.result() is None else self._keys
-            cache[name] = self._clock(), read.result()
+            raise
+        self._away.clear()
+        return key

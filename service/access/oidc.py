@@ -19,6 +19,7 @@ import jwt
 
 from service.access.caller import ALL_SCOPES, Caller, Scope
 from service.access.names import find_fault
+from service.concurrency import Refreshing
 from service.errors import NotReady, Unauthorized
 
 # Signatures that only the issuer can make; never `none`, nor a secret that both sides share.
@@ -110,10 +111,8 @@ class Jwks:
     def __init__(
         self, issuer: str, host: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._issuer, self._host, self._clock = issuer.rstrip("/"), host, clock
-        self._keys: Mapping[str | None, jwt.PyJWK] = {}
-        self._fetched_at = self._tried_at = float("-inf")
-        self._refreshing: asyncio.Task[None] | None = None
+        self._issuer, self._host = issuer.rstrip("/"), host
+        self._keys = Refreshing(self._fetch, MIN_PAUSE_S, clock)
 
     async def get(self, kid: str | None) -> jwt.PyJWK:
         """Return a key by its id; None for the only one.
@@ -122,33 +121,25 @@ class Jwks:
             Unauthorized: the issuer does not have the key.
             NotReady: the issuer cannot be reached, and never was.
         """
-        if kid not in self._keys:
-            await self._refresh(TIMEOUT_S)
-        elif self._clock() - self._fetched_at > MAX_AGE_S:
-            await self._refresh(STALE_WAIT_S)
-        if kid in self._keys:
-            return self._keys[kid]
-        if self._fetched_at == float("-inf"):
+        if kid not in (self._keys.value or {}):
+            await self._keys.refresh(TIMEOUT_S)
+        elif self._keys.age_s > MAX_AGE_S:
+            await self._keys.refresh(STALE_WAIT_S)
+        if self._keys.value is None:
             raise NotReady(f"the issuer of tokens, {self._issuer}, cannot be reached: try again in a moment")
-        raise Unauthorized(f"the token is signed with a key that {self._issuer} does not have (kid {kid!r})")
+        if kid not in self._keys.value:
+            raise Unauthorized(
+                f"the token is signed with a key that {self._issuer} does not have (kid {kid!r})"
+            )
+        return self._keys.value[kid]
 
-    async def _refresh(self, wait_s: float) -> None:
-        """Single-flight: concurrent requests share one fetch; none begins within MIN_PAUSE_S of the last."""
-        if self._refreshing is None:
-            if self._clock() - self._tried_at < MIN_PAUSE_S:
-                return
-            self._refreshing = asyncio.create_task(self._update())
-        await asyncio.wait([self._refreshing], timeout=wait_s)
-
-    async def _update(self) -> None:
+    async def _fetch(self) -> Mapping[str | None, jwt.PyJWK]:
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                self._keys = await fetch_keys(self._issuer, self._host)
-            self._fetched_at = self._clock()
+                return await fetch_keys(self._issuer, self._host)
         except Exception as error:  # whatever it sends
             log.warning("the keys of %s cannot be read: %s: %s", self._issuer, type(error).__name__, error)
-        finally:
-            self._tried_at, self._refreshing = self._clock(), None
+            raise
 
 
 async def fetch_keys(issuer: str, host: str | None) -> Mapping[str | None, jwt.PyJWK]:

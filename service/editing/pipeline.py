@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from errata.wire import Report
 
 from models.memory import Block, Image
+from service.concurrency import Refreshing
 from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
@@ -105,7 +106,7 @@ class Pipeline:
         self._ledger, self._check_server, self._builder = ledger, check_server, builder
         self._evaluator, self._snapshot_every, self._priority = evaluator, snapshot_every, priority
         self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-        self._shared_read: asyncio.Task[EditorState] | None = None
+        self._shared_read = Refreshing(self.newest)
         self._manifest_version = 0  # of the last one; what an earlier process stored is not looked up
         self._manifest_task: asyncio.Task[None] | None = None
         self.state: EditorState | None = None
@@ -126,9 +127,7 @@ class Pipeline:
 
     async def read(self) -> EditorState:
         """Return the newest state by one read for all callers, so that none queues up while the ledger hangs."""
-        if self._shared_read is None or self._shared_read.done():
-            self._shared_read = asyncio.create_task(self.newest())
-        return await asyncio.shield(self._shared_read)
+        return await self._shared_read.get()
 
     async def at_hand(self) -> EditorState:
         """Return the state for readers: the last one while the ledger is away or a commit is being made."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from service.concurrency import SingleFlight, cancel_and_wait, finish
+from service.concurrency import Refreshing, SingleFlight, cancel_and_wait, finish
 
 
 class Maker:
@@ -126,3 +126,48 @@ async def test_closing_finishes_though_its_caller_is_cancelled() -> None:
 async def test_an_error_of_closing_is_raised() -> None:
     with pytest.raises(ValueError, match="nobody reads this"):
         await finish(fail())
+
+
+async def test_all_who_want_a_value_share_a_reading_and_none_begins_before_the_pause_is_over() -> None:
+    now, n_readings = 0.0, 0
+
+    async def read() -> int:
+        nonlocal n_readings
+        n_readings += 1
+        await asyncio.sleep(0)
+        return n_readings
+
+    value = Refreshing(read, pause_s=5.0, clock=lambda: now)
+    assert value.is_new
+    assert await asyncio.gather(*(value.get() for _ in range(8))) == [1] * 8
+    now = 4.9
+    assert await value.get() == 1
+    now = 5.0
+    assert await value.get() == 2
+
+
+async def test_a_value_stays_while_later_readings_fail_or_hang() -> None:
+    now, failure, answers = 0.0, OSError("it is away"), asyncio.Event()
+    answers.set()
+    errors: list[Exception | None] = [None, failure, None]
+
+    async def read() -> str:
+        await answers.wait()
+        if error := errors.pop(0):
+            raise error
+        return "read"
+
+    value = Refreshing(read, clock=lambda: now)
+    await value.refresh()
+    assert (value.value, value.current(1.0), value.age_s) == ("read", "read", 0.0)
+    now = 2.0
+    assert value.current(1.0) is None, "too old"
+    with pytest.raises(OSError, match="it is away"):
+        await value.get()
+    assert (value.value, value.error, value.current(10.0)) == ("read", failure, None)
+    answers.clear()
+    await value.refresh(0.01)
+    assert value.task is not None
+    answers.set()
+    assert await value.get() == "read"
+    assert value.current(1.0) == "read"

@@ -16,7 +16,8 @@ import ray
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from service.http.readiness import Look
+from service.concurrency import Refreshing
+from service.http.readiness import FRESH_S
 
 CONNECT_LIMIT_S = 1.0
 
@@ -29,17 +30,18 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
         scheme: http or https, of our own pages; Ray's have no TLS.
     """
     router = APIRouter(prefix="/discovery", tags=["health"])
-    pages, machines = Look(partial(_find_pages, metrics_port)), Look(_find_nodes)
+    pages = Refreshing(partial(_find_pages, metrics_port), FRESH_S)
+    machines = Refreshing(_find_nodes, FRESH_S)
 
     @router.get("/service")
     async def get_service() -> JSONResponse:
         """Where /metrics is, machine by machine."""
-        return JSONResponse([{"targets": await pages.get() or [], "labels": {"__scheme__": scheme}}])
+        return JSONResponse([{"targets": await pages.get(), "labels": {"__scheme__": scheme}}])
 
     @router.get("/ray")
     async def get_machines() -> JSONResponse:
         """Where Ray's own page is: processor, memory, disk and GPU of each machine."""
-        nodes = await machines.get() or []
+        nodes = await machines.get()
         targets = sorted(_format(node["NodeManagerAddress"], node["MetricsExportPort"]) for node in nodes)
         return JSONResponse([{"targets": targets, "labels": {}}])
 

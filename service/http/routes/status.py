@@ -14,10 +14,11 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from service.concurrency import Refreshing
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.readiness import Look, Readiness
+from service.http.readiness import FRESH_S, Readiness
 from service.http.responses import respond
 
 
@@ -52,7 +53,8 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
         render_metrics: Returns Prometheus text; runs in a thread, for it reads a file of every process.
     """
     router = APIRouter(tags=["health"])
-    page = Look(lambda: asyncio.to_thread(render_metrics))  # Strangers may ask as often as they like
+    # Strangers may ask as often as they like.
+    page = Refreshing(lambda: asyncio.to_thread(render_metrics), FRESH_S)
 
     @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)

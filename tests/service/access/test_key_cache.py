@@ -61,6 +61,22 @@ async def test_with_redis_gone_a_known_key_goes_on_and_an_unknown_one_is_told_wh
         await cache.get("ben")
 
 
+async def test_with_redis_gone_for_longer_than_the_setting_a_key_opens_nothing(
+    memory_store: MemoryStore, clock: Clock
+) -> None:
+    memory_store.issue("anna", "ask")
+    cache = KeyCache(memory_store.get, clock, outage_s=7_200.0)
+    await cache.get("anna")
+    memory_store.away = True
+    clock.now += 7_199.0
+    assert await cache.get("anna") == memory_store.keys["anna"]
+    clock.now += 1.0
+    with pytest.raises(LedgerUnavailable):
+        await cache.get("anna")
+    memory_store.away = False
+    assert await cache.get("anna") == memory_store.keys["anna"]
+
+
 async def test_guesses_do_not_fill_the_memory_and_evict_no_real_key(
     cache: KeyCache, memory_store: MemoryStore
 ) -> None:
