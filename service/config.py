@@ -29,6 +29,7 @@ from pydantic import (
 from models.system import Thresholds
 from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.access.rate_limits import Rate
+from service.graph.imports.spool import ImportLimits
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
@@ -36,6 +37,7 @@ CORES_FOR_TWO = 4  # number of cores from which a model has two replicas
 AUTO = "auto"  # model that a request names to ask every system that can read it
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # default rates where other machines can connect
+MAX_CONCURRENT = 128  # default for calls of one caller at the same time, there
 ALL = "*"  # key of all models that are not named, in a setting by model
 LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
@@ -198,8 +200,13 @@ class Settings(BaseModel):
         None,
         description=f"calls of one address without a valid key (default: {PER_ADDRESS}, as above)",
     )
-    max_concurrent: Count | None = Field(
-        None, description="calls of one caller at the same time (default: any number)"
+    max_concurrent: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        None,
+        description=f"calls of one caller at the same time (default: {MAX_CONCURRENT} where other machines can "
+        "connect, else any number)",
+    )
+    key_outage_hours: Annotated[float, Field(gt=0, le=8_760)] = Field(
+        24.0, description="hours for which keys that were in use are accepted while Redis is away"
     )
     proxies: tuple[Network, ...] = Field(
         (),
@@ -245,6 +252,14 @@ class Settings(BaseModel):
     history: Count = Field(8, description="recent versions that a replica caches for requests that pin one")
     snapshot_every: Annotated[int, Field(ge=1)] = Field(
         256, description="commits from one snapshot in the ledger to the next"
+    )
+    upload_disk_mb: Annotated[int, Field(ge=100, le=10_000_000)] = Field(
+        ImportLimits.disk_bytes // 1_000_000,
+        description="megabytes of disk that one import or one restore may take; more get 413",
+    )
+    import_names: Annotated[int, Field(ge=1_000, le=10**9)] = Field(
+        ImportLimits.names,
+        description="names that one import may give, some 280 bytes of memory each; more get 413",
     )
     version_wait_s: Seconds = Field(2.0, description="seconds that a question waits for its min_version")
     ack_timeout_s: Seconds = Field(5.0, description="seconds that a commit waits for the replicas")
@@ -340,6 +355,15 @@ class Settings(BaseModel):
     @property
     def address_rate(self) -> str | None:
         return self._choose_rate(self.rate_per_address, PER_ADDRESS)
+
+    @property
+    def concurrent_limit(self) -> int | None:
+        """The calls of one caller at the same time; None for any number."""
+        return self.max_concurrent or (MAX_CONCURRENT if self.is_reachable else None)
+
+    @property
+    def import_limits(self) -> ImportLimits:
+        return ImportLimits(1_000_000 * self.upload_disk_mb, self.import_names)
 
     def _choose_rate(self, rate: str | None, default: str) -> str | None:
         rate = rate or (default if self.is_reachable else NO_LIMIT)

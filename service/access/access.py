@@ -11,7 +11,7 @@ from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.access.authenticator import Authenticator, TokenVerifier, carries_key
 from service.access.caller import ANONYMOUS, Caller, Scope
-from service.access.key_cache import PATIENCE_S, KeyCache
+from service.access.key_cache import OUTAGE_S, PATIENCE_S, KeyCache
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
 from service.errors import Unauthorized, Unavailable
 from service.ledger.redis.connection import Connection
@@ -94,6 +94,7 @@ class Access:
         anonymous: bool,
         tokens: TokenVerifier | None = None,
         on_refusal: Callable[[str, str], None] = lambda by, limit: None,
+        key_outage_s: float = OUTAGE_S,
     ) -> Access:
         """Build the parts; nothing is sent before the first request.
 
@@ -101,10 +102,11 @@ class Access:
             timeout_s: How long Redis may take for one call.
             anonymous: Whether asking needs no key.
             on_refusal: Is called with by what a refused call was counted, key or address, and see RateLimiter.
+            key_outage_s: How long keys that were in use are accepted while Redis is away.
         """
         connection = Connection(redis_url, timeout_s)
         store, counters = KeyStore(connection), RedisCounters(connection)
-        authenticator = Authenticator(admin_sha256, KeyCache(store.get), tokens)
+        authenticator = Authenticator(admin_sha256, KeyCache(store.get, outage_s=key_outage_s), tokens)
         keys, addresses = (
             RateLimiter(rate, counters, min(timeout_s, PATIENCE_S), on_refusal=partial(on_refusal, by))
             for by, rate in (("key", key_rate), ("address", address_rate))

@@ -10,6 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from cachetools import TTLCache
+
 from service.access.api_keys import fingerprint, parse_name
 from service.access.caller import ADMIN, Caller
 from service.access.key_cache import KeyCache
@@ -17,9 +19,11 @@ from service.errors import Unauthorized
 
 MAX_KEY_CHARS = 16_384  # of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
-
-
 PLACEHOLDER = "none"  # for clients that cannot send nothing, such as OpenAI's
+MAX_GOOD_TOKENS, GOOD_TOKEN_S = (
+    10_000,
+    60.0,
+)  # Tokens whose next check is not counted, and for how many seconds
 
 
 def carries_key(authorization: str | None) -> bool:
@@ -44,6 +48,7 @@ class Authenticator:
 
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
         self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
+        self._good_tokens: TTLCache[str, None] = TTLCache(MAX_GOOD_TOKENS, GOOD_TOKEN_S)
 
     async def authenticate(
         self, authorization: str | None, before_lookup: Callable[[], Awaitable[None]] | None = None
@@ -51,7 +56,8 @@ class Authenticator:
         """Return whose key the header carries.
 
         Args:
-            before_lookup: Is awaited before Redis is asked for a name that the cache does not have.
+            before_lookup: Is awaited before Redis is asked for a name that the cache does not have, and before the
+                signature of a token is checked that was not good lately.
 
         Raises:
             Unauthorized: it carries none, or an unknown one.
@@ -62,7 +68,8 @@ class Authenticator:
         key = key.strip()
         if scheme.lower() != "bearer" or not key or len(key) > MAX_KEY_CHARS:
             raise Unauthorized(f"the Authorization header is not of the form Bearer KEY: {HOW}")
-        if hmac.compare_digest(fingerprint(key), self._admin_sha256):
+        digest = fingerprint(key)
+        if hmac.compare_digest(digest, self._admin_sha256):
             return ADMIN
         name = parse_name(key)
         if name is not None:
@@ -73,7 +80,11 @@ class Authenticator:
                 raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
             return record.caller
         if self._tokens is not None and key.count(".") == 2:
-            return await self._tokens.verify(key)
+            if before_lookup is not None and digest not in self._good_tokens:
+                await before_lookup()
+            caller = await self._tokens.verify(key)
+            self._good_tokens[digest] = None
+            return caller
         raise Unauthorized(f"this key is not known here: {HOW}")
 
     def forget(self, name: str) -> None:

@@ -118,7 +118,8 @@ class Editor:
         )
         expected = dict.fromkeys(bundles, settings.min_replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
-        self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
+        store, limits = ImportStore(self._ledger.connection), settings.import_limits
+        self._importer = Importer(self._pipeline, self._models, store, limits)
         self._tags = tags.Tags(self._ledger.connection)
         self._check_lock = asyncio.Lock()
         self._last_check: CheckReport | None = None

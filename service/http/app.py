@@ -58,11 +58,12 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         settings.redis_url,
         settings.redis_timeout_s,
         settings.admin_key_sha256,
-        Rate.parse(settings.key_rate, settings.max_concurrent),
-        Rate.parse(settings.address_rate, settings.max_concurrent),
+        Rate.parse(settings.key_rate, settings.concurrent_limit),
+        Rate.parse(settings.address_rate, settings.concurrent_limit),
         settings.open_to_all,
         _verify_tokens(settings),
         metrics.count_rate_limited,
+        3_600 * settings.key_outage_hours,
     )
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
@@ -88,7 +89,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
         (audit.build_router(access.audit), admin),
-        (backup.build_router(Backup.over(access), models), admin),
+        (backup.build_router(Backup.over(access), models, settings.import_limits.disk_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
     readiness = Readiness(models, editor, settings.min_replicas)

@@ -29,7 +29,7 @@ class Ingress:
         self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
     ) -> None:
         metrics.count_start("ingress")
-        metrics.create_rate_limit_series()
+        metrics.begin_at_zero(metrics.RATE_LIMITED, ("key", "address"), ("rate", "concurrent"))
         self._settings = settings
         clients = {
             name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
@@ -45,7 +45,7 @@ class Ingress:
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        ray_headers.check()
+        metrics.PROXY_BOUNDS.set(ray_headers.check())
         settings = self._settings
         set_limits(settings.max_connections_per_address, settings.proxies, settings.memory_mb)
         app = build_app(settings, self._models, self._editor)

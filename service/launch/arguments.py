@@ -14,16 +14,16 @@ from service.config import Oidc, Settings
 
 GROUPS = {
     "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank",
-    "scope of edits": "scope_opens scope_near scope_replaces",
-    "access": "anonymous_access rate_per_key rate_per_address max_concurrent "
+    "scope of edits, and questions without an answer": "scope_opens scope_near scope_replaces gaps_days",
+    "access": "anonymous_access rate_per_key rate_per_address max_concurrent key_outage_hours "
     "max_connections_per_address memory_mb allowed_hosts proxies tls_cert tls_key",
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
     "logs, in VAR/log/errata.log": "log_format log_level",
     "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",
-    "sizes and times": "torch_threads max_batch max_queued history snapshot_every version_wait_s ack_timeout_s "
-    "redis_timeout_s",
+    "sizes and times": "torch_threads max_batch max_queued history snapshot_every upload_disk_mb import_names "
+    "version_wait_s ack_timeout_s redis_timeout_s",
 }
 # Flags in the singular, because each use adds a value
 FLAGS = {"systems": "--system", "proxies": "--proxy", "allowed_hosts": "--allowed-host"}

@@ -176,6 +176,9 @@ HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["r
 HTTP_SECONDS = Histogram(
     "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
 )
+PROXY_BOUNDS = Gauge(
+    "errata_proxies_bounded", "1 if Ray's proxies bound heads, else 0.", multiprocess_mode="livemin"
+)
 IN_FLIGHT = Gauge("errata_http_in_flight", "HTTP requests being answered.", multiprocess_mode="livesum")
 QUEUE = Gauge(
     "errata_queue_questions",
@@ -285,11 +288,6 @@ def begin_at_zero(metric: Counter | Histogram | Gauge, *labels: Iterable[object]
     """Create the series of each combination of labels: Prometheus sees no increase in a series' first value."""
     for values in product(*labels):
         metric.labels(*values)
-
-
-def create_rate_limit_series() -> None:
-    """Begin the series of refused calls at zero."""
-    begin_at_zero(RATE_LIMITED, ("key", "address"), ("rate", "concurrent"))
 
 
 def count_rate_limited(by: str, limit: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, explain, take_admin_key, take_redis_url
+from service.config import MAX_CONCURRENT, Settings, explain, take_admin_key, take_redis_url
 
 
 def settings(**fields: Any) -> Settings:
@@ -35,6 +35,12 @@ def test_behind_a_proxy_of_this_machine_it_is_as_reachable_as_the_proxy(
     config = settings(**fields)
     assert config.open_to_all == is_open
     assert (config.address_rate is None) == (is_open and "proxies" not in fields)
+
+
+def test_where_others_connect_one_caller_has_so_many_calls_under_way() -> None:
+    assert settings().concurrent_limit is None
+    assert settings(host="0.0.0.0").concurrent_limit == MAX_CONCURRENT
+    assert settings(host="0.0.0.0", max_concurrent=3).concurrent_limit == 3
 
 
 def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:

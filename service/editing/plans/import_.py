@@ -41,6 +41,7 @@ from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Rejection, Row
 from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
 from service.graph.imports.row_resolver import RowResolver
+from service.graph.imports.spool import ImportLimits
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
@@ -177,8 +178,8 @@ class ImportPlan:
 class Importer:
     """All import sessions of the one writer."""
 
-    def __init__(self, pipeline: Pipeline, models: Models, store: ImportStore) -> None:
-        self._pipeline, self._models, self._store = pipeline, models, store
+    def __init__(self, pipeline: Pipeline, models: Models, store: ImportStore, limits: ImportLimits) -> None:
+        self._pipeline, self._models, self._store, self._limits = pipeline, models, store, limits
         self._sessions: dict[str, ImportSession] = {}
 
     async def begin(
@@ -196,7 +197,11 @@ class Importer:
         memory, lookup = self._models.fact_memory, self._models.lookup
         view = state.memories[memory].view
         resolver = RowResolver(
-            view, lookup.linker, _entities_by_name(lookup, view), lookup.has_no_other_names(view)
+            view,
+            lookup.linker,
+            _entities_by_name(lookup, view),
+            lookup.has_no_other_names(view),
+            self._limits,
         )
         session = ImportSession(
             new_edit_id(),

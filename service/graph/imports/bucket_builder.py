@@ -77,7 +77,7 @@ class BucketBuilder:
 
     def build(self) -> Iterator[BucketBatch]:
         """Yield the buckets in their order, some at a time."""
-        in_edges = Spool()
+        in_edges = Spool(self.spool.max_bytes)
         try:
             yield from self._build_facts(in_edges)
             if in_edges.rows:

@@ -12,12 +12,11 @@ from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput, TooLarge
 from service.graph.formats.row import Rejection, Row
-from service.graph.imports.spool import Spool
+from service.graph.imports.spool import ImportLimits, Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
 
-MAX_NAMES = 20_000_000  # Names that a file may give, which are held in memory, some 280 bytes each
 MAX_LISTED = 100  # rejected lines that are listed with their reasons
 
 EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
@@ -50,7 +49,12 @@ class RowResolver:
     """
 
     def __init__(
-        self, view: GraphView, linker: Linker, entities_by_name: EntitiesByName, linker_is_current: bool
+        self,
+        view: GraphView,
+        linker: Linker,
+        entities_by_name: EntitiesByName,
+        linker_is_current: bool,
+        limits: ImportLimits,
     ) -> None:
         """Resolve names against a version of the graph.
 
@@ -59,10 +63,12 @@ class RowResolver:
             linker: Knows the names of all versions.
             entities_by_name: Returns the entities that have names at that version.
             linker_is_current: True when the linker knows names of that version only.
+            limits: The largest size of the file.
         """
         self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
         self._entities_by_name = entities_by_name
-        self.spool = Spool()
+        self._max_names = limits.names
+        self.spool = Spool(limits.disk_bytes // 2)
         self.objects_by_name = True
         self.counts = Counts()
         self.labels: dict[str, str] = {}
@@ -109,9 +115,9 @@ class RowResolver:
                     object_id = self._only_bearer(row.object, candidates) or ""
             elif row.kind == "label":
                 self.labels[subject] = row.object
-            if len(self.labels) + len(self.ids_by_name) > MAX_NAMES:
-                detail = f"one import may give {MAX_NAMES:,} names: import the file in several parts"
-                raise TooLarge(detail, limit=MAX_NAMES)
+            if len(self.labels) + len(self.ids_by_name) > self._max_names:
+                detail = f"one import may give {self._max_names:,} names: import the file in several parts"
+                raise TooLarge(detail, limit=self._max_names)
             self.spool.add((subject, relation, row.object, object_id, act))
             self.counts.triples += is_fact
         except (Ambiguous, InvalidInput) as error:

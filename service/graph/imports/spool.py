@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
@@ -17,21 +18,35 @@ from service.errors import TooLarge
 PARTS = CHUNKS  # a power of two
 MAX_MEMORY_BYTES = 1_000_000  # size at which a part goes to disk
 LINES_PER_WRITE = 2_000
-MAX_BYTES = 4_000_000_000  # Bytes of a spool, some 50 million rows; two imports have two each
 
 SpooledRow: TypeAlias = tuple[
     str, str, str, str, str
 ]  # entity, relation, object, object id, act, all without tabs
 
 
+@dataclass(frozen=True)
+class ImportLimits:
+    """The largest size of one import; beyond it is TooLarge.
+
+    Attributes:
+        disk_bytes: Bytes on disk, half of which each of two spools has: 4 GB are some 50 million rows.
+        names: Names that are held in memory, some 280 bytes each.
+    """
+
+    disk_bytes: int = 8_000_000_000
+    names: int = 20_000_000
+
+
 class Spool:
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        """Open the files of a spool that takes `max_bytes` together."""
+        self.max_bytes = max_bytes
         self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES) for _ in range(PARTS)]  # noqa: SIM115  until `close`
         self._pending: list[list[str]] = [[] for _ in range(PARTS)]
         self.rows = self._n_bytes = 0
 
     def add(self, row: SpooledRow) -> None:
-        """Add a row. Raises TooLarge when the rows have more than MAX_BYTES."""
+        """Add a row. Raises TooLarge when the rows have too many bytes."""
         part = zlib.crc32(row[0].encode()) * PARTS >> 32
         pending = self._pending[part]
         pending.append("\t".join(row))
@@ -56,10 +71,8 @@ class Spool:
         if pending:
             data = ("\n".join(pending) + "\n").encode()
             self._n_bytes += len(data)
-            if self._n_bytes > MAX_BYTES:
-                detail = (
-                    f"the rows of one import may have {MAX_BYTES:,} bytes: import the file in several parts"
-                )
-                raise TooLarge(detail, limit=MAX_BYTES)
+            if self._n_bytes > self.max_bytes:
+                detail = f"the rows of one import may have {self.max_bytes:,} bytes"
+                raise TooLarge(f"{detail}: import the file in several parts", limit=self.max_bytes)
             self._files[part].write(data)
             pending.clear()

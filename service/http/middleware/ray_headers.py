@@ -53,8 +53,10 @@ def build() -> list[Middleware]:
     return [Middleware(RayHeadersMiddleware)]
 
 
-def check() -> None:
-    """Make uvicorn take our protocol in this process, and log an error where Ray's proxies are not told to."""
+def check() -> bool:
+    """Make uvicorn take our protocol in this process; return False, and log an error, if Ray's proxies do not."""
     build()
-    if os.environ.get(CALLBACK) != CALLBACK_VALUE:
+    is_told = os.environ.get(CALLBACK) == CALLBACK_VALUE
+    if not is_told:
         log.error("Ray's proxies bound no heads: start Ray with %s=%s", CALLBACK, CALLBACK_VALUE)
+    return is_told

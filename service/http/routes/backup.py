@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from service.backup import archive
 from service.backup.backup import Backup
-from service.errors import TooMany
+from service.errors import TooLarge, TooMany
 from service.http.body import read_chunks
 from service.http.middleware.audit import summarize
 from service.http.model_router import ModelRouter
@@ -25,7 +25,8 @@ EXPORT: dict[str, Any] = document(None)
 EXPORT["responses"][200] = {"description": "The file; one without its seal was cut", "content": TAR}
 
 
-def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
+def build_router(backup: Backup, models: ModelRouter, max_bytes: int) -> APIRouter:
+    """Build the routes. max_bytes: The largest backup that is restored."""
     router, restoring = APIRouter(tags=["backup"]), asyncio.Lock()
 
     @router.get("/admin/export", **EXPORT)
@@ -37,7 +38,7 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
 
     @router.post(
         "/admin/import",
-        **document(RestoreReceipt, 408, 409, 422, status=201),
+        **document(RestoreReceipt, 408, 409, 413, 422, status=201),
         openapi_extra={"requestBody": {"required": True, "content": TAR}},
     )
     async def restore_backup(request: Request, with_keys: bool = False) -> RestoreReceipt:
@@ -53,6 +54,11 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
             checkpoints = await _read_checkpoints(models)
             with TemporaryFile() as file:
                 async for chunk in read_chunks(request):
+                    if file.tell() + len(chunk) > max_bytes:
+                        detail = (
+                            f"a backup may have {max_bytes:,} bytes here: start with more --upload-disk-mb"
+                        )
+                        raise TooLarge(detail, limit=max_bytes)
                     await asyncio.to_thread(file.write, chunk)
                 receipt = await backup.restore(file, checkpoints, with_keys)
         summarize(request, f"a restore of {receipt.version:,} versions")

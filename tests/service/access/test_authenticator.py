@@ -8,7 +8,7 @@ from service.access.api_keys import fingerprint
 from service.access.authenticator import Authenticator
 from service.access.caller import Caller
 from service.access.key_cache import KeyCache
-from service.errors import Forbidden, Unauthorized
+from service.errors import Forbidden, TooMany, Unauthorized
 from tests.service.access.conftest import MemoryStore
 
 KEY = "the-key-of-the-admin"
@@ -49,6 +49,39 @@ def test_a_scope_that_a_key_lacks_is_named() -> None:
     reader.check("read")
     with pytest.raises(Forbidden, match=r"auditor.*edit"):
         reader.check("edit")
+
+
+class Tokens:
+    """An issuer with one good token."""
+
+    n_checks = 0
+
+    async def verify(self, token: str) -> Caller:
+        self.n_checks += 1
+        if token != "good.token.x":
+            raise Unauthorized("forged")
+        return Caller("oidc:anna", ("ask",), "token")
+
+
+async def test_beyond_its_limit_no_signature_is_checked_for_an_address(memory_store: MemoryStore) -> None:
+    tokens, n_counted = Tokens(), 0
+
+    async def count() -> None:
+        nonlocal n_counted
+        n_counted += 1
+        if n_counted > 3:
+            raise TooMany("beyond the limit")
+
+    authenticator = Authenticator(fingerprint(KEY), KeyCache(memory_store.get), tokens)
+    for number in range(2):
+        with pytest.raises(Unauthorized):
+            await authenticator.authenticate(f"Bearer a.b.{number}", count)
+    for _ in range(5):
+        assert (await authenticator.authenticate("Bearer good.token.x", count)).name == "oidc:anna"
+    with pytest.raises(TooMany):
+        await authenticator.authenticate("Bearer a.b.c", count)
+    assert (n_counted, tokens.n_checks) == (4, 7), "a good token is counted once, and checked each time"
+    assert (await authenticator.authenticate("Bearer good.token.x", count)).name == "oidc:anna"
 
 
 async def test_an_issued_key_works_under_its_owners_name_and_nobody_elses(

@@ -7,15 +7,13 @@ from collections import deque
 import pytest
 
 from service.errors import TooLarge
-from service.graph.imports import spool
 from service.graph.imports.spool import LINES_PER_WRITE, Spool, SpooledRow
 
 ROW: SpooledRow = ("Q1", "r", "x" * 90, "", "add")
 
 
-def test_rows_beyond_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "MAX_BYTES", 10 * LINES_PER_WRITE * 100)
-    rows = Spool()
+def test_rows_beyond_the_bound_are_refused() -> None:
+    rows = Spool(10 * LINES_PER_WRITE * 100)
     with pytest.raises(TooLarge, match="import the file in several parts"):
         deque(map(rows.add, [ROW] * 11 * LINES_PER_WRITE))
     assert rows.rows <= 10 * LINES_PER_WRITE

@@ -89,8 +89,8 @@ def test_proxies_that_are_not_told_to_bound_heads_are_an_error_in_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(CALLBACK, RAY_ENVIRONMENT[CALLBACK])
-    check()
+    assert check()
     assert caplog.text == ""
     monkeypatch.delenv(CALLBACK)
-    check()
+    assert not check()
     assert f"start Ray with {CALLBACK}={RAY_ENVIRONMENT[CALLBACK]}" in caplog.text

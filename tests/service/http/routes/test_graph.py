@@ -307,3 +307,25 @@ async def test_a_key_that_is_revoked_while_its_file_comes_imports_nothing(app: F
         second = await client.post("/admin/graph/import", content=rows(is_revoked=True), headers=anna)
         assert (first.status_code, second.status_code) == (201, 401), (first.text, second.text)
         assert (await client.get("/admin/versions", headers=ADMIN)).json()["head"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "content", "says"),
+    [
+        ({"import_names": 2}, OZ + b"Ev\tcapital\tEvna\nMo\tcapital\tMohave\n", "may give 2 names"),
+        ({"upload_disk_mb": 1}, b"Oz\tborders\t%b\n" % (b"x" * 300) * 2_000, "may have 500,000 bytes"),
+    ],
+)
+async def test_an_import_beyond_a_bound_of_the_operator_is_refused_whole(
+    config: Settings, ledger: RedisLedger, limit: dict[str, int], content: bytes, says: str
+) -> None:
+    bounded = config.model_copy(update=limit)
+    async with start_deployment(Editor, bounded) as editor:
+        app = build_app(bounded, local_router({}), local_editor(editor))
+        async with client_of(app) as client:
+            problem = parse_problem(
+                await client.post(IMPORT, content=content, headers=ADMIN), 413, "too_large"
+            )
+            assert says in problem.detail
+            assert (await client.get("/admin/versions", headers=ADMIN)).json()["head"] == 0
+        await app.state.access.aclose()
