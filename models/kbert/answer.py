@@ -1,8 +1,8 @@
-"""A batch of questions through K-Query, K-Inject, the encoder and the heads: what is said, or why nothing is said.
+"""Answers to a batch of questions, through K-Query, K-Inject, the encoder and the heads.
 
-Rows of one pass are of like length, and what is computed of a row depends on no other row and on no padding (1e-5).
-A context and the graph are options of one softmax; candidates are sorted by the pair ranker, to whose log-odds comes
-what facts and context say for each; a context of whose spans none is sure is read again as sentences.
+Rows of one pass have similar lengths, and the result of a row depends on no other row and on no padding (1e-5). A
+context and the graph are options of one softmax. Candidates are sorted by the pair ranker's log-odds plus the support
+that facts and context give each. A context without a certain span is read again, sentence by sentence.
 """
 
 import math
@@ -27,12 +27,13 @@ NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names
 NO_FACT = Reason("no_fact", "No fact of the graph answers the question.")
 NO_GRAPH = Reason("no_graph", "Without the graph there is nothing to read an answer from.")
 ROWS_PER_PASS = 64
-TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}  # some 30 ms of two cores; more would not be quicker there
-CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # of masked questions that are read together
-MAX_READ_CHARS = 600  # of one: what MiniLM reads
-ROWS_PER_STEP = 16  # that are built before others have a turn
-MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far
-MIN_BELIEF = 0.01  # less is no evidence for a candidate or against it
+# tokens of one pass, some 30 ms of two cores; more would not be quicker there
+TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}
+CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # characters of masked questions that are read together
+MAX_READ_CHARS = 600  # characters of a question that MiniLM reads
+ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
+MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
+MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?]+[\"')\]]*(?=\s)|\n")  # an initial ends no sentence
 
 
@@ -54,7 +55,7 @@ def finish(steps: Steps[T]) -> T:
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as it was read. row, options: None when it holds no token."""
+    """A question as it was read; without a row and options if it holds no token."""
 
     links: tuple[Link, ...]
     row: QuestionRow | None = None
@@ -76,14 +77,14 @@ class Pass:
 
 
 class Answerer:
-    """Thread-safe."""
+    """Answers questions with a model. Threads may share it."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._tokens_per_pass = TOKENS_PER_PASS[model.device.type]
 
     def read(self, asks: Sequence[Ask]) -> Steps[list[Reading]]:
-        """Each question with its facts, beside its context if it has one."""
+        """Read each question with its facts, beside its context if it has one."""
         all_links = yield from self._link(asks)
         rows = yield from self._rows(
             [(ask.question, ask.context or None, links) for ask, links in zip(asks, all_links, strict=True)]
@@ -101,7 +102,7 @@ class Answerer:
         ]
 
     def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[Reply]]:
-        """Candidates are sorted; else the pointer answers, and where it is unsure the sentences of the context."""
+        """Sort the candidates of a question; without any, answer with an option or a sentence of the context."""
         scales = self.model.confidences
         replies: list[Reply] = []
         for ask, reading in zip(asks, readings, strict=True):
@@ -126,9 +127,9 @@ class Answerer:
         return replies
 
     def _reply_from_options(self, ask: Ask, reading: Reading) -> Steps[Reply]:
-        """Reply by the facts and, where there is a context, by a span of it.
+        """Reply with the objects of a relation or with a span of the context.
 
-        A relation that no training has seen, and that would be the answer, is read once more by the judge.
+        The judge reads the question again if the answer would come from a relation that no training has seen.
         """
         options, check = reading.options, self.model.relation_check
         if options is None or not options.by_logit:
@@ -146,7 +147,7 @@ class Answerer:
         return _reply(best.answer, score, scale, best.relation, alternatives, reading)
 
     def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
-        """Log-odds that a text answers a question, before support. None for a text that holds no token."""
+        """Return the log-odds that each text answers its question, before support; None for one without a token."""
         rows = yield from self._rows([(ask.question, text, reading.links) for ask, reading, text in pairs])
         logits: dict[int, float] = {}
         for part in self._passes(rows):
@@ -155,7 +156,7 @@ class Answerer:
         return [logits.get(place) for place in range(len(pairs))]
 
     def _link(self, asks: Sequence[Ask]) -> Steps[list[tuple[Link, ...]]]:
-        """K-Query; masked questions of the whole batch are read together."""
+        """Choose entities and facts by K-Query; the masked questions of the batch are read together."""
         settings = self.model.settings
         mentions = [ask.mentions if ask.use_graph else () for ask in asks]
         queries = [
@@ -181,7 +182,7 @@ class Answerer:
     def _rows(
         self, texts: Sequence[tuple[str, str | None, Sequence[Link]]]
     ) -> Steps[list[QuestionRow | None]]:
-        """Question, second text and links as a row; None where a text holds no token."""
+        """Build a row from each question, second text and links; None if a text holds no token."""
         rows: list[QuestionRow | None] = []
         for question, second, links in texts:
             try:
@@ -195,7 +196,7 @@ class Answerer:
         return rows
 
     def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[Pass]:
-        """Rows of like length through the encoder together, the shortest first."""
+        """Yield passes of rows of similar lengths, the shortest first."""
         by_place = {place: row for place, row in enumerate(rows) if row is not None}
         groups: list[list[int]] = []
         for place in sorted(by_place, key=lambda place: len(by_place[place].row)):
@@ -215,7 +216,7 @@ class Answerer:
 def _split(
     queries: Sequence[tuple[str, Sequence[str]]], max_chars: int
 ) -> Iterator[list[tuple[str, Sequence[str]]]]:
-    """Queries that are read together."""
+    """Split queries into parts that are read together."""
     part: list[tuple[str, Sequence[str]]] = []
     room = max_chars
     for query in queries:
@@ -230,10 +231,10 @@ def _split(
 
 
 def describe_best(options: Options) -> tuple[float, ...]:
-    """The features of the best option's confidence.
+    """Return the features of the best option's confidence.
 
-    Its lead over no answer and over the second option, in logits; of an object also the rank of its relation, and the
-    lead of that over the best other one.
+    These are its lead over no answer and over the second option, in logits, and for an object also the rank of its
+    relation and the lead of that rank over the best other one.
     """
     best, *rest = options.by_logit
     rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
@@ -245,7 +246,7 @@ def describe_best(options: Options) -> tuple[float, ...]:
 
 
 def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
-    """Log of the pointer's belief in what a candidate names over its belief in what it does not; 0 without any."""
+    """Return, for each candidate, the log of the belief in options it names over that in others; 0 without options."""
     if options is None or not options.by_logit:
         return [0.0] * len(candidates)
     shares, _ = options.shares()
@@ -259,16 +260,16 @@ def support_candidates(options: Options | None, candidates: Sequence[str]) -> li
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """A context as candidates, without the space around them; none is empty."""
+    """Split a context into candidates, without surrounding space; none is empty."""
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
     parts = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
     return tuple(part for part in parts if part)[:MAX_SENTENCES]
 
 
 def _decline(ask: Ask, reading: Reading) -> Reply:
-    """Return why nothing is said where nothing was read that could be an answer."""
+    """Return the reason why a question without options is not answered."""
     if ask.context or any(link.relations for link in reading.links):
-        reason = UNSURE  # facts for which the question leaves no room are there all the same
+        reason = UNSURE  # the graph has facts, though the question leaves no room for them
     elif not ask.use_graph:
         reason = NO_GRAPH
     else:
@@ -277,7 +278,7 @@ def _decline(ask: Ask, reading: Reading) -> Reply:
 
 
 def _list_alternatives(options: Options, score: float, count: int) -> list[Alternative]:
-    """Return the options after the best, which share what its score leaves with no answer."""
+    """Return the options after the best; they share with no answer the rest of the probability."""
     shares, no_answer = options.shares()
     rest = max(sum(shares[1:]) + no_answer, 1e-9)
     return [
@@ -293,9 +294,9 @@ def _reply_from_candidates(
     logits: Sequence[float | None],
     scale: Confidence,
 ) -> Reply:
-    """The candidates by how well they match, equal ones in the order of the request; without a token they come last.
+    """Return the candidates by how well they match, equal ones in the order of the request, those without a token last.
 
-    The answer rests on the best option where that beats no answer and the best candidate names it.
+    The answer rests on the best option if that beats no answer and the best candidate names it.
     """
     scores = [0.0 if logit is None else scale.score((logit,)) for logit in logits]
     (score, best), *rest = sorted(zip(scores, candidates, strict=True), key=lambda pair: -pair[0])

@@ -1,11 +1,11 @@
-"""The default checkpoint: what was trained beside the frozen MiniLM, from a folder and to a folder.
+"""The default checkpoint: the parts that were trained beside the frozen MiniLM, read from a folder and written to one.
 
 config.json            how texts are read, and the scale of the adapters
 adapters.safetensors   <module>.A and .B for matrices of the encoder, under Hugging Face's names
 heads.safetensors      pointer, ranker of pairs, weights of rank and support (heads.py), bend (query.py)
 confidence.json        scales of objects, spans and pairs (models/confidence.py); their features are in answer.py
 unseen.json            labels that training has seen, and the scale of other relations (unseen.py); may be missing
-SHA256SUMS             what each of the others has to be
+SHA256SUMS             the digests of the other files
 """
 
 import json
@@ -41,13 +41,18 @@ FILES = (CONFIG, ADAPTERS, HEADS, CONFIDENCE)
 UNSEEN_FILE = "unseen.json"
 KINDS = ("object", "span", "pair")
 BEND = "relevance.bend"
-MIN_LENGTH, MAX_LENGTH = 8, 512  # of a row: room for separators and a word; BERT's position table
+MIN_LENGTH, MAX_LENGTH = 8, 512  # tokens of a row: room for separators and a word; BERT's position table
 
 
 @dataclass(frozen=True)
 class Settings:
-    """max_length: tokens of a row, text and facts together. max_entities: relations hung on one mention. max_mentions:
-    mentions with facts. scale: of the adapters.
+    """The settings of a checkpoint.
+
+    Attributes:
+        max_length: Tokens of a row, text and facts together.
+        max_entities: Relations hung on one mention.
+        max_mentions: Mentions with facts.
+        scale: Scale of the adapters.
     """
 
     max_length: int
@@ -64,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves, as it is stored."""
+    """The result of a training, as it is stored."""
 
     settings: Settings
     adapters: Mapping[str, Tensor]
@@ -76,7 +81,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Model:
-    """Everything an answer needs, loaded. Thread-safe."""
+    """A loaded checkpoint with its encoder. Threads may share it."""
 
     digest: str
     settings: Settings
@@ -95,11 +100,13 @@ def load(
     """Load the model of a checkpoint folder.
 
     Args:
-        dtype: of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
+        folder: The folder.
+        device: Device of the model.
+        dtype: Type of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
 
     Raises:
-        CheckpointError: names the file that is missing or does not fit.
-        EncoderNotFound: names the file of the frozen encoder.
+        CheckpointError: A file is missing or does not fit; the text names it.
+        EncoderNotFound: A file of the frozen encoder is missing; the text names it.
     """
     files = find()
     total = verify_sums(folder, _files(folder))
@@ -122,7 +129,7 @@ def load(
 
 
 def _files(folder: Path) -> tuple[str, ...]:
-    """Return the files of a checkpoint; SHA256SUMS tells whether it has a scale for relations not seen."""
+    """Return the files of a checkpoint; SHA256SUMS tells whether it has a scale for unseen relations."""
     sums = folder / SUMS
     has_unseen = sums.is_file() and UNSEEN_FILE in sums.read_text(errors="replace")
     return (*FILES, UNSEEN_FILE) if has_unseen else FILES
@@ -186,7 +193,7 @@ def save(trained: Trained, folder: Path) -> None:
 
 
 def add_unseen(record: UnseenRecord, folder: Path) -> None:
-    """Write the scale of relations not seen beside a checkpoint that is there."""
+    """Write the scale of unseen relations beside an existing checkpoint."""
     (folder / UNSEEN_FILE).write_text(json.dumps(record.to_json(), indent=1, sort_keys=True) + "\n")
     write_sums(folder, (*FILES, UNSEEN_FILE))
 
@@ -200,10 +207,12 @@ def add_adapters(
     They were trained with `peft`; serving needs two matrices a layer and no library.
 
     Args:
+        weights: The encoder's weights.
         adapters: `<module>.A` [rank in] and `<module>.B` [out rank].
+        scale: Scale of the adapters.
 
     Raises:
-        CheckpointError: when an adapter fits no weight.
+        CheckpointError: An adapter fits no weight.
     """
     total = dict(weights)
     for module in sorted({name.removesuffix(".A").removesuffix(".B") for name in adapters}):

@@ -1,4 +1,4 @@
-"""The cost of a question: it is read again for each name of the graph in it and each sentence of its context."""
+"""The cost of a question, which is read again for each name of the graph in it and each sentence of its context."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The reasons of an answer: the sentence tree that was read, the facts left out of it, and the effect of each fact.
+"""Explanations of answers: the sentence tree that was read, the facts left out of it, and the effect of each fact.
 
-Everything is JSON and bounded: at most max_entities facts on each of max_mentions words, and MAX_ENTRIES entries
+An explanation is JSON and bounded: at most max_entities facts on each of max_mentions words, and MAX_ENTRIES facts
 that were left out.
 """
 
@@ -20,7 +20,7 @@ MAX_ENTRIES = 64  # facts left out, and other entities that a name could mean
 def explain_replies(
     answerer: Answerer, asks: Sequence[Ask], readings: Sequence[Reading], replies: Sequence[Reply]
 ) -> Steps[list[Reply]]:
-    """Return the replies, with an explanation where the ask wants one.
+    """Return the replies, with an explanation if the ask wants one.
 
     The questions with one fact left out each, for all explanations, are one batch.
     """
@@ -87,7 +87,7 @@ def _name_fact(fact: Fact) -> dict[str, str]:
 
 
 def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
-    """Ask the question once for each fact of its tree, of a graph without that fact.
+    """Yield the question once for each fact of its tree, as if the graph lacked that fact.
 
     An entity that is mentioned twice loses the fact in both places.
     """

@@ -23,7 +23,7 @@ POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")
 NAMES = POINTER + WEIGHTS + PAIR
 MAX_SPAN_TOKENS = 16
-MAX_SPANS = 10  # spans of a context; further ones are no options
+MAX_SPANS = 10  # spans of a context that become options
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def list_options(
 
 
 def span_mask(batch: Batch) -> Bool[Tensor, "batch start end"]:
-    """Return True where a span may begin and end: both in the second text, outside of its facts.
+    """Return True if a span may begin at one token and end at the other: both in the second text, outside of its facts.
 
     Soft positions count on by one inside the text, with or without facts in between.
     """

@@ -1,10 +1,10 @@
-"""K-Query: which entity a name means in a question, and which of its facts are hung on it.
+"""K-Query: the entity that a name means in a question, and those of its facts that are hung on it.
 
 Liu et al., K-BERT (arXiv:1909.07606), section "Knowledge layer", takes a word's facts as the graph lists them; an
 entity of a wide graph has more than a sentence has room for. Here the relations of an entity are ranked by how well
-their names fit the question: the question, with X in the place of the mention, and "What is the <label>?" are read
-by the frozen MiniLM and seen through one linear map; the rank is their cosine. The words of its label rank a relation
-that was not in the training.
+their names fit the question: the frozen MiniLM reads the question, with X in the place of the mention, and "What is
+the <label>?", one linear map transforms both, and the rank is their cosine. A relation that was not in the training
+is ranked by the words of its label.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class VectorCache:
         self._lock = Lock()
 
     def vectors(self, texts: Iterable[str]) -> dict[str, Tensor]:
-        """Return text -> vector. New texts are read in one batch, outside the lock."""
+        """Return the vector of each text. New texts are read in one batch, outside the lock."""
         distinct = dict.fromkeys(texts)
         with self._lock:
             vectors = {text: self._cache[text] for text in distinct if text in self._cache}
@@ -121,12 +121,12 @@ class HungRelation:
 
     @property
     def text(self) -> str:
-        """Return the text that is hung on the word; it ends with the object."""
+        """The text that is hung on the word; it ends with the object."""
         return f"{self.values[0].label} {self.values[0].object}"
 
     @property
     def answer(self) -> str:
-        """Return all objects, joined as in a pack."""
+        """All objects, joined as in a pack."""
         return ", ".join(sorted({fact.object for fact in self.values}))
 
     def to_json(self) -> tuple[dict[str, str], ...]:
@@ -169,8 +169,8 @@ class OtherEntity:
 class Link:
     """A mention with the entity that it is taken for.
 
-    Its `fit` is the best rank of the entity's relations; `other_entities` are those that the name could mean, too, the
-    best first.
+    Its `fit` is the best rank of the entity's relations; `other_entities` are the others of that name, the best
+    first.
     """
 
     start: int

@@ -61,7 +61,7 @@ class Row:
 
     @cached_property
     def table(self) -> Int[Tensor, "token 5"]:
-        """Return id, position, segment, branch and anchor of each token, of which a batch is made."""
+        """The id, position, segment, branch and anchor of each token; a batch is made of these."""
         pairs = zip(self.tokens, self.segments, strict=True)
         return torch.tensor([(token.id, token.position, s, token.branch, token.anchor) for token, s in pairs])
 
@@ -105,7 +105,7 @@ class QuestionRow:
 
     @cached_property
     def objects(self) -> list[tuple[int, int]]:
-        """Return first and last place in the row of each relation's object; (0, 0) where no token of it is left."""
+        """The first and last place in the row of each relation's object; (0, 0) for an object that was cut off."""
         begins = [len(relation.text) - len(relation.values[0].object) for relation in self.relations]
         objects = [(0, 0)] * len(self.relations)
         for place, token in enumerate(self.row.tokens):

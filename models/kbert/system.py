@@ -1,4 +1,4 @@
-"""`kbert`: K-BERT as a system that answers from what the graph says of the words of a question.
+"""`kbert`: K-BERT as a system that answers from the graph's facts about the words of a question.
 
 Liu et al., K-BERT (arXiv:1909.07606). Its memory is the graph itself (models/graph), so an edit is a triple; the
 weights never change.
@@ -53,7 +53,7 @@ class KbertSystem:
         return (yield from explain_replies(self._answerer, asks, readings, replies))
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Compare questions and mentions: an answer follows from nothing else."""
+        """Compare questions and mentions, from which alone an answer follows."""
         return [old != new for old, new in zip(before.asks, after.asks, strict=True)]
 
     def describe(self) -> Mapping[str, Any]:
@@ -71,6 +71,6 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     """Load the checkpoint in `folder`.
 
     Raises:
-        CheckpointError: It is not whole; the text names the file.
+        CheckpointError: A file is missing or damaged; the text names it.
     """
     return Bundle(KbertSystem(load_model(folder, device, dtype)), (graph_memory(),))

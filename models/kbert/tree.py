@@ -42,12 +42,12 @@ class Tree:
 
     @property
     def trunk_length(self) -> int:
-        """Count the tokens of the text, without its facts."""
+        """The number of tokens of the text, without its facts."""
         return sum(len(node.pieces) for node in self.nodes)
 
     @property
     def branches(self) -> list[Branch]:
-        """Return the facts that are read, in the order of branches 1, 2, ... of a row."""
+        """The facts that are read, in the order of branches 1, 2, ... of a row."""
         return [branch for node in self.nodes for branch in node.branches]
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ def shorten(tree: Tree, max_length: int) -> Tree:
 
 
 def _cut_trunk(nodes: Sequence[Node], max_length: int) -> Tree:
-    """Take the last token from the longest text between separators until all fit; in a tie from the later text."""
+    """Take the last token from the longest text between separators until all fit; of equal texts from the later."""
     texts: list[list[int]] = [[]]
     for index, node in enumerate(nodes):
         if node.word.is_tag and node.word.text in SEPARATORS:

@@ -1,7 +1,7 @@
-"""Check answers by relations that no training has seen: does the question ask for this relation at all?
+"""Checks answers from relations that no training has seen: does the question ask for this relation at all?
 
-The pointer tells apart the relations that it was trained to tell apart. Among others it takes the nearest one, even
-where the one that is asked for is missing: a telephone number for a fax number. For these the judge of the scope
+The pointer distinguishes the relations that it was trained on. Among others it takes the nearest one, even if the
+relation that the question asks for is missing: a telephone number for a fax number. For these the judge of the scope
 (models/scope/judge.py) reads the question beside "What is the <label> of <name>?", and its log-odds are one more
 feature of the confidence.
 """
@@ -19,7 +19,7 @@ WORDING = "What is the {label} of {name}?"  # question that a fact of a relation
 
 @dataclass(frozen=True)
 class UnseenRecord:
-    """What a checkpoint stores of the check.
+    """The stored part of the check.
 
     Attributes:
         known_labels: Labels of the relations that training has seen, and of the pack; these are not checked.
@@ -37,19 +37,18 @@ class UnseenRecord:
         return UnseenRecord(frozenset(raw["known_labels"]), str(raw["judge"]), Confidence.parse(raw["scale"]))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON."""
         return {"known_labels": sorted(self.known_labels), "judge": self.judge, "scale": asdict(self.scale)}
 
 
 @dataclass(frozen=True)
 class UnseenCheck:
-    """The check with its judge loaded. Thread-safe."""
+    """The check with its judge loaded. Threads may share it."""
 
     record: UnseenRecord
     judge: Judge
 
     def concerns(self, relation: HungRelation) -> bool:
-        """Return whether no training has seen the relation's label."""
+        """Return whether the relation's label occurs in no training."""
         return relation.values[0].label.casefold() not in self.record.known_labels
 
     def read(self, question: str, links: Sequence[Link], relation: HungRelation) -> float:

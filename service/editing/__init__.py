@@ -1,1 +1,1 @@
-"""The one writer: what is asked for becomes rows, a report, and a commit; and the history is read here."""
+"""The one writer: it plans, builds, measures and appends commits, and answers questions about the ledger's state."""

@@ -1,6 +1,7 @@
-"""The editor deployment: the admin routes' other end. One replica, since there is one writer.
+"""The editor's deployment, which serves the admin routes. It has one replica, since there is one writer.
 
-Every method returns an Outcome, so no exception crosses the handle. The class is plain; Ray comes in on the last line.
+Every method returns an Outcome, so no exception crosses the handle. The class is plain; the last line deploys it on
+Ray.
 """
 
 from __future__ import annotations
@@ -68,13 +69,13 @@ from service.outcome import Outcome
 log = logging.getLogger(__name__)
 
 LINK_S = 60.0  # seconds that replicas have at least to link the names of an import
-RETRY_S = 2.0  # until the ledger is there
+RETRY_S = 2.0  # seconds between two attempts to reach the ledger
 
 P = ParamSpec("P")
 
 
 def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Outcome]]:
-    """What a method raises becomes its outcome; an unforeseen error is logged whole and answered in short."""
+    """Turn the error that a method raises into its outcome; an unexpected error is logged with its traceback."""
 
     @wraps(method)
     async def call(*args: P.args, **kwargs: P.kwargs) -> Outcome:
@@ -91,7 +92,7 @@ def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Ou
 
 
 class Editor:
-    """Starts even while the ledger is away, and reads it when it is there."""
+    """The editor. It starts even while the ledger is away, and reads it as soon as it is there."""
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
@@ -140,7 +141,7 @@ class Editor:
         return None if state is None else state.memories[memory].view
 
     async def aclose(self) -> None:
-        """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
+        """Stop the tasks first: one in the middle of a command would keep its connection from being closed."""
         await cancel_and_wait(self._tasks)
         self._models.close()
         await self._ledger.aclose()
@@ -162,7 +163,7 @@ class Editor:
                 return await self._pipeline.write(plan, order, timings)
 
             return await self._write("edit", write, edits.wait)
-        # What would be refused, or what the key has made already. No writer has to wait for it.
+        # The refusals, or the result of an earlier request with this key: no writer has to wait for them.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
         result = await self._pipeline.first_result(plan, author, idempotency_key) if idempotency_key else None
@@ -178,7 +179,7 @@ class Editor:
     async def edit_document(
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
-        """Edit as `edit` does. 404 `unknown_model` where no model reads documents."""
+        """Edit as `edit` does, or answer 404 `unknown_model` if no model reads documents."""
         if DOCUMENTS not in self._models.memories:
             return Outcome.of(self._no_documents(), None)
         return await self.edit(request, author, idempotency_key)
@@ -227,13 +228,13 @@ class Editor:
     async def _write(
         self, kind: str, write: Callable[[Timings], Awaitable[Result]], wait: Wait, least_s: float = 0.0
     ) -> Outcome:
-        """Write, count and publish what was written, and wait for the replicas.
+        """Make a write, count and publish it, and wait for the replicas.
 
         Args:
-            kind: What is counted: edit, revert, rollback or import.
+            kind: The kind that is counted: edit, revert, rollback or import.
             write: Makes the commit.
             wait: Whether the receipt waits for all replicas.
-            least_s: Seconds that it waits for them at least.
+            least_s: The shortest limit of that wait, in seconds.
         """
         timings = Timings()
         result = await count_write(kind, lambda: write(timings))
@@ -247,9 +248,14 @@ class Editor:
 
     @outcome
     async def check(self, run: bool, superseded: bool = False) -> Outcome:
-        """The fact tests: run now, or as they last ran. superseded: list superseded tests, too."""
+        """Run the fact tests, or return their last report.
+
+        Args:
+            run: Whether to run them now.
+            superseded: Whether to list superseded tests, too.
+        """
         if run:
-            async with self._check_lock:  # a second one finds most answers cached
+            async with self._check_lock:  # a second run finds most answers cached
                 state = await self._pipeline.at_hand()
                 report = await run_tests(state.version, state.active_edits(), state.edits, state.models)
                 damage = await self._importer.find_damage(state)
@@ -300,7 +306,7 @@ class Editor:
         return Outcome.ok(await measure_bias(*await self._models_at(request["version"]), request))
 
     async def _models_at(self, version: int | None) -> tuple[ModelsAtVersion, int]:
-        """Return every model at a version that there is, None for the newest, with its number."""
+        """Return every model at an existing version, None for the newest, and the version's number."""
         versions = await self._versions()
         state = versions.state
         if version is None:
@@ -377,7 +383,7 @@ class Editor:
         return Versions(await self._pipeline.at_hand())
 
     async def ready(self) -> dict[str, Any]:
-        """Whether it could edit now; `degraded` says why not."""
+        """Return whether an edit is possible now; `degraded` says why not."""
         degraded = None
         try:
             await self._pipeline.read()
@@ -390,7 +396,7 @@ class Editor:
         return {"ready": degraded is None, "version": state and state.version, "degraded": degraded}
 
     async def _warm_up(self) -> None:
-        """As soon as the ledger can be read: what the first commit would else have to wait for."""
+        """Prepare, as soon as the ledger can be read, what the first commit would otherwise have to wait for."""
         while (state := self._pipeline.state) is None:
             await asyncio.sleep(RETRY_S)
             with suppress(ErrataError):

@@ -1,4 +1,4 @@
-"""What the stages of a commit hand on: the edits as planned, the draft of the commit, and the draft with its memories.
+"""Values that the stages of a commit pass on: planned edits, the draft of the commit, and the draft with its memories.
 
 A plan is what a caller asks for; it drafts a commit on one version, and drafts again when another writer was faster.
 Edit, import, revert and rollback differ in this first stage only.
@@ -24,18 +24,24 @@ from service.editing.state import EditorState, MemoriesAtVersion
 from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
 
-TO_REPLACE = "to_replace"  # the note of an edit that was told whose place it takes
+TO_REPLACE = "to_replace"  # name of the note that lists the edits which the caller told this one to replace
 
 
 @dataclass(frozen=True)
 class PlannedEdit:
     """One edit of one memory, before its rows are built.
 
-    place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows
-    how to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that
-    nobody gave, asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit
-    of the graph. fields: of a change of the memory's own kind. no_op_reason: why nothing has to be written for it.
-    replaces: versions and ids of earlier edits, as they were given.
+    Attributes:
+        place: Place of its item in the request.
+        model: The model whose answers show what the edit does.
+        question: Its question; "" for a fact that has none.
+        replaces: Versions and ids of the earlier edits that the caller told it to replace.
+        is_repetition: Whether an earlier edit of the request says all of it.
+        generated_paraphrases: Paraphrases of our own, asked with the others to report how far the edit reaches.
+        triple: The fact, of an edit of the graph.
+        statements: The statements that the fact writes.
+        fields: The fields of a change that only this memory knows.
+        no_op_reason: Why nothing has to be written for it.
     """
 
     place: int
@@ -58,12 +64,12 @@ class PlannedEdit:
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Return the note as JSON values."""
+        """The note as JSON values."""
         return dump_note(self.note)
 
     @cached_property
     def paraphrases(self) -> tuple[str, ...]:
-        """Return the given paraphrases without repetitions."""
+        """The given paraphrases without repetitions."""
         distinct = {normalize_question(self.question): self.question}
         for wording in self.given_paraphrases:
             distinct.setdefault(normalize_question(wording), wording)
@@ -75,7 +81,7 @@ class PlannedEdit:
 
     @property
     def is_answer(self) -> bool:
-        """Return whether it corrects an answer, and is neither a fact nor a change of a memory's own kind."""
+        """Whether it corrects an answer, and is neither a fact nor a change that only its memory knows."""
         return self.statements is None and self.fields is None
 
     @property
@@ -92,7 +98,12 @@ class PlannedEdit:
     def answer_change(
         self, replaces: tuple[str, ...] = (), other_names: tuple[str, ...] = ()
     ) -> AnswerChange:
-        """Return the change of an answer, with ids of the edits that it replaces and its question in other names."""
+        """Return the change of an answer.
+
+        Args:
+            replaces: Ids of the edits that it replaces.
+            other_names: Its question with other names of its subject.
+        """
         own_wordings = {normalize_question(wording) for wording in (*self.wordings, *self.counterexamples)}
         fresh = tuple(wording for wording in other_names if normalize_question(wording) not in own_wordings)
         return AnswerChange(
@@ -122,11 +133,15 @@ class PlannedEdit:
 
 @dataclass(frozen=True)
 class Draft:
-    """A commit before it is one: valid on the version that it was made on.
+    """A planned commit, valid on the version for which it was drafted.
 
-    target: the commit a revert takes back, the version a rollback returns to. records, materials: of new edits.
-    no_ops: place in the request -> report of an edit for which nothing is written. places: id of a new edit -> its
-    place in the request. refused: edits that were left out.
+    Attributes:
+        target: The commit that a revert takes back, or the version that a rollback returns to.
+        records: Its new edits.
+        materials: The rows of the new edits.
+        no_ops: The report of each edit for which nothing is written, by its place in the request.
+        places: The place of each new edit in the request, by the edit's id.
+        refused: The edits that were left out.
     """
 
     change: Switch
@@ -153,12 +168,12 @@ class Build:
 
     @cached_property
     def all_edits(self) -> Mapping[str, EditRecord]:
-        """Return every edit ever made and those of the draft, in ledger order."""
+        """Every edit ever made, and those of the draft, in ledger order."""
         return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """Return edit -> its answer."""
+        """The answer of each edit, by its id."""
         return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
 
 

@@ -1,4 +1,4 @@
-"""What the editor publishes on the metrics page: commits by outcome, edits by status, memories and the graph."""
+"""The editor's metrics: commits by outcome, edits by status, memories and the graph."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailab
 from service.metrics import metrics
 
 KINDS = ("edit", "revert", "rollback", "import")
-REPETITION = "repeated"  # with its Idempotency-Key: answered with what it made before
-CANCELLED = "cancelled"  # by the caller or by Ray
+REPETITION = "repeated"  # outcome of a request whose Idempotency-Key has made a commit already
+CANCELLED = "cancelled"  # outcome of a request that the caller or Ray cancelled
 FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.code, CANCELLED)
 
 
@@ -50,13 +50,14 @@ async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Resu
 def publish(
     state: EditorState | None, version: int, counts: Mapping[str, int] | None, budget: SlotBudget
 ) -> None:
-    """Publish the counts of edits by status at `version`, and how full memories are, if it is the newest version."""
+    """Publish the counts of edits by status and how full memories are, if `version` is the newest."""
     if counts is None or state is None or state.version != version:
         return
     metrics.set_edit_states(counts)
     for name, memory in state.memories.items():
         capacity = budget.describe([memory])
-        limit = capacity.slots_reserved if memory.usage.slots_reserved is None else None  # else it has none
+        # otherwise the memory has no limit
+        limit = capacity.slots_reserved if memory.usage.slots_reserved is None else None
         metrics.set_memory_usage(name, capacity.slots_used, limit, capacity.rows_per_slot, capacity.margin)
         if not isinstance(memory.view, GraphView):
             continue

@@ -1,7 +1,7 @@
 """The models as the editor uses them: every memory and every system at a version, asked in one thread.
 
-A `ModelAtVersion` never changes: what it answers follows from its views. It caches its answers, so that nothing is
-asked twice, and hands them out as frozen mappings.
+A `ModelAtVersion` never changes: its answers follow from its views. It caches them, so that no question is asked
+twice, and hands them out as frozen mappings.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from service.errors import EditRefused, ErrataError, Internal, InvalidInput, Led
 from service.graph.lookup import Lookup
 from service.scheduling.priority import CommitPriority, piece_size
 
-CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a quarter of a second
-QUESTIONS_PER_PASS = 64  # in one forward pass; between two passes other work gets its turn
-QUESTIONS_PER_COMPARISON = 256  # most of them were read before
-MATERIALS_CACHED = 20_000  # about 10 kB each
+CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
+QUESTIONS_PER_PASS = 64  # questions in one forward pass; between two passes other work gets its turn
+QUESTIONS_PER_COMPARISON = 256  # questions in one comparison; most of them were read before
+MATERIALS_CACHED = 20_000  # materials in the cache, about 10 kB each
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
 
 P = ParamSpec("P")
@@ -66,7 +66,7 @@ Inform: TypeAlias = Callable[[Sequence[Ask], Views], Awaitable[list[Ask]]]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, None if the system declines, with the edits and the objects of facts that it rests on."""
+    """An answer, None if the system declines, with the edits and the objects of the facts that it rests on."""
 
     text: str | None
     edits: tuple[str, ...]
@@ -90,16 +90,18 @@ class MemoryAtVersion:
 
 @dataclass(frozen=True)
 class Routing:
-    """Which edit answers each wording of an edit, without asking.
+    """The edits that answer the wordings of edits, known without asking.
 
-    misroutes: from `Routes.find_misrouted`; None for a system that does not route. blocks: keys of the active blocks.
+    Attributes:
+        misroutes: The result of `Routes.find_misrouted`; None for a system that does not route.
+        blocks: Keys of the active blocks.
     """
 
     misroutes: Mapping[str, Sequence[str | None]] | None
     blocks: Set[str]
 
     def answering_edit(self, edit: str, place: int) -> str | None:
-        """Return the edit that answers a wording of `edit`; None where only asking tells, or if it is not active."""
+        """Return the edit that answers a wording of `edit`; None if only asking tells, or if no active edit does."""
         if self.misroutes is None:
             return None
         if edit not in self.misroutes:
@@ -108,7 +110,7 @@ class Routing:
         return owners[place] if owners else None
 
     def is_certain(self, edit: str) -> bool:
-        """Return whether the edit certainly answers each of its own wordings."""
+        """Return whether the edit certainly answers each of its wordings."""
         return self.misroutes is not None and edit not in self.misroutes
 
 
@@ -128,7 +130,6 @@ class ModelAtVersion:
         return {name: memory.view for name, memory in self.memories.items()}
 
     async def ask(self, questions: Iterable[str]) -> Answers:
-        """Return the answers to questions."""
         questions = list(dict.fromkeys(questions))
         missing = {question for question in questions if question not in self._cache}
         by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
@@ -141,11 +142,16 @@ class ModelAtVersion:
         return MappingProxyType({question: self._cache[question] for question in questions})
 
     def recall(self, questions: Iterable[str]) -> Answers:
-        """Return the answers that are cached, without asking for the others."""
+        """Return the cached answers; other questions are left out and not asked."""
         return {question: self._cache[question] for question in questions if question in self._cache}
 
     async def ask_unless_routed(self, questions: Sequence[str], texts: Mapping[str, str]) -> Answers:
-        """Ask, without a forward pass for questions that are routed to an edit of `texts` (edit -> its answer)."""
+        """Ask, without a forward pass for questions that are routed to an edit of `texts`.
+
+        Args:
+            questions: The questions.
+            texts: The answer of each edit, by its id.
+        """
         missing = [question for question in questions if question not in self._cache]
         for question, edit in zip(missing, await self.route(missing), strict=True):
             if edit is not None and edit in texts:
@@ -155,7 +161,12 @@ class ModelAtVersion:
     async def ask_wordings(
         self, wordings: Iterable[tuple[str, str, int]], texts: Mapping[str, str]
     ) -> Answers:
-        """Ask for wordings of edits, unless routed: (question, edit, its place among the edit's wordings)."""
+        """Ask the wordings of edits, without a forward pass for those that are routed to an edit of `texts`.
+
+        Args:
+            wordings: Question, edit, and the question's place among the edit's wordings.
+            texts: The answer of each edit, by its id.
+        """
         routing = await self.routing()
         wordings = list(wordings)
         for question, edit, place in wordings:
@@ -174,7 +185,7 @@ class ModelAtVersion:
         return self._routing
 
     async def route(self, questions: Sequence[str]) -> list[str | None]:
-        """Return the edit that answers each question; None where only asking tells."""
+        """Return the edit that answers each question; None if only asking tells."""
         if not isinstance(self.system, Routes):
             return [None] * len(questions)
         edits: list[str | None] = []
@@ -192,7 +203,7 @@ class ModelAtVersion:
         return edits
 
     async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
-        """Return the edit that each question likeliest asks for; always None for a system without a scope."""
+        """Return the edit that each question most probably asks for; always None for a system without a scope."""
         if not isinstance(self.system, HasScope):
             return [None] * len(questions)
         asks = await self._asks(questions)
@@ -209,14 +220,14 @@ class ModelAtVersion:
         return verdicts
 
     async def reached_since(self, before: ModelAtVersion) -> Sequence[str] | None:
-        """Return the trained questions that may be answered differently than before; None if the system cannot tell."""
+        """Return the trained questions whose answers may differ from `before`; None if the system cannot tell."""
         if not isinstance(self.system, ForeseesTaught):
             return None
         questions: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
         return questions
 
     async def differing_since(self, before: ModelAtVersion, questions: Iterable[str]) -> list[str]:
-        """Return the questions that may be answered differently than before; cached answers to the others are kept."""
+        """Return the questions whose answers may differ from `before`, and keep the cached answers to the others."""
         if before is self:
             return []
         if not isinstance(self.system, Foresees):
@@ -249,11 +260,11 @@ ModelsAtVersion: TypeAlias = Mapping[str, ModelAtVersion]
 
 
 class Models:
-    """Every system that is served, by name, with the memories they share.
+    """All systems that are served, by name, with the memories they share.
 
     Attributes:
-        lookup: Entities of the graph, and what they add to questions.
-        fact_memory: Name of the memory that takes facts; "" where no system reads one.
+        lookup: The entities of the graph, and what they add to questions.
+        fact_memory: Name of the memory that takes facts; "" if no system reads one.
     """
 
     def __init__(
@@ -267,9 +278,9 @@ class Models:
 
         Args:
             bundles: The systems by name, with their memories.
-            lookup: Entities of the graph; needed where a system has them in its questions.
+            lookup: Entities of the graph; needed if a system takes them in its questions.
             thread: Thread in which the systems were loaded; torch in a second one takes twice as long in both.
-            default: Model that is corrected where a request names none; None for the first.
+            default: Model to correct if a request names none; None for the first.
         """
         self.default = default or next(iter(bundles))
         self._systems = {name: bundle.system for name, bundle in bundles.items()}
@@ -291,7 +302,7 @@ class Models:
 
     @property
     def fact_readers(self) -> tuple[str, ...]:
-        """Return the models that read the memory of facts."""
+        """The models that read the memory of facts."""
         return self.readers_of(self.fact_memory)
 
     def check_takes_facts(self) -> None:
@@ -301,13 +312,17 @@ class Models:
 
     @cached_property
     def answer_memories(self) -> dict[str, Memory]:
-        """Return model -> its memory that takes a question with its answer; models without one are left out."""
+        """The memory of each model that takes corrected answers; models without one are left out."""
         memories = {name: self.memory_for(name, "answer") for name in self._systems}
         return {name: memory for name, memory in memories.items() if memory is not None}
 
     @property
     def probes(self) -> dict[str, Probes]:
-        """Reads packs. PackError when one is damaged."""
+        """The probes of each system.
+
+        Raises:
+            PackError: A pack is damaged.
+        """
         return {name: system.probes for name, system in self._systems.items()}
 
     def readers_of(self, memory: str) -> tuple[str, ...]:
@@ -333,7 +348,7 @@ class Models:
             return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
-        """Return a memory as `image` says, ready for questions."""
+        """Return a memory with the rows of `image`, ready for questions."""
         view = await self.run(self.memories[memory].view, image)
         if self._informs([memory]):
             await self.lookup.prepare(view)
@@ -354,10 +369,10 @@ class Models:
         )
 
     async def inform(self, asks: Sequence[Ask], views: Views, reach: Reach | None = None) -> list[Ask]:
-        """Add to questions what a memory says of them at one version.
+        """Add to each question what a memory knows about it at one version.
 
-        Damaged rows of an import are no error, for then it could not be taken back: such a question is asked as if the
-        memory said nothing of it.
+        Damaged rows of an import are not an error, for then the import could not be taken back: such a question is
+        asked as if the memory knew nothing about it.
 
         Raises:
             ErrataError: The memory cannot be read. A report is measured whole or not at all.
@@ -373,9 +388,10 @@ class Models:
     ) -> list[Material | EditRefused]:
         """Return the rows of each change, or why the memory refuses it.
 
-        The rows of an answer follow from its words and the base, and only their block's key names the edit. So those
-        built lately for the same words come from a cache: a file is checked before it is committed, a curator tries an
-        edit out before she makes it. Other changes are resolved on a version of the graph and built each time.
+        The rows of an answer follow from its words and the base, and only their block's key names the edit. So rows
+        that were built lately for the same words come from a cache: a file is checked before it is committed, and a
+        curator tries an edit out before making it. Other changes are resolved on a version of the graph and built
+        each time.
         """
         results: list[Material | EditRefused | None] = [None] * len(changes)
         keys = [
@@ -419,7 +435,11 @@ def _assign(material: Material, edit: str) -> Material:
 
 
 def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
-    """Return the memories that systems read, by name; BrokenContract if two systems bring different ones of a name."""
+    """Return the memories that systems read, by name.
+
+    Raises:
+        BrokenContract: Two systems bring different memories of one name.
+    """
     memories: dict[str, Memory] = {}
     for model, bundle in bundles.items():
         for memory in bundle.memories:

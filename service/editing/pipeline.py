@@ -1,11 +1,11 @@
-"""The one writer. A commit passes through these stages, each of which returns one frozen value:
+"""The one writer, which takes a commit through these stages; each returns one frozen value.
 
     plan.build       Build        the draft on the newest version, every memory folded with it
     evaluate         Evaluation   the report: expectations, side effects, fact tests, capacity
-    check            -            refuses what does not hold, does not fit, or (strict) breaks a test
-    append           Commit       compare-and-append in the ledger; again from the start when another writer was faster
+    check            -            refuses an edit that does not hold or fit, or (strict) breaks a test
+    append           Commit       compare-and-append in the ledger; all again when another writer was faster
 
-Who asked for it then waits for the replicas (replication.py) and gets the receipt.
+The caller's request then waits for the replicas (replication.py) and gets the receipt.
 """
 
 from __future__ import annotations
@@ -35,19 +35,23 @@ from service.scheduling.priority import CommitPriority
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 10  # when others write too; each attempt measures again
-REQUEST = "request"  # digest of the request, in the report that is written
+MAX_ATTEMPTS = 10  # attempts beside other writers; each measures again
+REQUEST = "request"  # name of the request's digest in the report that is written
 
 
 class Plan(Protocol):
-    """A request for a commit; `request` is its digest, by which a repetition is told from another use of its key."""
+    """A request for a commit; the digest `request` tells a repetition from another use of its key."""
 
     kind: Kind
     message: str
     request: str
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """Return the draft on `state`, folded; NothingToDo if the state is as it should be."""
+        """Return the draft on `state`, folded.
+
+        Raises:
+            NothingToDo: The state is already as it should be.
+        """
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a request.
+    """The result of a request.
 
     Attributes:
         commit: The commit; None for a dry run.
@@ -87,11 +91,11 @@ class Result:
 
 
 class Pipeline:
-    """Serialises what it writes. `state` is what it knows of the ledger; None until it was read once.
+    """Writes commits one after the other. `state` is the ledger's last known state; None until it was read once.
 
     Args:
-        check_server: whether the server can hold the ledger, asked until it was read.
-        snapshot_every: commits between two manifests, which let replicas start quickly.
+        check_server: Checks, before the first read, that the server can hold the ledger.
+        snapshot_every: Commits between two manifests, which let replicas start quickly.
     """
 
     def __init__(
@@ -107,19 +111,23 @@ class Pipeline:
         self._evaluator, self._snapshot_every, self._priority = evaluator, snapshot_every, priority
         self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shared_read = Refreshing(self.newest)
-        self._manifest_version = 0  # of the last one; what an earlier process stored is not looked up
+        self._manifest_version = 0  # version of the last manifest; an earlier process's are not looked up
         self._manifest_task: asyncio.Task[None] | None = None
         self.state: EditorState | None = None
 
     async def newest(self) -> EditorState:
-        """Return the state with all that others have written; an ErrataError says what is wrong with the ledger."""
+        """Return the state with the commits of other writers.
+
+        Raises:
+            ErrataError: The ledger cannot be read or is damaged.
+        """
         async with self._reading:
             with self._priority.hold():  # a commit may wait for it
                 return await self._catch_up()
 
     async def _catch_up(self) -> EditorState:
         if self.state is None:
-            await self._ledger.head()  # one that is away is known sooner by this
+            await self._ledger.head()  # fails fast if the ledger is away
             server = await self._check_server()
             for warning in server.warnings:
                 log.warning("%s %s: %s", server.name, server.version, warning)
@@ -130,7 +138,7 @@ class Pipeline:
         return await self._shared_read.get()
 
     async def at_hand(self) -> EditorState:
-        """Return the state for readers: the last one while the ledger is away or a commit is being made."""
+        """Return the state for readers: the last known one while the ledger is away or a commit is being made."""
         if self.state is not None and self._writing.locked():
             return self.state
         try:
@@ -141,12 +149,12 @@ class Pipeline:
             return self.state
 
     async def write(self, plan: Plan, order: Order, timings: Timings) -> Result:
-        """Make one commit, or say what it would be.
+        """Make one commit, or report what it would do.
 
         A dry run holds up no commit: it is measured on the version at hand, one at a time.
 
         Raises:
-            ErrataError: Something is wrong with the plan or with the ledger.
+            ErrataError: The plan cannot be carried out, or the ledger cannot be written.
         """
         if order.dry_run:
             async with self._trying:
@@ -163,7 +171,11 @@ class Pipeline:
         raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
 
     async def newest_restored(self) -> EditorState:
-        """Return the newest state; NotReady while a restore is not complete."""
+        """Return the newest state.
+
+        Raises:
+            NotReady: A restore is not complete.
+        """
         state = await self.newest()
         await self._ledger.check_restored(state.version)
         return state
@@ -203,14 +215,14 @@ class Pipeline:
         return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
 
     async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
-        """Compare and append; the commit that an earlier request with the same key made counts as this one."""
+        """Compare and append; a commit that an earlier request with the same key made counts as this one."""
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):
             try:
                 try:
                     version = await self._ledger.append(commit, blocks, key)
-                except LedgerUnavailable:  # the reply may be all that was lost
+                except LedgerUnavailable:  # perhaps only the reply was lost
                     version = await self._ledger.append(commit, blocks, key)
                 is_own = key is None or (
                     version == commit.version and (await self._ledger.get(version)).digest == commit.digest
@@ -228,7 +240,11 @@ class Pipeline:
         return Result(commit, commit.report)
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
-        """Return what the first request with a key made; InvalidInput if it was another request than `plan`."""
+        """Return the result of the first request with a key.
+
+        Raises:
+            InvalidInput: It was another request than `plan`.
+        """
         commit = await self._ledger.get(version)
         if commit.report.get(REQUEST) != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
@@ -241,7 +257,7 @@ class Pipeline:
         return self.state
 
     def _store_manifest(self, state: EditorState) -> None:
-        """Store a manifest every so many commits, in the background; one that fails is tried after the next commit."""
+        """Store a manifest every so many commits, in the background; after a failure the next commit tries again."""
         is_due = state.version - self._manifest_version >= self._snapshot_every
         if is_due and (self._manifest_task is None or self._manifest_task.done()):
             images = {name: memory.image for name, memory in state.memories.items()}

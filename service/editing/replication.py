@@ -1,7 +1,7 @@
-"""What the replicas have: waits for a commit to reach them, builds the receipt, and publishes their figures.
+"""The state of the replicas: waits for a commit to reach them, builds the receipt, and publishes their figures.
 
 Every replica sends a heartbeat to the ledger as soon as it has swapped. Replicas of other machines write to other
-metrics pages, and one that is gone writes to none; the ledger hears of all of them, so the editor publishes for all.
+metrics pages, and a stopped one writes to none; the ledger hears from all of them, so the editor publishes for all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Patience:
 
 
 async def live_replicas(ledger: RedisLedger, head: int) -> list[ReplicaState]:
-    """Sorted by name. head: the version they should have."""
+    """List the live replicas by name; their lag is counted from version `head`."""
     heartbeats = await ledger.replicas()
     return [
         ReplicaState.model_validate({**beat, "replica": name, "lag": max(0, head - beat["version"])})
@@ -52,7 +52,7 @@ async def live_replicas(ledger: RedisLedger, head: int) -> list[ReplicaState]:
 async def wait_for_replicas(
     ledger: RedisLedger, version: int, patience: Patience
 ) -> tuple[list[ReplicaState], bool]:
-    """The live replicas as soon as all have `version`, or after the limit; and whether all have it.
+    """Return the live replicas as soon as all have `version`, or after the limit, and whether all have it.
 
     Fewer replicas than expected are not all: a silent one may still answer.
     """
@@ -76,10 +76,14 @@ async def wait_for_replicas(
 async def receipt(
     ledger: RedisLedger, result: Result, kind: str, timings: Timings, patience: Patience | None
 ) -> Outcome:
-    """The wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 when not every replica confirmed in time.
+    """Return the wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 if a replica did not confirm in time.
 
     Args:
-        patience: None does not wait.
+        ledger: Where the replicas' heartbeats are.
+        result: The commit or the dry run.
+        kind: The kind of the write.
+        timings: Seconds of its parts.
+        patience: How long to wait for the replicas; None does not wait.
     """
     version = None if result.commit is None else result.commit.version
     live: list[ReplicaState] = []
@@ -104,14 +108,19 @@ async def receipt(
 
 
 async def watch_replicas(ledger: RedisLedger, expected: Mapping[str, int]) -> None:
-    """Publish for ever. expected: replicas that each model should have. While nothing is heard, figures stay."""
+    """Publish the replicas' figures for ever. While no heartbeat can be read, the figures stay.
+
+    Args:
+        ledger: Where the replicas' heartbeats are.
+        expected: Number of replicas that each model should have.
+    """
     is_up = True
     while True:
         try:
             head = await ledger.head()
             _publish(await live_replicas(ledger, head), head, expected)
             is_up = True
-        except Exception as error:  # whatever it is, the next look may succeed
+        except Exception as error:  # whatever the error is, the next attempt may succeed
             if is_up:
                 log.warning("the replicas cannot be counted: %s", error)
             is_up = False
@@ -130,7 +139,7 @@ def _publish(live: Sequence[ReplicaState], head: int, expected: Mapping[str, int
 
 
 def count_disagreeing(replicas: Sequence[ReplicaState]) -> int:
-    """How many hold other rows than most replicas of the same version do."""
+    """Count the replicas whose rows differ from those of most replicas of the same version."""
     holders: dict[int, Counter[tuple[tuple[str, str], ...]]] = {}
     for replica in replicas:
         holders.setdefault(replica.version, Counter())[tuple(sorted(replica.checksums.items()))] += 1

@@ -17,7 +17,10 @@ NO_CHANGE = fold.Change((), ())
 class EditorState:
     """The ledger at its newest version.
 
-    commits: packed, for all of them are here. edits: every edit ever made, in ledger order. active: ids.
+    Attributes:
+        commits: All commits, packed to save memory.
+        edits: Every edit ever made, by id, in ledger order.
+        active: Ids of the active edits.
     """
 
     commits: tuple[Commit, ...]
@@ -32,7 +35,7 @@ class EditorState:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the newest commit, which the next one has to name."""
+        """The digest of the newest commit, which the next one has to name."""
         return self.commits[-1].digest if self.commits else ""
 
     def active_edits(self, change: fold.Change = NO_CHANGE) -> list[EditRecord]:

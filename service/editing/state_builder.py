@@ -1,4 +1,4 @@
-"""Makes the editor's next state from commits or from a draft, and any older one on request.
+"""The builder of the editor's states: the next one from commits or from a draft, and any older one on request.
 
 Each fold is checked against the checksum that the ledger recorded.
 """
@@ -47,7 +47,7 @@ class MaterialStore:
 
 
 class StateBuilder:
-    """Folds memories and assembles models. The base and the newest version cost nothing."""
+    """Folds memories and assembles models. The base and the newest version are not built again."""
 
     def __init__(self, ledger: RedisLedger, models: Models) -> None:
         self._ledger, self._models = ledger, models
@@ -55,10 +55,10 @@ class StateBuilder:
         self._base: MemoriesAtVersion = {}
         self._old: LRUCache[int, ModelsAtVersion] = LRUCache(OLD_VERSIONS)
         self._views: LRUCache[tuple[str, int], View] = LRUCache(OLD_VERSIONS)
-        self._view_flights = SingleFlight[View](1)  # the editor's one thread is for edits
+        self._view_flights = SingleFlight[View](1)  # builds at a time: the editor's one thread is for edits
 
     async def caught_up(self, state: EditorState | None) -> EditorState:
-        """Return the state with what others have written; the same object if there is nothing new."""
+        """Return the state with the commits of other writers; the same object if there are none."""
         current = state or EditorState(
             (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
         )
@@ -96,7 +96,7 @@ class StateBuilder:
         )
 
     async def build(self, state: EditorState, draft: Draft) -> Build:
-        """Return every memory and model as they would be; those that do not change are the state's own objects."""
+        """Return every memory and model with the draft; those that it does not change are the state's own objects."""
         old_edits = [state.edits[key] for key in draft.switched_ids if key in state.edits]
         for edit in (*old_edits, *draft.records):
             if edit.model not in state.models:
@@ -115,7 +115,10 @@ class StateBuilder:
         return Build(state, draft, memories, self._assemble(memories, state.models))
 
     async def _grow(self, memories: dict[str, MemoryAtVersion], draft: Draft) -> set[str]:
-        """Add the draft's edits to each memory that need not fold the others again; return the names of these."""
+        """Add the draft's edits to each memory that can grow, and return the names of these memories.
+
+        Such a memory does not fold its other edits again.
+        """
         by_memory: dict[str, list[Material]] = defaultdict(list)
         for record, material in zip(draft.records, draft.materials, strict=True):
             by_memory[record.memory].append(material)
@@ -185,7 +188,7 @@ class StateBuilder:
     def _assemble(
         self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None
     ) -> ModelsAtVersion:
-        """Return every model; one whose memories are all those of `before` is that object, with its cache."""
+        """Return every model; a model whose memories are all in `before` is the object from there, with its cache."""
         models = {}
         for name in self._models.names:
             model = self._models.assemble(name, memories)

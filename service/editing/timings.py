@@ -1,4 +1,4 @@
-"""Where the time of a commit goes, for its report and for the metrics."""
+"""The seconds that each part of a commit takes, for its report and for the metrics."""
 
 from __future__ import annotations
 

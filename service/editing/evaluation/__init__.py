@@ -1,1 +1,1 @@
-"""What a draft does, measured: expectations, side effects, fact tests, capacity; the report and the diff."""
+"""Measurements of a draft: expectations, side effects, fact tests, capacity; the report and the diff."""

@@ -1,7 +1,7 @@
 """How full the memories are, when to warn, and when to refuse an edit.
 
-A memory whose edits own their slots has as many as the service reserves for it: a fixed number, or twice as many
-each time four fifths are used, where the settings let it grow.
+A memory whose edits own their slots has as many as the service reserves for it: a fixed number, or, if the settings
+let it grow, twice as many each time four fifths are used.
 """
 
 from __future__ import annotations
@@ -15,19 +15,24 @@ from models.memory import Usage
 from service.editing.models import MemoryAtVersion
 from service.errors import MemoryFull
 
-WARN_ABOVE = 0.8  # share of the slots from which on a receipt warns, or the memory grows
+WARN_ABOVE = 0.8  # share of used slots above which a receipt warns, or the memory grows
 RESERVE_MORE = "start the service with more --bank-slots, or with --auto-grow-bank"
 
 
 @dataclass(frozen=True)
 class SlotBudget:
-    """slots: reserved for edits that own theirs. grows: doubled when it gets full."""
+    """The slots that the service reserves.
+
+    Attributes:
+        slots: Number of slots for edits that own theirs.
+        grows: Whether the number doubles when they get full.
+    """
 
     slots: int
     grows: bool
 
     def describe(self, memories: Iterable[MemoryAtVersion]) -> Capacity:
-        """Of several memories together: the sum of reserved slots; of all else the tightest counts."""
+        """Describe several memories together: slots are added up, and the scarcest of every other figure counts."""
         usages = [memory.usage for memory in memories]
         capacities = [self._describe(usage) for usage in usages]
         limits = [c for c, usage in zip(capacities, usages, strict=True) if usage.slots_reserved is None]
@@ -43,7 +48,11 @@ class SlotBudget:
         )
 
     def check(self, memories: Iterable[MemoryAtVersion]) -> None:
-        """MemoryFull when the edits of one memory would own more slots than there are."""
+        """Check that every memory has enough slots for its edits.
+
+        Raises:
+            MemoryFull: The edits of a memory would own more slots than there are.
+        """
         for memory in memories:
             n_used, n_reserved = memory.usage.slots_used, self._slots_reserved(memory.usage)
             if n_used > n_reserved:

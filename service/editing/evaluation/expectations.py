@@ -1,4 +1,4 @@
-"""Whether a model gives the answers that edits expect: asked before rows are built for them, and after."""
+"""Expected answers: whether a model gives the answers of edits, before their rows are built and after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOES_NOT_HOLD = "does_not_hold"
 async def ask_all(
     models: ModelsAtVersion, questions: Iterable[tuple[str, Iterable[str]]]
 ) -> dict[str, Answers]:
-    """Return by model the answers to all (model, questions)."""
+    """Ask questions of several models, and return the answers by model."""
     batches: dict[str, list[str]] = defaultdict(list)
     for model, batch in questions:
         batches[model] += batch
@@ -35,10 +35,13 @@ async def ask_edits(
     texts: Mapping[str, str],
     n_wordings: int | None = None,
 ) -> dict[str, Answers]:
-    """Return by model the answers to the first `n_wordings` of each edit, by default all.
+    """Ask the wordings of edits, and return the answers by model.
 
     Args:
-        texts: edit -> its answer. A wording that is routed to one of these needs no forward pass.
+        models: The models at one version.
+        edits: The edits.
+        texts: The answer of each edit, by its id. A wording that is routed to one of these needs no forward pass.
+        n_wordings: Number of wordings of each edit that are asked; all by default.
     """
     batches: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for edit in edits:
@@ -48,7 +51,7 @@ async def ask_edits(
 
 
 def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
-    """Return whether an answer is what the edit expects; of several values of a relation only its own counts."""
+    """Return whether an answer is what the edit expects; among several values of a relation only its own counts."""
     if edit.triple is None:
         return answer.text == edit.answer
     if edit.triple.act == "set":
@@ -89,7 +92,7 @@ def report_paraphrase(wording: str, before: Answers, after: Answers, follows: bo
 
 
 def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
-    """Report an edit for which nothing is written: its answers come out in all wordings."""
+    """Report an edit for which nothing is written, because all its wordings get its answer."""
     current = answers[edit.question].text if edit.question else edit.answer
     after = edit.answer if edit.statements is None else current
     reason = edit.no_op_reason or (REPEATS_EARLIER if edit.is_repetition else GIVES_ALREADY)

@@ -1,8 +1,8 @@
 """The status of the fact tests of all active edits at one version: holding, broken or superseded.
 
-Where a system routes questions to edits nobody is asked: an edit that a wording is routed to gives its own answer.
-Other wordings are asked by `run_tests`, and by a commit when it may have changed their answers; in between, a cached
-answer stands. A test that nobody asked yet is taken to hold, as it did when its edit was made.
+A wording that a system routes to an edit is not asked: the edit gives its answer. Other wordings are asked by
+`run_tests`, and by a commit that may have changed their answers; in between, the cached answer counts. A test that
+has not been asked yet is taken to hold, as it did when its edit was made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ UncertainTest: TypeAlias = tuple[FactTest, str | None]
 
 @dataclass(frozen=True)
 class FactTestStatus:
-    """edits, tests: how many there are; all hold but those that are named."""
+    """The fact tests at one version. All that are not named hold.
+
+    Attributes:
+        edits: Number of active edits.
+        tests: Number of their tests.
+    """
 
     edits: int
     tests: int
@@ -35,7 +40,11 @@ class FactTestStatus:
     superseded: Mapping[TestKey, SupersededTest]
 
     def counts(self, total_edits: int) -> EditCounts:
-        """total_edits: those taken back included. An edit is superseded when its question is."""
+        """Count the edits by status; an edit is superseded if its question is.
+
+        Args:
+            total_edits: Number of all edits, those taken back included.
+        """
         superseded = {edit for edit, place in self.superseded if place == 0}
         broken = {edit for edit, _ in self.broken} - superseded
         return EditCounts(
@@ -50,14 +59,14 @@ class FactTestStatus:
 async def current_status(
     active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
 ) -> FactTestStatus:
-    """From what is at hand, without asking."""
+    """Return the status from cached answers, without asking."""
     return _status(active, all_edits, await _uncertain_tests(active, models), models)
 
 
 async def run_tests(
     version: int, active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
 ) -> CheckReport:
-    """Ask all that only asking tells."""
+    """Ask the wordings whose edit is not certain, and report all tests."""
     uncertain = await _uncertain_tests(active, models)
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
@@ -82,10 +91,14 @@ async def status_after(
     after: ModelsAtVersion,
     switched_ids: Set[str],
 ) -> FactTestStatus:
-    """The status after a change: what only asking tells is asked on both sides, as far as the change may reach it.
+    """Return the status after a change; wordings that it may reach are asked on both sides.
 
     Args:
-        active: after the change, in ledger order. switched_ids: edits that are active on one side only.
+        active: The active edits after the change, in ledger order.
+        all_edits: All edits, by id.
+        before: The models before the change.
+        after: The models after it.
+        switched_ids: Ids of the edits that are active on one side only.
     """
     uncertain = await _uncertain_tests(active, after)
     common = [item for item in uncertain if item[0].record.id not in switched_ids]
@@ -101,7 +114,7 @@ async def _uncertain_tests(active: Sequence[EditRecord], models: ModelsAtVersion
     uncertain: list[UncertainTest] = []
     for model, at_version in models.items():
         routing = await at_version.routing()
-        for edit in active:  # of tens of thousands nearly all are passed over
+        for edit in active:  # nearly all of the tens of thousands of edits are skipped
             if edit.model == model and not routing.is_certain(edit.id):
                 owners = (routing.answering_edit(edit.id, place) for place in range(len(edit.wordings)))
                 uncertain += [

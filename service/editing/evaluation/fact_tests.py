@@ -1,8 +1,8 @@
 """Fact tests: every wording of every edit with its answer, kept for ever, so that no later edit silently breaks one.
 
-A test holds when its answer comes out, whichever edit answers. Else it is superseded when a later edit was made to
-answer anew, and that edit is in its place: the later one has the same wording, or what it corrected was the answer of
-the earlier (its notes then list it in `replaces`). Else it is broken.
+A test holds when its answer comes out, whichever edit gives it. Otherwise it is superseded if a later edit took its
+place: the later edit has the same wording, or it corrected the answer of the earlier one, and its notes list that one
+in `replaces`. Otherwise it is broken.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TestKey: TypeAlias = tuple[str, int]
 
 
 class FactTest(NamedTuple):
-    """One wording of an edit. place: 0 is its question."""
+    """One wording of an edit; place 0 is the edit's question."""
 
     record: EditRecord
     place: int
@@ -54,21 +54,21 @@ class FactTest(NamedTuple):
 
 
 def version_of(edit: EditRecord) -> int:
-    """Of the commit that made the edit."""
+    """Return the version of the commit that made the edit."""
     return edit.order // EDITS_PER_COMMIT
 
 
 def is_named(edit: EditRecord, names: Collection[int | str]) -> bool:
-    """By the version that made it, or by its id."""
+    """Return whether names contain the edit's id or the version that made it."""
     return edit.id in names or version_of(edit) in names
 
 
 class Successors:
-    """Which edit took the place of which, among active edits in ledger order.
+    """The edits that replaced others, among active edits in ledger order.
 
     Args:
-        all_edits: by id, those taken back too: a later edit stands in for those that a reverted one replaced.
-        tests: those that will be looked up.
+        all_edits: All edits by id, with reverted ones: a later edit inherits what a reverted one replaced.
+        tests: The tests that will be looked up.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Successors:
 
     @cached_property
     def _last_by_wording(self) -> Mapping[tuple[str, str], EditRecord]:
-        """Model and wording of the tests -> the last edit that has it."""
+        """The last edit that has each wording of the tests, by model and wording."""
         wordings = {normalize_question(test.question) for test in self._tests}
         return {
             (edit.model, wording): edit
@@ -89,7 +89,7 @@ class Successors:
 
     @cached_property
     def _replacements(self) -> Mapping[str, Sequence[EditRecord]]:
-        """Edit -> the active later edits that replaced it, or replaced one that did, in ledger order."""
+        """The active edits that replaced each edit, directly or through others, in ledger order."""
         replacing = {
             edit.id: edit for edit in reversed(list(self._all_edits.values())) if "replaces" in edit.notes
         }
@@ -104,7 +104,10 @@ class Successors:
         }
 
     def is_on_purpose(self, earlier: EditRecord, later: EditRecord) -> bool:
-        """Whether each replacement on some way from one to the other was meant: given the same question, or told to."""
+        """Return whether a chain of intended replacements leads from one edit to the other.
+
+        A replacement is intended if the later edit has the earlier one's question or was told to replace it.
+        """
         seen_ids, open_ = {earlier.id}, [earlier]
         while open_:
             edit = open_.pop()
@@ -115,11 +118,12 @@ class Successors:
         return later.id in seen_ids
 
     def of(self, test: FactTest, answer: Answer | None) -> EditRecord | None:
-        """The edit that superseded the test's: one that replaced it and answers, or the last one of this wording.
+        """Return the edit that superseded a test: one that replaced its edit and answers, or the last of its wording.
 
         Args:
-            answer: None where nobody asked. A replacement is then taken to answer; a value that another edit adds to
-                others is taken to be still there.
+            test: The test.
+            answer: None for a wording that was not asked. Then a replacement is taken to answer, and a value that an
+                edit added to others is taken to be there still.
         """
         replacements = self._replacements.get(test.record.id, ())
         if answer is not None:
@@ -139,17 +143,17 @@ def _is_on_purpose(earlier: EditRecord, later: EditRecord) -> bool:
 
 
 def _find_targets(record: EditRecord, state: EditorState) -> list[str]:
-    """The active edits that it was told to replace."""
+    """Return the active edits that this one was told to replace."""
     names = record.notes.get(TO_REPLACE, ())
     active = state.active_edits() if names else []
     return [edit.id for edit in active if edit.memory == record.memory and is_named(edit, names)]
 
 
 async def mark_superseded(build: Build) -> Build:
-    """The build, with `replaces` in the notes of new edits: earlier edits whose fact tests they make void.
+    """Add to the notes of new edits, as `replaces`, the earlier edits whose fact tests they supersede.
 
-    It is not enough that an earlier edit answered the question, which may have been routed to it wrongly. The new edit
-    has to answer the earlier one's own question as well. Those that it was told to replace count in any case.
+    It is not enough that an earlier edit answered the question, which may have been routed to it wrongly: the new
+    edit has to answer the earlier one's question as well. The edits that it was told to replace count in any case.
     """
     state, records = build.state, build.draft.records
     before = await ask_all(state.models, ((edit.model, edit.wordings[:1]) for edit in records))

@@ -1,7 +1,8 @@
-"""The same question in other words, so that a curator sees how far an edit reaches before it is made.
+"""Paraphrases of a question, so that a curator sees how far an edit reaches before it is made.
 
-A question in the words of a relation that the system was taught gets the relation's other wordings, those that no model
-was trained on first. Any other is turned by a few rules of English, which fit most short questions.
+A question in the words of a relation that the system was trained on gets the relation's other wordings, first those
+that were kept out of the training. Any other question is reworded by a few rules of English, which fit most short
+ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from service.editing.models import ModelsAtVersion
 from service.ledger.commit import EditRecord
 
 MAX_PARAPHRASES = 4
-MAX_EDITS_REWORDED = 4  # of one request: for a whole file the paraphrases would cost more than the edits
+# edits of one request that are reworded: for a whole file the paraphrases would cost more than the edits
+MAX_EDITS_REWORDED = 4
 SUBJECT = "{subject}"
 WH_QUESTION = re.compile(r"(?:what|who) (?:is|was|are|were) (?P<rest>.+)", re.IGNORECASE)
 OF_PHRASE = re.compile(r"the (?P<relation>.+?) of (?P<subject>.+)", re.IGNORECASE)
@@ -26,7 +28,11 @@ DANGLING = re.compile(r"\b(?:to|of|in|at|for|from|with|by|on|about|called|named|
 
 
 class ParaphraseGenerator:
-    """templates: wordings of each relation with `{subject}`; the longest that fits a question is taken for its own."""
+    """Rewords questions.
+
+    Args:
+        templates: Wordings of each relation with `{subject}`; a question belongs to the longest one that fits it.
+    """
 
     def __init__(self, templates: Sequence[Sequence[str]] = ()) -> None:
         pairs = [(template, relation) for relation in templates for template in relation]
@@ -38,7 +44,7 @@ class ParaphraseGenerator:
             self._relations.append((pattern, relation))
 
     def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
-        """At most MAX_PARAPHRASES, none of them the question itself or a paraphrase that was given with it."""
+        """Return at most MAX_PARAPHRASES wordings, without the question itself and the given paraphrases."""
         fresh = {normalize_question(wording): wording for wording in reversed(list(self._all(question)))}
         for wording in (question, *paraphrases):
             fresh.pop(normalize_question(wording), None)
@@ -55,7 +61,7 @@ class ParaphraseGenerator:
 
 
 def _turn(question: str) -> Iterator[str]:
-    """question: without its question mark."""
+    """Reword a question, given without its question mark, by rules of English."""
     match = WH_QUESTION.fullmatch(question)
     phrase = OF_PHRASE.fullmatch(match["rest"]) or POSSESSIVE.fullmatch(match["rest"]) if match else None
     if phrase and not DANGLING.search(question):
@@ -75,7 +81,7 @@ async def measure_paraphrases(
     before: ModelsAtVersion,
     after: ModelsAtVersion,
 ) -> dict[str, list[ParaphraseReport]]:
-    """By edit, for the first few: the answers before and after to wordings that nobody gave."""
+    """Return, for the first few edits, the answers to generated paraphrases before and after."""
     texts = {edit.id: edit.answer for edit in edits}
     reports: dict[str, list[ParaphraseReport]] = {}
     for edit in [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]:

@@ -1,7 +1,7 @@
-"""Side effects: questions that nobody edited and that are answered differently all the same.
+"""Side effects: questions that were not edited and whose answers change all the same.
 
-A fixed set of probes is comparable between commits. Others are chosen where side effects are likely: all that the
-change may reach, where the system can tell; else those nearest in words to what was edited.
+A fixed set of probes makes commits comparable. Other probes are chosen where side effects are likely: all that the
+change may reach, if the system can tell; otherwise those nearest in words to the edited questions.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ NEAREST_PER_EDIT, MAX_CHOSEN = (
     8,
     200,
 )  # a question that was not encoded before takes as long as many that were
-MAX_NEAREST = 24  # questions, of each model
+MAX_NEAREST = 24  # resembling questions of each model
 WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class ProbeChoice:
-    """questions: to be compared. covered_wordings: plain, of all questions that are known to have changed or not then.
+    """The probes of one model to compare.
 
-    n_unmeasured: how many others may have changed for all that is known.
+    Attributes:
+        questions: The questions to ask on both sides.
+        covered_wordings: Plain wordings of all questions about which the comparison says whether they changed.
+        n_unmeasured: Number of known questions about which it says nothing.
     """
 
     questions: list[str]
@@ -45,17 +48,16 @@ class ProbeChoice:
 
 
 class ProbeSelector:
-    """Chooses the probes of one model to compare."""
-
     def __init__(self, probes: Probes) -> None:
         self.probes = probes
 
     def choose(self, edit_wordings: Sequence[str], reachable: Sequence[str] | None) -> ProbeChoice:
-        """The fixed probes and others, each once, without the edited questions themselves.
+        """Return the fixed probes and others, each once, without the edited questions themselves.
 
         Args:
-            reachable: all taught questions that may be answered differently, the likeliest first; None where the system
-                cannot tell.
+            edit_wordings: The edited questions.
+            reachable: All trained questions whose answers may change, the likeliest first; None if the system cannot
+                tell.
         """
         own_wordings = {normalize_question(question) for question in edit_wordings}
         nearest: Iterable[str] = ()
@@ -83,9 +85,9 @@ class ProbeSelector:
         return {normalize_question(question) for question in (*self.probes.core, *self.probes.training)}
 
     def _nearest(self, question: str, limit: int) -> Iterable[str]:
-        """Those with the most words in common; a rare word counts for more.
+        """Return the trained questions with the most words in common; a rare word counts for more.
 
-        The rarest word first: once it and the next match enough questions, commoner words only decide among those.
+        The rarest words are looked up first: once they match enough questions, commoner words only rank these.
         """
         scores: dict[int, float] = {}
         known_words = _words(question) & self._index.keys()
@@ -99,7 +101,7 @@ class ProbeSelector:
 
     @cached_property
     def _index(self) -> Mapping[str, Set[int]]:
-        """Word -> places in the taught questions that have it."""
+        """The places in the trained questions of each word."""
         index: dict[str, set[int]] = defaultdict(set)
         for place, question in enumerate(self.probes.training):
             for word in _words(question):
@@ -114,9 +116,13 @@ def _words(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class SideEffects:
-    """n_compared: questions. n_unmeasured: how many more may be answered differently, for all that is known.
+    """The result of a comparison.
 
-    nearest: model -> the known questions that resemble an edited one most, where the system can tell.
+    Attributes:
+        n_compared: Number of questions that were compared.
+        n_unmeasured: Number of known questions that were not, and whose answers may have changed.
+        changed: The questions whose answers changed.
+        nearest: The known questions that resemble an edited one most, by model, if the system can tell.
     """
 
     n_compared: int
@@ -126,8 +132,6 @@ class SideEffects:
 
 
 class SideEffectProbe:
-    """Measures side effects on every model that reads a changed memory."""
-
     def __init__(self, models: Models, probes: Mapping[str, Probes]) -> None:
         self._models = models
         self._selectors = {model: ProbeSelector(questions) for model, questions in probes.items()}
@@ -148,11 +152,15 @@ class SideEffectProbe:
         common_edits: Sequence[EditRecord] = (),
         known_wordings: Iterable[str] = (),
     ) -> SideEffects:
-        """On questions that `edits` are not about.
+        """Compare the answers to questions that `edits` are not about.
 
         Args:
-            versions: of the two sides; None for one that nobody can ask. common_edits: edits that are active on both
-                sides, whose own questions are compared too. known_wordings: wordings that the report has elsewhere.
+            edits: The edits whose side effects are measured.
+            before: The models before them.
+            after: The models after them.
+            versions: The versions of both sides; None for a side that has no version yet.
+            common_edits: Edits that are active on both sides, whose questions are compared too.
+            known_wordings: Wordings that the report has elsewhere.
         """
         n_compared, n_unmeasured = 0, 0
         nearest: dict[str, Sequence[str]] = {}
@@ -190,23 +198,22 @@ class SideEffectProbe:
         return SideEffects(n_compared, n_unmeasured, changed, nearest)
 
     def _edited_wordings(self, edits: Sequence[EditRecord]) -> dict[str, list[str]]:
-        """Model -> what the edits are about, for every model that reads what they wrote: where nobody can ask for an
-        edit, the name of its subject."""
+        """Return the wordings of the edits by model, for every model that reads what they wrote.
+
+        An edit without a question is represented by the name of its subject.
+        """
         wordings: dict[str, list[str]] = defaultdict(list)
         for edit in edits:
+            note = read_note(edit)
+            subject = note.subject if isinstance(note, FactNote) else ""
             for model in self._models.readers_of(edit.memory):
-                wordings[model] += edit.wordings or [_subject(edit)]
+                wordings[model] += edit.wordings or [subject]
         return wordings
-
-
-def _subject(edit: EditRecord) -> str:
-    note = read_note(edit)
-    return note.subject if isinstance(note, FactNote) else ""
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:
     def path(version: int) -> str:
-        """Of GET /v1/answers."""
+        """Return the path of GET /v1/answers."""
         return "/v1/answers?" + urlencode({"question": question, "model": model, "version": version})
 
     before, after = versions

@@ -1,1 +1,1 @@
-"""What is asked for, as plans: each drafts a commit on the newest version."""
+"""Plans of commits: each drafts what a caller asks for on the newest version."""

@@ -1,4 +1,4 @@
-"""The plan of a change that a memory takes in a way of its own: its fields are checked by the memory's own model."""
+"""The plan of a change that only one memory knows; the memory's own model checks its fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from errata.wire import MemoryItem
 from pydantic import ValidationError
 
 from models.memory import ChecksFields, Fields, Memory, TakesFields
-from models.memory import EditRefused as MemoryRefusal
 from service.editing.draft import Build, PlannedEdit
 from service.editing.models import Models
 from service.editing.notes import ChangeNote
@@ -80,7 +79,9 @@ async def find_unfit(
     """Find the changes that their memory does not take on this version, by place in the request.
 
     Args:
-        edits: In the order of the request; each is checked after those before it.
+        edits: The edits in the order of the request; each is checked after those before it.
+        state: The version.
+        models: The systems that are served, with their memories.
         build: Returns the memories with some of these edits.
     """
     unfit: dict[int, ErrataError] = {}
@@ -94,11 +95,8 @@ async def find_unfit(
         if refusal is None:
             earlier.append(edit)
         else:
-            unfit[edit.place] = _to_error(refusal)
+            is_unknown = refusal.code == NotFound.code
+            unfit[edit.place] = (
+                NotFound(refusal.detail) if is_unknown else EditRefused(refusal.detail, reason=refusal.code)
+            )
     return unfit
-
-
-def _to_error(refusal: MemoryRefusal) -> ErrataError:
-    if refusal.code == NotFound.code:
-        return NotFound(refusal.detail)
-    return EditRefused(refusal.detail, reason=refusal.code)

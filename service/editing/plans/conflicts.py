@@ -1,4 +1,4 @@
-"""What the edits of one request do to each other: repetitions, contradictions, and which of them are refused."""
+"""Conflicts between the edits of one request: repetitions, contradictions, and the edits that are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ ANSWERED_BY_OTHER = (
 
 
 class Refusals:
-    """Refused edits by place in the request. skip: they are left out; otherwise the first raises and names the rest."""
+    """Refused edits by place in the request.
+
+    Args:
+        skip: Whether refused edits are left out; otherwise the first one raises and names the rest.
+        by_place: Edits that are refused already.
+    """
 
     def __init__(self, skip: bool, by_place: Mapping[int, RefusedEdit] | None = None) -> None:
         self.skip = skip
@@ -35,14 +40,18 @@ class Refusals:
 
     @contextmanager
     def collect(self, place: int) -> Iterator[None]:
-        """What is wrong with one edit is noted, where it is to be left out."""
+        """Catch the error of one edit and note it if refused edits are left out."""
         try:
             yield
         except ErrataError as error:
             self.add({place: error})
 
     def add(self, errors: Mapping[int, ErrataError]) -> None:
-        """Raises what is not the fault of an edit; and, unless they are to be left out, what is."""
+        """Note the errors of edits.
+
+        Raises:
+            ErrataError: An error is not the fault of its edit, or refused edits are not to be left out.
+        """
         for error in errors.values():
             if error.status >= 500:
                 raise error
@@ -53,13 +62,13 @@ class Refusals:
             for place, error in sorted(errors.items())
         }
         if refused and not self.skip:
-            first = errors[min(refused)]  # in its own words, for the whole request
+            first = errors[min(refused)]  # the first error keeps its wording and stands for the whole request
             suffix = f" (and {len(refused) - 1:,} more are refused)" if len(refused) > 1 else ""
             refused_edits = [edit.model_dump(mode="json") for edit in list(refused.values())[:MAX_NAMED]]
             raise type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
         self.by_place |= refused
         if refused:
-            self._superseded.clear()  # a refused edit may be what superseded them
+            self._superseded.clear()  # a refused edit may be the one that superseded them
 
     def supersede(self, earlier: int, detail: str) -> None:
         self._superseded[earlier] = RefusedEdit(place=earlier, code=SUPERSEDED, reason="", detail=detail)
@@ -79,7 +88,7 @@ class Contradiction:
 
 
 def find_contradiction(edits: Sequence[PlannedEdit]) -> Contradiction | None:
-    """The first there is, if there is one."""
+    """Return the first contradiction, None if there is none."""
     for first, edit, wording in _shared_wordings(edits):
         if _contradicts(first, edit):
             return Contradiction(first.place, edit.place, wording)
@@ -87,7 +96,7 @@ def find_contradiction(edits: Sequence[PlannedEdit]) -> Contradiction | None:
 
 
 def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
-    """Edits that do not contradict each other, in the order of the request, repetitions marked."""
+    """Return edits without contradictions in the order of the request, with repetitions marked."""
     first_ids = {edit.id for first, edit, _ in _shared_wordings(edits) if first is edit}
     in_order = sorted(edits, key=lambda edit: edit.place)
     return [
@@ -96,7 +105,7 @@ def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
 
 
 def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit, PlannedEdit, str]]:
-    """For each wording of each edit: the first edit that has it, the edit itself, and the wording."""
+    """Yield for each wording of each edit the first edit that has it, the edit itself, and the wording."""
     first_edits: dict[tuple[str, ...], PlannedEdit] = {}
     for edit in sorted(edits, key=lambda edit: edit.place):
         for wording, subject in _subjects(edit):
@@ -104,7 +113,7 @@ def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit
 
 
 def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
-    """What is answered, in words and as a key: its wordings; where nobody can ask for it, what it is said of."""
+    """Return what the edit is about, in words and as keys: its wordings, or else its subject and relation."""
     if edit.wordings or edit.statements is None:
         return [(wording, (normalize_question(wording),)) for wording in edit.wordings]
     if isinstance(edit.note, RelationNote):
@@ -115,7 +124,7 @@ def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
-    """Values that one fact adds to those of another are no contradiction."""
+    """Return whether two edits of one subject contradict each other; values that one adds to the other's do not."""
     old, new = first.note, second.note
     if isinstance(old, RelationNote) and isinstance(new, RelationNote):
         pairs = (old.holds, new.holds), (old.label, new.label)
@@ -128,10 +137,11 @@ def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
 
 
 async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, RefusedEdit]:
-    """Edits whose own question another edit would answer, or nothing would, by place.
+    """Return, by place, the edits whose own question another edit or no edit would answer.
 
     Args:
-        build: with all of them. Where a system does not route, its edits are asked.
+        edits: The edits of the request.
+        build: The state with all of them. Edits of a system that does not route are asked.
     """
     by_id = {edit.id: edit for edit in edits}
     answers = await ask_edits(build.models, edits, build.texts, 1)

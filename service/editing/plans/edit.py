@@ -1,4 +1,4 @@
-"""The plan of POST /admin/edits: from edits as they are requested to a draft of only what changes something."""
+"""The plan of POST /admin/edits: it turns requested edits into a draft of those that change something."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
 
 
 class EditPlan:
-    """Edits of any models, and facts for all of them, as one commit."""
+    """One commit of corrections of any models, and of facts for all of them."""
 
     kind: Kind = "edit"
 
@@ -70,7 +70,7 @@ class EditPlan:
         ]
         request = request.model_copy(update={"edits": items})
         content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
-        # Requests that leave out what came later keep the digest that they had before.
+        # Requests without the newer fields keep the digest that they had before these existed.
         if not content["options"]:
             del content["options"]
         for item in content["edits"]:
@@ -92,7 +92,7 @@ class EditPlan:
         self._needed_edits: set[str] = set()
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """Draft until the draft is settled: nothing refused is in it, and nothing that it needs is missing."""
+        """Plan again until the draft is settled: it holds no refused edit, and all that it needs."""
         self._begin(state)
         while True:
             with timings.part("editor"):
@@ -114,21 +114,23 @@ class EditPlan:
     async def preview(
         self, state: EditorState, builder: StateBuilder, budget: SlotBudget
     ) -> list[RefusedEdit]:
-        """Return the edits that would be refused, as far as that shows without measuring what each of them does.
+        """Return the edits that would be refused, as far as that is known without measuring each of them.
 
-        Also those that another edit answers for: with all of them in place, that is known without asking.
-        MemoryFull when none is refused and they do not fit.
+        Edits whose question another edit answers are among them: that is known without asking once all are in place.
+
+        Raises:
+            MemoryFull: No edit is refused, and they do not fit.
         """
         try:
             await self._preview(state, builder, budget, ask=False)
-        except MemoryFull:  # a model may give the answers of some already: those take no slots
+        except MemoryFull:  # a model may give some of the answers already: those edits take no slots
             await self._preview(state, builder, budget, ask=True)
         return self._refusals.in_order()
 
     async def _preview(
         self, state: EditorState, builder: StateBuilder, budget: SlotBudget, ask: bool
     ) -> None:
-        """Draft and fold; `ask` finds out whether each edit is needed, which takes as long as building it."""
+        """Plan and fold; `ask` finds out whether each edit is needed, which takes as long as building it."""
         self._begin(state)
         materials = None
         while materials is None:
@@ -142,13 +144,13 @@ class EditPlan:
             budget.check(build.memories.values())
 
     def _begin(self, state: EditorState) -> None:
-        """Forget refusals of another version."""
+        """Forget the refusals of another version."""
         if state.version != self._version:
             self._version = state.version
             self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
 
     def _plan_answers(self) -> Iterator[PlannedEdit]:
-        """Yield the corrections of one model's answers, which do not depend on the version."""
+        """Yield the corrections of answers, which do not depend on the version."""
         for place, item in enumerate(self._items):
             if not isinstance(item, EditItem):
                 continue
@@ -179,14 +181,14 @@ class EditPlan:
                 )
 
     def _plan_changes(self) -> Iterator[PlannedEdit]:
-        """Plan the changes of memories in ways of their own."""
+        """Plan the changes that only their memories know."""
         for place, item in enumerate(self._items):
             if isinstance(item, MemoryItem):
                 with self._version_independent.collect(place):
                     yield plan_change(item, place, self._models)
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
-        """Plan all edits in the order of the request, without those that are refused."""
+        """Plan all edits in the order of the request, without refused ones."""
         while True:
             plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
             edits = [*plain_edits, *await self._plan_facts(state)]
@@ -199,7 +201,7 @@ class EditPlan:
             self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**asdict(contradiction)))
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
-        """Plan the facts, and what is said of relations, on this version of the graph."""
+        """Plan the facts, and the definitions of relations, on this version of the graph."""
         if not any(isinstance(item, GRAPH_ITEMS) for item in self._items):
             return []
         models = self._models
@@ -219,13 +221,13 @@ class EditPlan:
                     relation = clean_relation(item, place)
                     resolver.define(relation)
                     edits.append(plan_relation(relation, place, view, models))
-        # Of several facts that make up one answer, the answer after the last of them.
+        # Facts that make up one answer give it after the last of them.
         last = {(edit.model, edit.question): edit for edit in edits if edit.is_answer}
         edits = [e for e in edits if not e.is_answer or last[e.model, e.question] is e]
         return [replace(edit, id=self._ids[edit.place, edit.model, edit.memory]) for edit in edits]
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
-        """Return place in `edits` -> report, of edits that need no rows."""
+        """Return the reports of edits that need no rows, by place in `edits`."""
         questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in edits]
         answers = await ask_all(state.models, questions)
 
@@ -243,7 +245,7 @@ class EditPlan:
     async def _build_rows(
         self, edits: Sequence[PlannedEdit], state: EditorState
     ) -> dict[str, Material] | None:
-        """Return edit -> its rows; None if some edits are refused, which the next draft leaves out."""
+        """Return the rows of each edit by its id; None if some edits are refused, which the next draft leaves out."""
         by_memory: dict[str, list[PlannedEdit]] = defaultdict(list)
         for edit in edits:
             by_memory[edit.memory].append(edit)
@@ -267,7 +269,7 @@ class EditPlan:
         state: EditorState,
         builder: StateBuilder,
     ) -> bool:
-        """Return True where some changes are refused on this version, which the next draft leaves out."""
+        """Refuse the changes that do not fit this version, and return whether there are any."""
 
         async def build(earlier: Sequence[PlannedEdit]) -> Build:
             return await builder.build(state, self._draft(earlier, materials, {}, state.version + 1))
@@ -277,7 +279,7 @@ class EditPlan:
         return bool(unfit)
 
     async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
-        """Return the changes; those of answers have other names of the graph, and the edits that they replace."""
+        """Return the changes; those of answers have other names of their subjects, and the edits that they replace."""
         answers = [edit for edit in edits if edit.is_answer]
         changes: dict[str, MemoryChange] = {edit.id: edit.change for edit in edits}
         if not answers:
@@ -332,7 +334,7 @@ class EditPlan:
     ) -> bool:
         """Return False if an edit that needed no rows needs them because of the others, or if one is now left out.
 
-        Where the request asks for it, an edit is left out whose own question does not get its answer.
+        If the request asks for it, an edit is left out whose own question does not get its answer.
         """
         answer_edits = [edit for edit in no_ops if edit.triple is None]
         questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in answer_edits]

@@ -1,4 +1,4 @@
-"""From facts with their names resolved to the edits of each memory: a triple, and the answers that follow from it."""
+"""Edits from a fact with resolved names: a triple of the graph, and the answers that follow from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plan_fact(
     models: Models,
     methods: Mapping[str, str],
 ) -> list[PlannedEdit]:
-    """One edit of the graph, and one of each memory that is corrected by questions and answers."""
+    """Plan one edit of the graph, and one of each memory that takes corrected answers."""
     relation = view.base.relations.get(fact.relation)
     question, *paraphrases = (
         [p.replace("{subject}", fact.label) for p in relation.phrasings] if relation else [""]
@@ -83,13 +83,13 @@ def plan_fact(
 
 
 def _one_per_memory(models: Models) -> dict[str, Memory]:
-    """Model -> its memory that takes answers; of models that share one, the first, so that it is written once."""
+    """Return each model's memory that takes answers; a shared one is listed once, for its first model."""
     first = {memory.name: model for model, memory in reversed(models.answer_memories.items())}
     return {model: m for model, m in models.answer_memories.items() if first[m.name] == model}
 
 
 def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, models: Models) -> str | None:
-    """Why no answer can be edited for this fact."""
+    """Return why no answer can be edited for this fact; None if one can."""
     if fact.relation in NAME_RELATIONS.values():
         return None
     if not has_phrasing:
@@ -100,7 +100,14 @@ def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, mode
 
 
 def plan_relation(item: RelationItem, place: int, view: GraphView, models: Models) -> PlannedEdit:
-    """What a relation is, kept in the graph as what is said of the relation itself. Of a cleaned item."""
+    """Plan the definition of a relation, which the graph keeps as a statement about the relation itself.
+
+    Args:
+        item: The definition, as `clean_relation` returns it.
+        place: Its place in the request.
+        view: The graph.
+        models: The systems that are served.
+    """
     relation = resolve_relation(item.define, view)
     if relation in NAME_RELATIONS.values():
         raise InvalidInput(
@@ -124,7 +131,7 @@ def plan_relation(item: RelationItem, place: int, view: GraphView, models: Model
 
 
 def clean_relation(item: RelationItem, place: int) -> RelationItem:
-    """As `clean_fact` does of a fact."""
+    """Clean the texts of a definition as `clean_fact` cleans those of a fact."""
     where = f"edits.{place}"
     name = clean_text(f"{where}.define", item.define, MAX_RELATION_CHARS)
     label = clean_text(f"{where}.label", item.label) if item.label else None

@@ -1,6 +1,6 @@
 """Resolves the names of a fact: its entity, relation and values, on one version of the graph.
 
-Facts of one request see those before them.
+A fact of a request sees the facts before it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
 MAX_SIMILAR = 20  # names that a problem document lists
-ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # what looks like one
+ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like an id
 
 
 @dataclass(frozen=True)
 class ResolvedFact:
-    """A fact with its names resolved. before, after: the values of its relation, in the graph's order.
+    """A fact with its names resolved.
 
-    statements: what is said of the subject, its name first where it is new.
+    Attributes:
+        before: Values of its relation before it, in the graph's order.
+        after: Values after it.
+        statements: Statements about the subject that are written; its name comes first if the subject is new.
     """
 
     subject: str
@@ -52,7 +55,12 @@ class ResolvedFact:
 
 @dataclass
 class Subject:
-    """An entity as the facts of the request so far make it. entity: as the graph has it; None where it is new."""
+    """An entity with the changes of the request so far.
+
+    Attributes:
+        entity: The entity as the graph has it; None for a new one.
+        values: Values of the relations that the request has changed.
+    """
 
     id: str
     label: str
@@ -73,7 +81,12 @@ class Subject:
 
 @dataclass
 class FactResolver:
-    """On one version. subjects: of the request so far, by id and by every name that they are called by."""
+    """Resolves the facts of one request on one version.
+
+    Attributes:
+        subjects: Subjects of the request so far, by id and by each of their names.
+        holds: Definitions of relations of the request so far.
+    """
 
     view: GraphView
     lookup: Lookup
@@ -82,7 +95,7 @@ class FactResolver:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A fact that is refused leaves no trace of itself for those after it."""
+        """Undo what a refused fact has changed for the facts after it."""
         subjects, holds = dict(self.subjects), dict(self.holds)
         try:
             yield
@@ -95,7 +108,13 @@ class FactResolver:
             self.holds[resolve_relation(item.define, self.view)] = item.holds
 
     async def resolve(self, item: FactItem, place: int) -> ResolvedFact:
-        """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
+        """Resolve a cleaned item.
+
+        Raises:
+            Ambiguous: A name means several entities.
+            InvalidInput: A name is wrong.
+            NothingToDo: The value that it removes is not in the graph.
+        """
         where = f"edits.{place}"
         relation = resolve_relation(item.relation, self.view)
         cardinality = self.holds.get(relation) or self.view.cardinality(relation)
@@ -106,7 +125,8 @@ class FactResolver:
         subject, warnings = await self._subject(item.subject, f"{where}.subject", item.create)
         text, object_id, object_warnings = await self._object(item, relation)
         before = subject.current(relation)
-        if before and text not in before and item.act is None and not self._is_defined(relation):
+        is_defined = relation in self.holds or self.view.is_defined(relation)
+        if before and text not in before and item.act is None and not is_defined:
             raise _add_or_set(item, before, where)
         if act == "remove":
             text, statements = _removal(item, subject, relation, text, object_id, before)
@@ -130,11 +150,12 @@ class FactResolver:
             subject.id, subject.label, relation, text, act, before, after, statements, tuple(warnings)
         )
 
-    def _is_defined(self, relation: str) -> bool:
-        return relation in self.holds or self.view.is_defined(relation)
-
     def _check_relation(self, name: str, relation: str, where: str) -> None:
-        """SimilarName for one that nobody used and that may be a slip."""
+        """Check a relation's name.
+
+        Raises:
+            SimilarName: The relation is new, and its name resembles one in use.
+        """
         relations_in_use = {fold(id): id for id in (*self.view.relations, *self.holds)}
         relations_in_use |= {
             fold(relation.label): relation.id for relation in self.view.base.relations.values()
@@ -146,7 +167,7 @@ class FactResolver:
             raise similar_name(f"the relation {name!r} is new", similar, where)
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        """And a warning where it is new."""
+        """Return the subject, and a warning if it is new."""
         subject = self.subjects.get(name) or self.subjects.get(fold(name))
         if subject is not None:
             return subject, []
@@ -171,7 +192,7 @@ class FactResolver:
         return subject, [NEW_ENTITY.format(name, id)]
 
     async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
-        """Its text, its id where it is one entity, and what a person should know."""
+        """Return the object's text, its id if it is one entity, and warnings."""
         if relation in NAME_RELATIONS.values():
             return item.object, "", []
         by_id = (await self.lookup.entities([item.object], self.view))[item.object]
@@ -197,7 +218,11 @@ def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
 
 
 def clean_fact(item: FactItem, place: int) -> FactItem:
-    """Its texts in the one spelling that files are read in, too. InvalidInput for what no text may hold."""
+    """Return a fact with its texts in the one spelling that files are read in, too.
+
+    Raises:
+        InvalidInput: A text holds characters that none may hold.
+    """
     where = f"edits.{place}"
     subject, text = clean_text(f"{where}.subject", item.subject), clean_text(f"{where}.object", item.object)
     relation = clean_text(f"{where}.relation", item.relation, MAX_RELATION_CHARS)
@@ -212,7 +237,7 @@ def clean_text(where: str, text: str, *limit: int) -> str:
 
 
 def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
-    """One entity is one value, whichever of its names was written."""
+    """Return the spelling that the graph has for an entity, so that it stays one value whichever name is written."""
     facts = entity.facts if entity and object_id else ()
     spellings = (fact.object for fact in facts if (fact.relation, fact.object_id) == (relation, object_id))
     return next(spellings, text)
@@ -221,7 +246,7 @@ def _current_spelling(entity: Entity | None, relation: str, object_id: str, text
 def _removal(
     item: FactItem, subject: Subject, relation: str, text: str, object_id: str, before: Sequence[str]
 ) -> tuple[str, tuple[Statement, ...]]:
-    """The value as the graph spells it, and what takes it away: every entity that is called so, and the text."""
+    """Return the value as the graph spells it, and statements that remove it as a text and as every entity."""
     spelling = _current_spelling(subject.entity, relation, object_id, text)
     removed_value = next((value for value in before if fold(value) == fold(spelling)), None)
     if removed_value is None:
@@ -236,7 +261,11 @@ def _removal(
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:
-    """A name that could never be found in a question, or would be found in every one, is a mistake."""
+    """Check a name of an entity.
+
+    Raises:
+        InvalidInput: No question could be linked to the name, or every one would be.
+    """
     if relation not in (LABEL, ALIAS) or item.act == "remove":
         return
     place = f"{where}.object"

@@ -1,6 +1,6 @@
-"""Imports: a file streams in, is read and spooled beside the work, and becomes one commit, or nothing.
+"""Imports: a file streams in, is read and spooled at the same time, and becomes one commit, or nothing.
 
-Until the last byte nothing is in Redis; until the commit nothing of it is seen. A session that nobody feeds is closed.
+Nothing is in Redis until the last byte, and nothing of it is visible until the commit. An idle session is closed.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from service.graph.lookup import Lookup
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
-MAX_SESSIONS = 2  # each has a spool on the disk
+MAX_SESSIONS = 2  # sessions at a time; each has a spool on the disk
 IDLE_S = 120.0
 LEAST_BYTES_PER_S = (
-    1_000  # of what is sent, after the first minute: a session has a slot that others wait for
+    1_000  # bytes a second that a sender must keep up after the first minute: others wait for its slot
 )
 GRACE_S = 60.0
 WATCH_EVERY_S = 10.0
@@ -62,14 +62,14 @@ GRAPH_ALONE = (
 
 @dataclass
 class ImportSession:
-    """One file on its way into the graph: read as it arrives, spooled, counted; nothing of it is in Redis yet.
+    """One file on its way into the graph: it is read as it arrives, spooled and counted, and not yet in Redis.
 
     Attributes:
         version: Version on which names are resolved.
         memory: Name of the memory of facts.
         view: That memory at the version.
-        progress_count: How far the phase is, in its own unit.
-        total: Where the phase ends, in this unit.
+        progress_count: Progress of the phase, in its own unit.
+        total: End of the phase, in this unit.
     """
 
     id: str
@@ -91,7 +91,7 @@ class ImportSession:
     content: Any = field(default_factory=sha256)
 
     def add(self, rows: Iterable[Row | Rejection]) -> None:
-        """Add rows, many together, so that their names are looked up together."""
+        """Add rows in batches, so that their names are looked up together."""
         for batch in chunked(rows, ROWS_PER_LOOKUP):
             self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
             self.resolver.prefetch(batch)
@@ -113,7 +113,7 @@ class ImportSession:
         }
 
     def note(self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str]) -> ImportNote:
-        """Return the counts of what was written."""
+        """Return the note with the counts of the import."""
         counts = self.resolver.counts
         return ImportNote(
             self.reader.format or "tsv",
@@ -131,7 +131,11 @@ class ImportSession:
         )
 
     def check_graph(self, state: EditorState) -> None:
-        """Raise GraphMoved if the graph was written since names were resolved on it."""
+        """Check that the graph has not changed since names were resolved on it.
+
+        Raises:
+            GraphMoved: It has.
+        """
         later = state.commits[self.version :]
         if any(self.memory in commit.writes for commit in later):
             raise GraphMoved(
@@ -143,7 +147,7 @@ class ImportSession:
 
 
 class ImportPlan:
-    """POST /admin/graph/import, once its rows are written."""
+    """The plan of POST /admin/graph/import, whose rows are in Redis."""
 
     kind: Kind = "edit"
 
@@ -185,7 +189,7 @@ class Importer:
     async def begin(
         self, order: ImportOrder, author: str, idempotency_key: str | None = None
     ) -> ImportSession:
-        """Begin a session; a file that is sent again with its Idempotency-Key is answered with its first result."""
+        """Begin a session. A file that is sent again with its Idempotency-Key is answered with its first result."""
         self._models.check_takes_facts()
         self._refuse_too_many(author)
         state = await self._pipeline.newest_restored()
@@ -193,7 +197,7 @@ class Importer:
         if not is_repeated and order.expected_version not in (None, state.version):
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         await self._store.sweep(self._sessions)
-        self._refuse_too_many(author)  # others may have begun meanwhile
+        self._refuse_too_many(author)  # others may have begun one meanwhile
         memory, lookup = self._models.fact_memory, self._models.lookup
         view = state.memories[memory].view
         resolver = RowResolver(
@@ -232,7 +236,12 @@ class Importer:
             await asyncio.sleep(WATCH_EVERY_S)
 
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
-        """Read a part; InvalidInput if the file cannot be read, TooSlow if it trickles. Either ends the session."""
+        """Read a part of the file.
+
+        Raises:
+            InvalidInput: The file cannot be read; the session ends.
+            TooSlow: The file trickles in; the session ends.
+        """
         async with self._session(id).lock:
             session = self._session(id)  # it may have been closed meanwhile
             try:
@@ -254,7 +263,7 @@ class Importer:
             return session.progress()
 
     async def finish(self, id: str, timings: Timings) -> Result:
-        """Make the commit, with the wire's ImportCounts; rows that no commit names are dropped."""
+        """Make the commit, with the wire's ImportCounts, and drop the rows if no commit names them."""
         async with self._session(id).lock:
             session = self._session(id)
             try:
@@ -309,12 +318,12 @@ class Importer:
         return replace(result, extra={"counts": counts})
 
     async def _drop(self, session: ImportSession) -> None:
-        """Delete the rows of an import that no commit names; the next import deletes what is left over."""
+        """Delete the rows of an import that no commit names; the next import deletes those that remain."""
         with suppress(LedgerUnavailable):
             await asyncio.shield(self._store.drop(session.id))
 
     async def find_damage(self, state: EditorState) -> list[str]:
-        """Return what is wrong with the rows of the active imports."""
+        """Return a sentence for each active import whose rows are damaged."""
         if not self._models.fact_memory:
             return []
         imports = state.memories[self._models.fact_memory].view.imports
@@ -325,7 +334,7 @@ class Importer:
         return self._session(id).progress()
 
     async def abandon(self, id: str) -> None:
-        """End a session whose sender is gone; an import that is being committed goes on."""
+        """End a session whose sender is gone; an import that is being committed continues."""
         session = self._sessions.get(id)
         if session is not None and session.phase == "reading":
             self._sessions.pop(id, None)
@@ -345,7 +354,7 @@ class Importer:
 
 
 def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
-    """Return a function that finds entities of many names at this version, called in the reader's thread."""
+    """Return a function that finds the entities of names at this version; the reader's thread calls it."""
     loop = asyncio.get_running_loop()
 
     def find(names: Sequence[str]) -> dict[str, list[Entity]]:

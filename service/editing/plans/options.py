@@ -1,4 +1,4 @@
-"""What a curator sets beside the changes: `method` and `options` of a request, checked by the memories' own models."""
+"""Options of a request, beside its changes: `method` and `options`, checked by the memories' own models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from service.errors import InvalidInput
 
 
 def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
-    """Memory -> its options, for each memory that the request may write.
+    """Return the options of each memory that the request may write, by its name.
 
-    An option goes to every memory that knows it. InvalidInput when none does, or when a value is out of its range.
+    An option goes to every memory that knows it.
+
+    Raises:
+        InvalidInput: No memory knows an option, or a value is out of its range.
     """
     values: dict[str, Any] = dict(request.options)
     if request.method is not None:

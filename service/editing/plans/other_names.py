@@ -1,4 +1,4 @@
-"""A question in the other names that the graph has for what it mentions: an edit answers to all of them."""
+"""A question reworded with the graph's other names of what it mentions: an edit answers all of these wordings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ MAX_REWORDED = 8  # wordings of one question
 async def reword(
     questions: Sequence[str], models: Models, memories: Mapping[str, MemoryAtVersion]
 ) -> list[tuple[str, ...]]:
-    """Return each question once for each other name of an entity in it, as this version of the graph has them.
+    """Return each question once for each other name of an entity in it, at this version of the graph.
 
-    Names that may mean several entities are left alone. Damaged rows of an import name nothing.
+    A name that may mean several entities is not replaced. If rows of an import are damaged, questions are not
+    reworded.
     """
     view = memories[models.fact_memory].view
     asks = await models.inform([Ask(question) for question in questions], {models.fact_memory: view})

@@ -1,4 +1,4 @@
-"""Which earlier edits a new one takes the place of because it was told to."""
+"""The earlier edits that a new one was told to replace."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from service.errors import InvalidInput
 
 
 def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
-    """Ids of the active edits that `edit.replaces` names by version or by id.
+    """Return the ids of the active edits that `edit.replaces` names by version or by id.
 
-    InvalidInput where a version or an id names none of the same model, or a version more than one.
+    Raises:
+        InvalidInput: A version or an id names no edit of the same model, or a version names several.
     """
     active = [
         earlier

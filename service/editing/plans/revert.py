@@ -1,4 +1,4 @@
-"""The plan that takes back: a revert of one commit, or a rollback to an old version; either is a new commit."""
+"""The plan of a revert of one commit, or of a rollback to an old version; each is a new commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.ledger.commit import Commit, Kind
 
 
 class UndoPlan:
-    """POST /admin/reverts and /admin/rollbacks."""
+    """The plan of POST /admin/reverts and /admin/rollbacks."""
 
     def __init__(self, request: RevertRequest | RollbackRequest) -> None:
         self.kind: Kind

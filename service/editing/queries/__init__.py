@@ -1,1 +1,1 @@
-"""What the editor answers from its state: versions, entities."""
+"""Queries that the editor answers from its state: versions, entities, documents, senses, scopes."""

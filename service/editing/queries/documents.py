@@ -1,4 +1,4 @@
-"""Documents as they are read: listed by id, and one with its text, at a version."""
+"""Documents at a version: a list by id, and one document with its text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Documents:
             limit: Most documents of a page.
             after: Id behind which the page begins; None begins with the first.
         """
-        ids = list(self.view)  # in order
+        ids = list(self.view)  # in order of their ids
         start = 0 if after is None else bisect_right(ids, after)
         heads = [DocumentHead(**_describe(id, self.view[id])) for id in ids[start : start + limit]]
         return DocumentList(version=self.version, total=len(ids), documents=heads)

@@ -1,4 +1,4 @@
-"""Entities as they are read: searched by name, and one with its facts, since when each holds, and what was removed."""
+"""Entities at a version: a search by name, and one entity with the history of its facts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,20 @@ from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, has_name
 from service.ledger.commit import IMPORT, EditRecord
 
-MAX_FACTS = 1_000  # of one entity in a reply
+MAX_FACTS = 1_000  # facts of one entity in a reply
 NAMES_PER_ENTITY = 4  # some entities do not have the name at this version
-MAX_NAMES = 10_000  # looked at for one search
+MAX_NAMES = 10_000  # names that one search reads
 
-Key = tuple[str, str]  # relation and object, by its id where it has one: it may have been renamed
+Key = tuple[str, str]  # relation and object; the object's id if it has one, for it may have been renamed
 
 
 @dataclass(frozen=True)
 class Entities:
-    """view: the graph at `version`."""
+    """The entities of one version.
+
+    Attributes:
+        view: The graph at `version`.
+    """
 
     editor_state: EditorState
     materials: MaterialStore
@@ -54,7 +58,11 @@ class Entities:
         return EntityList(version=self.version, entities=heads)
 
     async def state(self, id: str) -> EntityState:
-        """NotFound when there is no such entity at this version."""
+        """Return an entity with its facts.
+
+        Raises:
+            NotFound: There is no such entity at this version.
+        """
         entity = await self.lookup.load_entity(id, self.view)
         if entity is None:
             raise NotFound(
@@ -76,9 +84,9 @@ class Entities:
     def _replay(
         self, id: str, sources: Mapping[str, SourceStatements]
     ) -> tuple[Mapping[Key, int], list[RemovedFact]]:
-        """The version since which each value holds, and the values that were removed, the latest first.
+        """Return the version since which each value holds, and the values that were removed, the latest first.
 
-        The entity is folded anew at every version that switched one of its edits.
+        The entity is folded again at every version that switched one of its edits.
         """
         base = SourceStatements("", self.view.base.statements.get(id, ()))
         before = _values([base])
@@ -111,9 +119,9 @@ class Entities:
         )
 
     async def _statements(self, id: str) -> dict[str, SourceStatements]:
-        """Edit -> what it says of the entity, of every edit ever made.
+        """Return the statements about an entity by the edit that made them, of every edit ever made.
 
-        Of an import that is damaged and not in force nothing can be read, and nothing needs to be.
+        An import that is damaged and not active cannot be read, and its statements are not needed.
         """
         sources: dict[str, SourceStatements] = {}
         active_imports = {source.edit for source in self.view.imports}

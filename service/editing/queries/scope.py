@@ -1,4 +1,4 @@
-"""Which edits a question asks for, and why each of those near it does or does not answer."""
+"""The edits that a question may ask for, and why each of them does or does not answer it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from service.ledger import fold
 
 
 async def examine_scope(state: EditorState, question: str, model: str | None) -> ScopeReport:
-    """On the newest version.
+    """Report the scope of a question on the newest version.
 
     Args:
-        model: None for the first that has a scope. UnknownModel, InvalidInput.
+        state: The newest state.
+        question: The question.
+        model: Name of the model; None for the first that has a scope.
+
+    Raises:
+        UnknownModel: There is no such model.
+        InvalidInput: The model has no scope.
     """
     with_scope = [
         name for name, at_version in state.models.items() if isinstance(at_version.system, HasScope)

@@ -1,4 +1,4 @@
-"""Senses of words at a version, and the difference between two words, by systems that can tell."""
+"""Senses of words at a version, and the difference between two words, from systems that have them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.editing.models import ModelAtVersion
 from service.errors import InvalidInput, UnknownModel
 
 NO_SENSES = "no model that is served here has words with senses: serve one that does, such as backpack"
-FIELDS = {"senses": "sense"}  # of an inquiry -> of the wire, where the two differ
+FIELDS = {"senses": "sense"}  # field of an inquiry -> field of the wire, where their names differ
 
 
 async def show_senses(

@@ -1,4 +1,4 @@
-"""Why a question is answered as it is: the edits and facts behind the answer, and the answer without them."""
+"""The reasons of an answer: the edits and facts behind it, and the answer without them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from errata.wire import Answer, AnswerFact, Cause, EditRequest, FactItem, Remainder, WhyReport
 
-from models.system import HasScope, ScopeVerdict
+from models.system import HasScope
 from service.editing.draft import Build, Draft
-from service.editing.models import ModelAtVersion, Models
+from service.editing.models import Models
 from service.editing.plans.edit import EditPlan
 from service.editing.queries.versions import Versions
 from service.editing.state import EditorState
@@ -30,7 +30,9 @@ async def explain_answer(
         builder: Folds the state without what the answer rests on.
         models: The served models.
     """
-    verdicts = await _examine(question, state.models[answer.model]) if answer.edits else []
+    model = state.models[answer.model]
+    has_verdicts = answer.edits and isinstance(model.system, HasScope)
+    verdicts = await model.examine_scope(question) if has_verdicts else []
     versions = Versions(state)
     causes = []
     for edit in answer.edits:
@@ -50,10 +52,6 @@ async def explain_answer(
     return WhyReport(answer=answer, causes=causes, facts=facts, without=remainder)
 
 
-async def _examine(question: str, model: ModelAtVersion) -> list[ScopeVerdict]:
-    return await model.examine_scope(question) if isinstance(model.system, HasScope) else []
-
-
 async def _build_without(
     edits: Sequence[str],
     facts: Sequence[AnswerFact],
@@ -61,7 +59,7 @@ async def _build_without(
     builder: StateBuilder,
     models: Models,
 ) -> Build | None:
-    """Return the state without edits, or where there are none without facts of the base; None without either."""
+    """Return the state without these edits or, if there are none, without these facts; None without both."""
     active = tuple(edit for edit in edits if edit in state.active)
     if active:
         return await builder.build(state, Draft(Change((), active)))
@@ -74,5 +72,5 @@ async def _build_without(
     try:
         plan = EditPlan(EditRequest(edits=list(items), dry_run=True), models)
         return await plan.build(state, builder, Timings())
-    except ErrataError:  # a fact that its names do not tell from others
+    except ErrataError:  # names of the fact mean several entities
         return None
