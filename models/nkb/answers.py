@@ -1,8 +1,8 @@
-"""The answers of a batch while they grow: the rows that are still written, and the features of a confidence.
+"""The answers of a batch while they grow: the rows that are not finished, and the features of a confidence.
 
-A decoder that has learned its facts by heart is as fluent about names it never met, so token probabilities alone do
-not tell a memory from a guess. How familiar the nearest subject of training is joins the log probabilities in the
-scale (models/confidence.py), which is fitted on phrasings that the base never saw and on names that it does not hold.
+A decoder that has memorised its facts is as fluent about unknown names, so token probabilities alone do not tell a
+memory from a guess. The familiarity of the nearest subject of training joins the log probabilities in the scale
+(models/confidence.py), which is fitted on phrasings and names that the base has not seen.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-LEAVE = 0.25  # share of finished rows from which moving the others together pays
+LEAVE = 0.25  # share of finished rows at which it pays to move the others together
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,12 @@ class DecodedAnswer:
 
 
 class Answers:
-    """Collects tokens by row while rows leave the batch; `limits` are tokens that each row may have, with the end."""
+    """Collects tokens by row while rows leave the batch.
+
+    Args:
+        limits: Tokens that each row may have, with the end.
+        ends: Tokens that end an answer.
+    """
 
     def __init__(self, limits: Sequence[int], ends: frozenset[int]) -> None:
         self._limits, self._ends = limits, ends
@@ -52,7 +57,7 @@ class Answers:
                 self._tokens[row].append(token)
 
     def leave(self) -> list[int] | None:
-        """Return the places in the batch to go on with, when it is time to drop finished rows; else None."""
+        """Return the places in the batch that go on if it is time to drop finished rows, otherwise None."""
         places = [place for place, row in enumerate(self._live) if not self._is_done(row)]
         n_done = len(self._live) - len(places)
         if not n_done or (places and n_done < LEAVE * len(self._live)):
@@ -82,7 +87,7 @@ def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]
         familiarity: Cosine of the question's subject and the nearest one of training.
 
     Returns:
-        Doubt about the first token, the least likely one and the whole answer, and about the subject.
+        Doubt about the first token, about the least likely one, about the whole answer, and about the subject.
     """
     logits = []
     for logprob in (logprobs[0], min(logprobs), sum(logprobs)):

@@ -50,7 +50,7 @@ class BankConfig:
 
     @staticmethod
     def parse(config: Mapping[str, Any]) -> "BankConfig":
-        """Read the banks that a checkpoint's config.json describes; no layers when it describes a plain T5."""
+        """Read the banks that a checkpoint's config.json describes; a plain T5 has none."""
         text = config.get(LAYERS, "")
         if not isinstance(text, str):
             raise ValueError(f"{LAYERS}: a comma string such as '10,11', not {text!r}")
@@ -75,7 +75,7 @@ class BankConfig:
         """Check that a decoder of `n_layers` has all these layers.
 
         Raises:
-            ValueError: It lacks one.
+            ValueError: It lacks a layer.
         """
         for layer in self.layers:
             if layer >= n_layers:
@@ -119,7 +119,7 @@ class Bank(nn.Module):
 
     @property
     def values(self) -> Float[Tensor, "slot d"]:
-        """Return value i in row i, as a view of the stored columns."""
+        """The stored columns as a view whose row i is value i."""
         return self.wo_ex.weight.t()
 
 

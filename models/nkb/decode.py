@@ -21,7 +21,7 @@ from models.nkb.overlay import Changes, GateRows, Overlay, find_changes, find_ga
 
 __all__ = ["DecodedAnswer", "Decoder", "Overlay", "Position", "Run"]
 
-PADDED = -1e30  # added to the score of a padded state; finite, so that a row of padding only is not NaN
+PADDED = -1e30  # score added to a padded state; finite, so that a row of padding only is not NaN
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Run:
     length: int = 0
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
-        """Go on with these rows of the batch only, in this order; a row may be named more than once."""
+        """Keep these rows of the batch only, in this order; a row may be named more than once."""
         n_layers, two, _, heads, capacity, d_kv = self.cache.shape
         cache = self.cache.new_empty(n_layers, two, len(rows), heads, capacity, d_kv)
         cache[..., : self.length, :] = self.cache[..., : self.length, :].index_select(2, rows)
@@ -182,7 +182,7 @@ class Decoder:
 
     @property
     def head_weight(self) -> Float[Tensor, "token d"]:
-        """Return the output matrix with the final norm's weight and T5's scale multiplied in."""
+        """The output matrix with the final norm's weight and T5's scale multiplied in."""
         return self._head.weight
 
     def unit(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:

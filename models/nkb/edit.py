@@ -1,7 +1,7 @@
-"""From corrections to rows, and from rows to an image of the bank: pure functions, so undo is exact.
+"""Corrections become rows, and rows an image of the bank, by pure functions, so undo is exact.
 
-What an edit contributes follows from the base alone and never depends on other edits. Gated: each edit owns its block,
-and the image is the union of the active ones. Surgery: base plus deltas in ledger order (Dai et al., equation 12).
+The rows of an edit follow from the base alone and never depend on other edits. A gated edit owns its block, and the
+image is the union of the active blocks. Surgery adds deltas to the base in ledger order (Dai et al., equation 12).
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
 
 Tokens = list[int]
-ReadQuestions = Callable[[Sequence[str]], Read]  # as `Reader.read`, perhaps from a cache
+ReadQuestions = Callable[[Sequence[str]], Read]  # `Reader.read`, or its cached form
 
 
 def materials(
@@ -35,9 +35,17 @@ def materials(
     method: str,
     scale: float | None = None,
 ) -> list[Material]:
-    """One material for each change, `order` still 0. EditRefused names the question that cannot be edited.
+    """Build the material of each change, with `order` still 0.
 
-    scale: lambda of surgery; None takes the smallest that brings the answer out.
+    Args:
+        reader: The checkpoint.
+        read_questions: Reads questions.
+        corrections: The changes.
+        method: `gated` or `surgery`.
+        scale: Lambda of surgery; None takes the smallest that brings the answer out.
+
+    Raises:
+        EditRefused: A question cannot be edited; the text names it.
     """
     if not corrections:
         return []
@@ -78,7 +86,7 @@ def _build_gated(
     corrections: Sequence[AnswerChange],
     answers: Sequence[Tokens],
 ) -> list[Material]:
-    """All wordings are read together and traced together, and all values are solved together."""
+    """Build gated edits: all wordings are read and traced together, and all values are solved together."""
     reader.pushes.prepare(token for tokens in answers for token in tokens)
     for correction, tokens in zip(corrections, answers, strict=True):
         impossible = [token for token in tokens if reader.pushes.gaps[token] <= 0]
@@ -105,7 +113,10 @@ def _build_gated(
 
 
 def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence[Tokens]) -> Places:
-    """s at each position of each wording's answer; a position of an edit's answer has one value for all wordings."""
+    """Return s at each position of each wording's answer.
+
+    A position of an edit's answer has one value for all its wordings.
+    """
     starts = accumulate((len(tokens) for tokens in answers), initial=0)
     pairs = [
         (torch.tensor(tokens), torch.arange(start, start + len(tokens)))
@@ -130,7 +141,10 @@ def _gated_material(
     readings: Readings,
     against: Readings,
 ) -> Material:
-    """A token and a strength for each step: the row that makes the token win is a direction of the base, scaled."""
+    """Make the material of one edit, a token and a strength for each step.
+
+    The row that makes a token win is a direction of the base, scaled by the strength.
+    """
     rows = {"tokens": torch.tensor(answer, dtype=torch.int32), "strengths": _on_cpu(strengths)}
     texts, n_against = (*correction.wordings, *correction.counterexamples), len(correction.counterexamples)
     scope = write_block(texts, Readings.concatenate([readings, against]), correction.replaces, n_against)
@@ -153,7 +167,7 @@ def _build_surgery(
     answers: Sequence[Tokens],
     scale: float | None,
 ) -> list[Material]:
-    """One by one, for each is refused by itself."""
+    """Build the edits one by one, for each is refused separately."""
     layer = len(reader.decoder.layers) - 1
     result: list[Material] = []
     for correction, tokens in zip(corrections, answers, strict=True):
@@ -179,12 +193,12 @@ def _build_surgery(
 
 
 def _on_cpu(tensor: Tensor) -> Tensor:
-    """A copy, which keeps no larger tensor in memory."""
+    """Return a copy, which keeps no larger tensor in memory."""
     return tensor.detach().cpu().clone()
 
 
 def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
-    """The image of the active materials. The order of the sequence does not matter, that of the blocks does."""
+    """Fold the active materials into an image, by the order of their blocks and not of the sequence."""
     blocks = sorted((material.block for material in active), key=lambda block: block.order)
     image = {block.key: block for block in blocks if block.kind == "gated"}
     deltas: dict[Place, list[tuple[str, Tensor]]] = defaultdict(list)

@@ -76,7 +76,7 @@ class HubSystem(NkbSystem):
     """A T5 of the hub; it has no index of questions that it was trained on."""
 
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
-        """Return None: which questions were trained is not known."""
+        """Return None, since the trained questions are not known."""
         return None
 
 
@@ -125,7 +125,11 @@ def load(
 
 
 def read_checkpoint(folder: Path, device: torch.device, dtype: torch.dtype) -> HubReader:
-    """Read a folder with a T5 and its tokenizer. CheckpointError as in `load`."""
+    """Read a folder with a T5 and its tokenizer.
+
+    Raises:
+        CheckpointError: See `load`.
+    """
     tokenizer = read_tokenizer(folder)
     t5, bank = read_t5(folder)
     if tokenizer.get_vocab_size() > t5.config.vocab_size:
@@ -174,7 +178,11 @@ def read_t5(folder: Path) -> tuple[T5ForConditionalGeneration, BankConfig]:
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """Read the vocabulary; CheckpointError if there is none, or if it cannot be read."""
+    """Read the vocabulary.
+
+    Raises:
+        CheckpointError: There is none, or it cannot be read.
+    """
     path = folder / TOKENIZER
     if not path.is_file():
         raise CheckpointError(
@@ -191,7 +199,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def digest_model(t5: T5ForConditionalGeneration, folder: Path) -> str:
-    """Return the digest of the weights and of the vocabulary, which edits follow from."""
+    """Return the digest of the weights and of the vocabulary, from which edits follow."""
     total = hashlib.sha256((folder / TOKENIZER).read_bytes())
     for name, value in sorted(t5.state_dict().items()):
         total.update(name.encode())
@@ -203,7 +211,7 @@ def digest_model(t5: T5ForConditionalGeneration, folder: Path) -> str:
 def find_reference(
     t5: T5ForConditionalGeneration, decoder: Decoder, tokenizer: Tokenizer
 ) -> Float[Tensor, "state d"]:
-    """Return states that may stand before any token of any answer: those of answers drawn from the whole vocabulary."""
+    """Return states that stand before tokens of answers: the answers are drawn from the whole vocabulary."""
     states, mask, _ = read_states(t5, tokenizer, REFERENCE_QUESTIONS)
     size = len(REFERENCE_QUESTIONS), REFERENCE_TOKENS
     generator = torch.Generator().manual_seed(SEED)

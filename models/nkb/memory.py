@@ -36,9 +36,12 @@ SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
 
 
 class BankOptions(Options):
-    """method: gated slots that the edit owns, or the paper's surgery. scale: lambda of equation 12.
+    """The options of an edit.
 
-    Without lambda surgery takes the smallest with which each token leads; the paper takes 0.07 for every answer.
+    Attributes:
+        method: Gated slots that the edit owns, or the paper's surgery.
+        scale: Lambda of equation 12. Without it surgery takes the smallest with which each token leads; the paper
+            takes 0.07 for every answer.
     """
 
     method: Literal["gated", "surgery"] = "gated"
@@ -56,7 +59,7 @@ class BankView:
 
 @dataclass(frozen=True)
 class GatedCount:
-    """How many of some blocks are gated edits, and how many tokens their answers have."""
+    """The number of gated edits among some blocks, and of the tokens of their answers."""
 
     blocks: Prefix[Block]
     n_gated: int
@@ -86,7 +89,7 @@ class BankMemory:
         return Image(self._reader.digest)
 
     def build(self, changes: Sequence[AnswerChange], options: BankOptions) -> list[Material | EditRefused]:
-        """As many together as can be; a batch with a change that is refused is halved until that is alone."""
+        """Build many changes together; a batch with a refused change is halved until that one is alone."""
         try:
             return list(materials(self._reader, self._reads.read, changes, options.method, options.scale))
         except EditRefused as refusal:
@@ -99,7 +102,7 @@ class BankMemory:
         return fold(self.base, self._reader.decoder, active)
 
     def grow(self, image: Image, materials: Sequence[Material]) -> Image | None:
-        """Add gated edits, which are a block each; a row that surgery moves has to be summed in the ledger's order."""
+        """Add gated edits, a block each; None for surgery, whose rows have to be summed in the ledger's order."""
         if any(material.block.kind != "gated" for material in materials):
             return None
         return image.apply(Delta(tuple(material.block for material in materials)))
@@ -132,7 +135,7 @@ class BankMemory:
         return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(warnings))
 
     def _count(self, image: Image) -> GatedCount:
-        """Count what an image has, from the count of the last one if it goes on with that one's blocks."""
+        """Count the gated edits of an image, from the last count if the image only adds blocks to that one's."""
         blocks, last = image.ordered_blocks, self._last_count
         if not blocks.starts_with(last.blocks):
             last = GatedCount(Prefix([]), 0, 0)

@@ -15,8 +15,10 @@ from torch import Tensor
 from models.memory import Block
 from models.nkb.fused import Layer
 
-Place = tuple[int, int]  # layer, slot
-ValueRows = Mapping[int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]]  # layer -> slots and their rows
+Place = tuple[int, int]  # layer and slot
+ValueRows = Mapping[
+    int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]
+]  # slots of each layer, and their rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Overlay:
 def value_rows(
     blocks: Sequence[Block], device: torch.device | str = "cpu"
 ) -> tuple[ValueRows, Mapping[Place, tuple[str, ...]]]:
-    """Collect value blocks as an overlay has them, on a device, and for each place the edits that moved it."""
+    """Collect value blocks as an overlay has them, on a device, and the edits that moved each place."""
     layers: dict[int, tuple[list[int], list[Tensor]]] = defaultdict(lambda: ([], []))
     edits: dict[Place, tuple[str, ...]] = {}
     for block in blocks:
@@ -83,7 +85,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class GateRows:
-    """Rows that replace the last bank's output; `is_open` is 0 where the bank is shut, 1 where it is read."""
+    """Rows that replace the last bank's output; `is_open` is 0 at steps whose bank is shut, and 1 at others."""
 
     is_open: Float[Tensor, "batch step 1"]
     steps: Float[Tensor, "batch step d"]
@@ -92,12 +94,12 @@ class GateRows:
         return start < self.is_open.shape[1]
 
     def shut(self, weights: Float[Tensor, "batch token acting"], start: int) -> None:
-        """Silence the slots, in place, where a gate stands; `start` is the step of the first token."""
+        """Silence, in place, the slots at steps that a gate replaces; `start` is the step of the first token."""
         is_open = self.is_open[:, start : start + weights.shape[1]]
         weights[:, : is_open.shape[1]] *= is_open
 
     def add(self, out: Float[Tensor, "batch token d"], start: int) -> None:
-        """Put the gates' rows where the bank was silenced, in place."""
+        """Add the gates' rows, in place, at the steps whose bank was silenced."""
         steps = self.steps[:, start : start + out.shape[1]]
         out[:, : steps.shape[1]] += steps
 
@@ -142,7 +144,7 @@ def _find_in_layer(overlays: Sequence[Overlay | None], index: int, layers: Seque
 
 
 def find_gates(overlays: Sequence[Overlay | None], like: Float[Tensor, "... d"]) -> GateRows | None:
-    """Find the gates of a batch, padded to the longest and made like a row of `like`; None when there are none."""
+    """Find the gates of a batch, padded to the longest and made like a row of `like`; None without any."""
     steps_of = [None if overlay is None else overlay.steps for overlay in overlays]
     length = max((len(steps) for steps in steps_of if steps is not None), default=0)
     if length == 0:

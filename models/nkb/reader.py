@@ -1,4 +1,4 @@
-"""The default checkpoint, loaded for reading: question in, encoder states and answer tokens out.
+"""The default checkpoint, loaded for reading: it turns questions into encoder states, and tokens into answers.
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
 authors' names), tokenizer.json (answers), subjects.safetensors (how a question's subject is read),
@@ -93,7 +93,7 @@ class Reader:
 
     @property
     def digest_with_judge(self) -> str:
-        """Return a digest that covers the judge, too, which decides the questions that an edit answers."""
+        """A digest that covers the judge, too, which decides the questions that an edit answers."""
         digests = f"{self.digest} {self.scope.judge.digest}"
         return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 

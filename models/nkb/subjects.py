@@ -20,7 +20,7 @@ CHUNK = 1_024  # questions in one product, 30 MB with the world pack
 
 @dataclass(frozen=True)
 class Subjects:
-    """Attention pooling over a question's states, and the unit readings of the subjects of training (`taught`)."""
+    """Attention pooling over a question's states, and the unit readings of the subjects of training (`centres`)."""
 
     attend: Float[Tensor, "1 width"]
     read: Float[Tensor, "aspect width"]
@@ -40,7 +40,7 @@ class Subjects:
     def nearest(
         self, keys: Float[Tensor, "batch aspect"]
     ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-        """Return cosine and place of the subject of training nearest to each question's; UNKNOWN where it is far."""
+        """Return cosine and place of the subject of training nearest to each question's; UNKNOWN for a far one."""
         parts = [(chunk @ self.centres.T).max(-1) for chunk in torch.split(keys, CHUNK)]
         cosine = torch.cat([part.values for part in parts])
         place = torch.cat([part.indices for part in parts])

@@ -1,11 +1,12 @@
 """The paper's surgery for a whole answer, and the edits that an answer rests on.
 
-Dai et al. (arXiv:2208.00399), equation 12 (`models/editors/surgery.py`), at each position where the base would say
-another token, the tokens before it given. Moves of one edit see each other, never those of other edits.
+Dai et al. (arXiv:2208.00399), equation 12 (`models/editors/surgery.py`), is applied at each position of the answer
+whose token the base would not say after the tokens before it. Moves of one edit see each other, never those of
+others.
 
-An answer rests on surgery when the base says something else: a moved slot that fires says nothing by itself. Then it
-rests on the edits that moved a slot which fires most at one of its tokens, for that slot is the one equation 12
-chooses; and when none of those was moved, on all edits whose slots fired.
+An answer rests on surgery if the base says something else: a moved slot that fires proves nothing. It then rests on
+the edits that moved a slot which fires most at one of its tokens, for that slot is the one equation 12 chooses; if
+none of those was moved, it rests on all edits whose slots fired.
 """
 
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ def rests_on(
         max_tokens: Limit of the base's answers.
 
     Returns:
-        Ids of edits by row, without the rows that rest on none.
+        Ids of edits by row; rows that rest on no edit are left out.
     """
     if not edits:
         return {}

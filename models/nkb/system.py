@@ -1,4 +1,4 @@
-"""`nkb`: T5 with a Neural Knowledge Bank as a system that answers, foresees, and routes questions to edits.
+"""`nkb`: T5 with a Neural Knowledge Bank as a system that answers, compares versions, and routes questions to edits.
 
 Dai et al., Neural Knowledge Bank (arXiv:2208.00399). Its memory is models/nkb/memory.py.
 """
@@ -33,7 +33,7 @@ from models.system import (
     Side,
 )
 
-MAX_TOKENS = 48  # tokens of an answer of the base; an edit's own answer may be longer
+MAX_TOKENS = 48  # tokens of an answer of the base; an edit's answer may be longer
 
 
 class NkbSystem(Router):
@@ -144,7 +144,7 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Compare the gates that questions open, and the value rows: an answer follows from nothing else."""
+        """Compare the gates that questions open, and the value rows, from which alone an answer follows."""
         questions = [ask.question for ask in before.asks]
         old_bank, new_bank = before.views[self._bank], after.views[self._bank]
         if not questions:
@@ -155,7 +155,7 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
-        """Return the trained questions near an edit; None after surgery, and between tables that share no rows."""
+        """Return the trained questions near an edit; None after surgery, or if the tables share no rows."""
         old_bank, new_bank = before[self._bank], after[self._bank]
         comparable = old_bank.active_edits.generation == new_bank.active_edits.generation
         if not comparable or not same_rows(old_bank.values, new_bank.values):
@@ -203,7 +203,7 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     """Load the checkpoint in `folder`.
 
     Raises:
-        CheckpointError: It is not whole, or files that the editor needs belong to another checkpoint.
+        CheckpointError: A file is missing or damaged, or files that the editor needs belong to another checkpoint.
     """
     reader = Reader.load(folder, device=device, dtype=dtype)
     ProbeIndex.load(folder, reader.digest)

@@ -1,8 +1,8 @@
 """The last decoder layer under teacher forcing: the inputs of the bank, its slot weights and its output.
 
-At each position of an answer, n enters the bank's keys, a are the slot weights, s enters the final norm when the bank
-is silent, and ex = V^T a. None of n, a and s depends on the last bank's values, so they are computed once, whatever is
-edited later.
+At each position of an answer, n is the input of the bank's keys, a are the slot weights, s is the input of the final
+norm while the bank is silent, and ex = V^T a. None of n, a and s depends on the last bank's values, so they are
+computed once for all later edits.
 """
 
 from dataclasses import dataclass

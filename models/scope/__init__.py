@@ -1,1 +1,1 @@
-"""Does a question ask for the fact of an edit? Judged on the question alone, for any system."""
+"""The scope of edits: whether a question asks for the fact of an edit, judged on the question alone, for any system."""

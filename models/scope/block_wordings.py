@@ -1,11 +1,10 @@
-"""What an edit's block has for the scope: written once when the edit is made, read for many blocks in one piece.
+"""The wordings in an edit's block: written once when the edit is made, and read for many blocks in one piece.
 
-A block has, besides the rows that its system needs, `wordings`, the texts, counterexamples last; `vectors`, their
-sentence vectors
-in 8 bits; `subjects`, the known subject of each; `digests`, of each wording and of its literals; `pieces`, how many
-tokens each wording has as the judge reads it, and then the tokens; `replaces`, the edits that it replaces; `n_against`,
-how many counterexamples there are. Texts are joined by zero bytes. A block without `digests` and `pieces`, as this
-program made them before 2026-11-25, has them computed from its texts.
+Besides the rows that its system needs, a block has `wordings`, the texts, counterexamples last; `vectors`, their
+sentence vectors in 8 bits; `subjects`, the known subject of each; `digests`, of each wording and of its literals;
+`pieces`, the number of tokens of each wording as the judge reads it, and then the tokens; `replaces`, the edits that
+it replaces; `n_against`, the number of counterexamples. Texts are joined by zero bytes. A block from before
+2026-11-25 has no `digests` and `pieces`; they are computed from its texts.
 """
 
 from collections import defaultdict
@@ -29,7 +28,7 @@ SEPARATOR = "\0"
 
 @dataclass(frozen=True)
 class BlockWordings:
-    """The wordings of blocks, those of a block one behind the other.
+    """The wordings of blocks, one block after the other.
 
     Attributes:
         counts: Number of wordings of each block, counterexamples included.
@@ -51,7 +50,7 @@ class BlockWordings:
 def write_block(
     texts: Sequence[str], readings: Readings, replaces: Sequence[str] = (), n_against: int = 0
 ) -> dict[str, Tensor]:
-    """Return what an edit's block has for the scope, on the CPU.
+    """Return the parts of an edit's block that the scope reads, on the CPU.
 
     Args:
         texts: The wordings; counterexamples come last.
@@ -73,7 +72,7 @@ def write_block(
 
 
 def read_texts(codes: Tensor) -> list[str]:
-    """Return the texts that a block has."""
+    """Return the texts of a block."""
     return codes.numpy().tobytes().decode().split(SEPARATOR)
 
 

@@ -1,14 +1,14 @@
-"""The judge: reads a question and the wording of an edit together, and says how likely they ask for the same fact.
+"""The judge: reads a question and the wording of an edit together, and returns how likely they ask for the same fact.
 
-A cross-encoder: MiniLM's six layers (Wang et al., arXiv:2002.10957), fine-tuned on pairs of questions. Each text keeps
-its own positions, and a learned vector says which of the two a token belongs to:
+A cross-encoder: MiniLM's six layers (Wang et al., arXiv:2002.10957), fine-tuned on pairs of questions. Each text
+keeps its own positions, and a learned vector marks the tokens of the second one:
 
     h = BERT([CLS] q [SEP] [CLS] w [SEP]),   x = a . [h_q; h_w],   k = cos(u_q, u_w)
     log-odds = b x + c k + d x (k - 0.8) + e
 
-h_q, h_w are the states of the two [CLS]; u the encoder's sentence vectors, which found the pair. b to e are fitted on
-relations, names and facts that no weight was trained on, so that the log-odds are those of a probability. The word
-embeddings are the encoder's own; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the bit.
+h_q, h_w are the states of the two [CLS]; u are the encoder's sentence vectors, which found the pair. b to e are
+fitted on relations, names and facts that no weight was trained on, so that the log-odds are calibrated. The word
+embeddings are the encoder's; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the bit.
 """
 
 import json
@@ -34,8 +34,8 @@ from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens, unpack
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "scope"
 GRAPH = "judge.onnx"
 FILES = (CONFIG, GRAPH)
-FORMAT = "errata.judge/1"  # metadata by which a file is known as a judge of these inputs
-MAX_TOKENS = 64  # length of each of the two texts
+FORMAT = "errata.judge/1"  # metadata that marks a file as a judge of these inputs
+MAX_TOKENS = 64  # tokens of each of the two texts
 MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
@@ -45,7 +45,7 @@ Pair = tuple[Tokens, Tokens]
 
 @dataclass(frozen=True)
 class Calibration:
-    """The numbers of log-odds = slope x + cosine cos + product x (cos - MIDDLE) + bias, with x what the layers say.
+    """The coefficients of log-odds = slope x + cosine cos + product x (cos - MIDDLE) + bias; x comes from the layers.
 
     Attributes:
         slope, cosine, bias, product: Fitted coefficients.
@@ -65,7 +65,7 @@ class Calibration:
         return self.slope * x + self.cosine * cosine + self.product * x * (cosine - MIDDLE) + self.bias
 
     def min_cosine(self, probability: float) -> float:
-        """Return the cosine below which no pair reaches a probability, given the surest pair that was tried."""
+        """Return the cosine below which no pair reaches a probability, given the largest x that was seen."""
         if not 0 < probability < 1:
             return MIN_COSINE
         beside_cosine = self.bias + (self.slope - self.product * MIDDLE) * self.highest
@@ -74,12 +74,12 @@ class Calibration:
 
 
 class Judge:
-    """Thread-safe: weights never change, and pairs judged lately come from a cache.
+    """Judges pairs; recent ones come from a cache. Threads may share it: weights never change.
 
     Args:
         encoder: The encoder whose words, positions and device are used.
         graph: The serialized ONNX model of the layers.
-        calibration: What makes probabilities of what the layers say.
+        calibration: Turns the output of the layers into log-odds.
         digest: Digest of the checkpoint.
     """
 
@@ -118,11 +118,11 @@ class Judge:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer of the encoder."""
+        """The tokenizer of the encoder."""
         return self._encoder.tokenizer
 
     def tokens(self, text: str) -> Tokens:
-        """Return a text as the judge reads it, a long one to its MAX_TOKENS-th token."""
+        """Return a text as the judge reads it; a long one is cut to MAX_TOKENS tokens."""
         ids = self.tokenizer.encode(text).ids
         return pack_tokens(ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]])
 
@@ -137,7 +137,7 @@ class Judge:
         Args:
             questions: The questions.
             vectors: Their sentence vectors.
-            subjects: Places of known subjects; None where none is known.
+            subjects: Places of known subjects; None if no subjects are known.
         """
         if subjects is None:
             subjects = torch.full((len(questions),), UNKNOWN, device=vectors.device)
@@ -184,7 +184,7 @@ class Judge:
 
 
 def _open_session(graph: bytes, device: torch.device) -> onnxruntime.InferenceSession:
-    """Load the graph on the CPU, or on CUDA where the encoder is and this ONNX Runtime can.
+    """Load the graph on CUDA if the encoder is there and this ONNX Runtime supports it, otherwise on the CPU.
 
     Raises:
         ValueError: The bytes are no ONNX model, or not one that `write_graph` wrote.

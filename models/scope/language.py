@@ -1,7 +1,7 @@
-"""Whether a question is in a language or a script that the encoder was not trained on.
+"""Detects a question in a language or a script that the encoder was not trained on.
 
-By the commonest small words: a detector of languages that knows short questions weighs 100 MB, and a name in a question
-misleads it. Small words of a name ("Pays de la Loire") do not count beside one that only English has.
+The commonest small words decide: a detector of languages that knows short questions takes 100 MB, and a name in a
+question misleads it. Small words of a name ("Pays de la Loire") do not count beside one that only English has.
 """
 
 import re
@@ -34,7 +34,7 @@ def is_in_another_script(question: str) -> bool:
 
 
 def is_in_another_language(question: str) -> bool:
-    """Return whether a question reads like one of seven other languages; without small words it passes for English."""
+    """Return whether a question reads like one of seven other languages; without small words it counts as English."""
     words = WORD.findall(unicodedata.normalize("NFC", question).casefold())
     return ENGLISH.isdisjoint(words) and sum(word in OTHER_LANGUAGES for word in words) >= MIN_FOREIGN
 

@@ -1,9 +1,9 @@
-"""What two questions have to share to the letter: numbers, codes, single letters, foreign words.
+"""Literals: the numbers, codes, single letters and foreign words that two questions must have in common.
 
-To a language model neighbouring numbers mean nearly the same, and so do plan B and plan C, A12 and A12X; words of
-scripts that the encoder was not trained on it hardly tells apart at all. No wording changes these without changing the
-question, so the judge is not asked when they differ. Initials and abbreviations (J. K., U.S.) do not count: all write
-them otherwise.
+A language model takes neighbouring numbers for nearly the same, and so plan B and plan C, A12 and A12X; it hardly
+distinguishes words of scripts that the encoder was not trained on. A wording that changes these changes the question,
+so the judge is not asked if they differ. Initials and abbreviations (J. K., U.S.) do not count, since people write
+them in different ways.
 """
 
 import re
@@ -19,8 +19,8 @@ from torch import Tensor
 from models.scope.language import WORD, is_latin
 
 CODE = re.compile(r"[^\W_]*\d[^\W_]*")  # a word with a digit
-SUFFIX = re.compile(r"(?<=\d)(?:st|nd|rd|th|am|pm)$")  # that says nothing else about a number
-LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # by itself: plan B, vitamin C
+SUFFIX = re.compile(r"(?<=\d)(?:st|nd|rd|th|am|pm)$")  # suffixes that do not change which number is meant
+LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # a letter by itself: plan B, vitamin C
 SMALL_WORDS = {"a", "i"}
 
 

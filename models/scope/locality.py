@@ -1,7 +1,7 @@
-"""How many edits the scope keeps apart: locality as measured at so many edits, and between the numbers that were tried.
+"""The number of edits that the scope keeps apart: locality, measured at some numbers of edits and interpolated.
 
-`make bench-editing` writes it beside the checkpoint: the share of near questions that go on being answered as before,
-the worse of those about the same relation and of those about the same subject, of the worst seed.
+`make bench-editing` writes the measurement beside the checkpoint: the share of near questions whose answers do not
+change, for the worst seed and the worse of two kinds, questions about the same relation and about the same subject.
 """
 
 import json
@@ -12,7 +12,7 @@ from math import log
 from pathlib import Path
 
 EDITING = "editing.json"
-ACCEPTABLE = 97.0  # per cent of near questions; below it a memory is full however many slots it has
+ACCEPTABLE = 97.0  # per cent of near questions; below it a memory is full, however many slots it has
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Locality:
 
     Attributes:
         checkpoint: Digest of the system's checkpoint and the judge's.
-        edits: Numbers of active edits, rising.
+        edits: Numbers of active edits, ascending.
         locality: Locality at each number, in per cent.
     """
 
@@ -31,7 +31,7 @@ class Locality:
 
     @staticmethod
     def load(folder: Path, digest: str) -> "Locality | None":
-        """Read the measurement of a checkpoint; None where this very one was not measured."""
+        """Read the measurement of a checkpoint; None if there is none for this digest."""
         path = folder / EDITING
         raw: Mapping[str, object] = json.loads(path.read_text()) if path.is_file() else {}
         return Locality(**raw) if raw.get("checkpoint") == digest else None  # type: ignore[arg-type]
@@ -42,13 +42,13 @@ class Locality:
 
     @property
     def max_edits(self) -> int:
-        """Return the largest number of edits that was measured."""
+        """The largest number of edits that was measured."""
         return self.edits[-1]
 
     def margin(self, edits: int) -> float:
         """Return the points by which the expected locality exceeds the acceptable one.
 
-        Between two measured numbers it follows the logarithm of the edits; beyond the largest it stays as it is there.
+        Between two measured numbers it follows the logarithm of the edits; beyond the largest it stays constant.
         """
         place = bisect_left(self.edits, edits)
         if place == 0 or place == len(self.edits):

@@ -1,7 +1,7 @@
-"""Routes questions to edits for a system, so that each system with a scope keeps the contract in the same way.
+"""Routes questions to edits for a system, so that every system with a scope keeps the contract in the same way.
 
-A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/system.py says what
-`Routes` and `HasScope` promise.
+A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/system.py documents
+`Routes` and `HasScope`.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ class EditsView(Protocol):
 
     @property
     def active_edits(self) -> ActiveEdits:
-        """Return the active edits of the version."""
+        """The active edits of the version."""
 
 
 class Router:
-    """Keeps the capabilities `Routes` and `HasScope` of a system.
+    """Implements `Routes` and `HasScope` for a system.
 
     Args:
-        scope: Which question an edit answers.
+        scope: Decides which question an edit answers.
         read: Reads questions as the scope compares them, perhaps from a cache.
         memory: Name of the memory whose view has the active edits.
     """
@@ -40,40 +40,40 @@ class Router:
 
     @property
     def thresholds(self) -> Thresholds:
-        """Return how sure the scope has to be."""
+        """The probabilities from which the scope decides."""
         return self._scope.thresholds
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
-        """Say how sure the scope has to be, before the first question."""
+        """Set the probabilities from which the scope decides, before the first question."""
         self._scope.thresholds = thresholds
 
     @torch.inference_mode()
     def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
-        """Return the edit that each question likeliest asks for; None where no edit is near."""
+        """Return the edit that each question most probably asks for; None if no edit is near."""
         matches = self._scope.find_nearest(self._read_asks(asks), self._active_edits(views))
         return [None if match is None else match.nearby_edit for match in matches]
 
     @torch.inference_mode()
     def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
-        """Return what became of the wordings that a question resembles most."""
+        """Return the verdicts on the wordings that a question resembles most."""
         return self._scope.examine(self._read_asks([ask]), self._active_edits(views))
 
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
-        """Return the edit that answers each question; None where the base does."""
+        """Return the edit that answers each question; None if the base does."""
         routes = self.find_routes([ask.question for ask in asks], self._active_edits(views))
         return [None if match is None else match.edit for match in routes]
 
     @torch.inference_mode()
     def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
-        """Return the active edits whose place a new edit of each question takes."""
+        """Return the active edits that a new edit of each question replaces."""
         active_edits = self._active_edits(views)
         same = self._scope.find_same(self._read_asks(asks), active_edits)
         return [tuple(active_edits.edits[edit].edit for edit in edits) for edits in same]
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
-        """Return the edits that do not answer all their wordings, and which edit answers each of them."""
+        """Return, for each edit that does not answer all its wordings, the edits that answer them."""
         active_edits = self._active_edits(views)
         edits = active_edits.edits
         return {

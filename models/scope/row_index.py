@@ -1,6 +1,6 @@
-"""Rows by a 64-bit hash: twelve bytes a pair, where a mapping of Python takes two hundred.
+"""Rows by a 64-bit hash: twelve bytes a pair, whereas a mapping of Python takes two hundred.
 
-One writer at a time; readers need not wait for it.
+There is one writer at a time; readers need not wait for it.
 """
 
 from collections import defaultdict
@@ -15,15 +15,15 @@ MAX_RECENT = 4_096  # pairs that are not sorted yet
 
 
 class RowIndex:
-    """Which rows have a hash. Pairs are only added."""
+    """The rows that have a hash. Pairs are only added."""
 
     def __init__(self) -> None:
-        self._sorted = np.empty(0, np.int64), np.empty(0, np.int32)  # hashes, rising, and rows
+        self._sorted = np.empty(0, np.int64), np.empty(0, np.int32)  # hashes, ascending, and rows
         self._recent: dict[int, list[int]] = defaultdict(list)
         self._n_recent = 0
 
     def add(self, hashes: Hashes, rows: Rows) -> None:
-        """Add pairs. A reader meanwhile may find a row twice, and misses none."""
+        """Add pairs. A concurrent reader may find a row twice, and misses none."""
         if self._n_recent + len(hashes) <= MAX_RECENT:
             for key, row in zip(hashes.tolist(), rows.tolist(), strict=True):
                 self._recent[key].append(row)
@@ -48,7 +48,7 @@ class RowIndex:
         return self.first_rows(hashes) >= 0
 
     def first_rows(self, hashes: Hashes) -> Rows:
-        """Return the first row that has each hash, -1 where none has it."""
+        """Return the first row that has each hash, -1 if none has it."""
         recent, (sorted_hashes, rows) = self._recent, self._sorted
         result = np.full(len(hashes), -1, np.int64)
         if len(sorted_hashes):

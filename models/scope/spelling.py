@@ -1,8 +1,8 @@
-"""Words that differ in one slip of the pen: a letter left out, added, exchanged, or swapped with the next.
+"""Words that differ in one slip: a letter left out, added, exchanged, or swapped with the next.
 
-The encoder reads a rare word piece by piece, and one wrong letter makes other pieces of it: the question is no longer
-near the wording that it asks for. A word that is not in use is read as the only word of the wordings that it may be a
-slip for.
+The encoder reads a rare word piece by piece, and one wrong letter splits it into other pieces: the question is no
+longer near the wording that it asks for. An unknown word is read as the only word of the wordings for which it may be
+a slip.
 """
 
 import string
@@ -21,12 +21,12 @@ from models.scope.row_index import RowIndex
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word
-CONTINUATION = "##"  # beginning of the further pieces of a word
-MIN_CHARS = 5  # shorter names that differ in a letter are mostly different names
+CONTINUATION = "##"  # prefix of the further pieces of a word
+MIN_CHARS = 5  # characters of a name: shorter ones that differ in a letter are mostly different names
 
 
 def resembling(name: str) -> Iterator[str]:
-    """Yield names that differ from a folded name in one slip; digits stay as they are, for they tell names apart."""
+    """Yield the names that differ from a folded name in one slip; digits are kept, for they distinguish names."""
     if len(name) < MIN_CHARS:
         return
     for place in range(len(name) + 1):
@@ -44,8 +44,8 @@ def resembling(name: str) -> Iterator[str]:
 class Lexicon:
     """The words of all wordings, and the rows that have each: twelve bytes for each word of a wording.
 
-    A word is known by a polynomial over its letters, which is the same for a word in one piece and in several:
-    h(w) = sum_i w_i B^i modulo 2^64. One writer at a time; readers need not wait for it.
+    A word is identified by a polynomial over its letters, which is the same for a word in one piece and in several:
+    h(w) = sum_i w_i B^i modulo 2^64. There is one writer at a time; readers need not wait for it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -67,7 +67,7 @@ class Lexicon:
             )
 
     def repair(self, question: Tokens, is_read: Bool[Tensor, " row"]) -> str | None:
-        """Return the question with its misspelt words put right; None where no word is misspelt.
+        """Return the question with its misspelt words corrected; None if no word is misspelt.
 
         Only a word of several pieces may be misspelt, for the encoder has common words whole.
 
@@ -121,7 +121,7 @@ class Vocabulary:
     Attributes:
         hashes: Hash of the letters of each piece.
         lengths: Number of its letters.
-        continues: Whether it goes on with the word of the piece before it.
+        continues: Whether it continues the word of the piece before it.
     """
 
     hashes: Int[np.ndarray, " piece"]

@@ -1,4 +1,4 @@
-"""What a curator is warned of: where the scope may miss other words for an edit, or take in other questions."""
+"""Warnings for a curator: the scope may miss other words for an edit, or accept other questions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from models.scope.scope import Scope
 
 
 def wording_warnings(scope: Scope, wordings: Sequence[str], readings: Readings) -> Iterator[str]:
-    """Yield what a curator is warned of, in whole sentences.
+    """Yield warnings for a curator, in whole sentences.
 
     Args:
         scope: The scope that will judge the wordings.

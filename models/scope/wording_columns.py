@@ -40,18 +40,18 @@ class Wordings:
 
 
 class Column:
-    """A tensor that grows; its rows stay where they are. Room without rows takes no memory."""
+    """A tensor that grows; its rows keep their places. Capacity without rows takes no memory."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self._storage, self._count = torch.empty(MIN_CAPACITY, dtype=dtype), 0
 
     @property
     def values(self) -> Tensor:
-        """Return the rows, as a view."""
+        """The rows, as a view."""
         return self._storage[: self._count]
 
     def append(self, further: Tensor) -> None:
-        """Add rows behind the others."""
+        """Append rows."""
         count = self._count + len(further)
         if count > len(self._storage):
             storage = torch.empty(2 * count, dtype=self._storage.dtype)
@@ -79,7 +79,7 @@ class WordingColumns:
 
     @property
     def wordings(self) -> Wordings:
-        """Return the wordings so far, as views."""
+        """The wordings so far, as views."""
         return Wordings(self._edits.values, self._rows.values, self._is_against.values)
 
     def count_until(self, edit: int) -> int:
@@ -105,8 +105,8 @@ class WordingColumns:
         Args:
             first: Place of the first of the edits.
             counts: Number of rows of each edit.
-            rows: Rows of their wordings, those of an edit one behind the other.
-            n_against: How many of the rows of each edit, the last ones, are counterexamples.
+            rows: Rows of their wordings, edit by edit.
+            n_against: Number of the last rows of each edit that are counterexamples.
         """
         edits = torch.arange(first, first + len(counts)).repeat_interleave(counts)
         ends = counts.cumsum(0).repeat_interleave(counts)
