@@ -16,9 +16,8 @@ from models.memory import Block
 from models.nkb.fused import Layer
 
 Place = tuple[int, int]  # layer and slot
-ValueRows = Mapping[
-    int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]
-]  # slots of each layer, and their rows
+# slots of each layer, and their rows
+ValueRows = Mapping[int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""From log-probabilities of tokens to a calibrated confidence, and the threshold below which answers are withheld."""
+"""Calibrates log-probabilities of tokens into a confidence, and chooses the threshold of answers."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class GradedAnswer:
 
 
 def fit(familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer], most_wrong: float) -> Confidence:
-    """Fit logistic weights on both, and choose the least threshold that keeps wrong answers rare.
+    """Fit logistic weights on both, and choose the lowest threshold that keeps wrong answers rare.
 
     Args:
         familiar: Answers about facts that were learned.
@@ -39,7 +39,7 @@ def fit(familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer], mos
 
 
 def least_threshold(confidence: Confidence, answers: Sequence[GradedAnswer], most_wrong: float) -> float:
-    """Return the least score from which no more than a share of all answers is given and wrong."""
+    """Return the lowest score from which at most this share of all answers is given and wrong."""
     n_allowed = int(most_wrong * len(answers))
     scores = sorted((a.score(confidence) for a in answers if not a.right), reverse=True)
     return math.nextafter(scores[n_allowed], 1.0) if n_allowed < len(scores) else 0.0
@@ -54,7 +54,7 @@ def calibration_error(confidence: Confidence, answers: Sequence[GradedAnswer]) -
 def declined(
     confidence: Confidence, answers: Sequence[GradedAnswer], threshold: float | None = None
 ) -> float:
-    """Return the share of questions that get no answer at a threshold."""
+    """Return the share of questions without an answer at a threshold."""
     limit = confidence.threshold if threshold is None else threshold
     return sum(answer.score(confidence) < limit for answer in answers) / max(1, len(answers))
 

@@ -1,4 +1,4 @@
-"""The model card: every number of the checkpoint, the command that gives it, and the limits of the numbers."""
+"""The model card: every number of the checkpoint, the command that prints it, and the limits of the numbers."""
 
 import json
 import platform

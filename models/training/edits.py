@@ -1,8 +1,9 @@
-"""How far an edit reaches and what it leaves alone, on facts whose questions the gates were not trained on.
+"""The reach of an edit and its effect on other answers, for facts whose questions the gates were not trained on.
 
 Definitions: all edits are active at once; a new answer is another answer of the same relation; one phrasing is given;
-exact match of free generation. Reliability asks the given phrasing, generalisation held phrasings; a withheld answer
-and a refused edit are no hits. Locality is the share of other answers that stay the same, withheld or given.
+answers of free generation are matched to the letter. Reliability asks the given phrasing, generalisation held
+phrasings; a withheld answer and a refused edit count as wrong. Locality is the share of other answers that stay the
+same, withheld or given.
 """
 
 import random
@@ -17,7 +18,9 @@ from models.system import Ask, Reply, System
 from models.training.states import BATCH
 
 MOST_ASKED = 1000  # questions of each kind of bystander
-TOGETHER = {"gated"}  # methods that read many edits in one call; others refuse single facts, so they get one
+TOGETHER = {
+    "gated"
+}  # methods that build many edits in one call; a method that refuses single facts gets one at a time
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def build(memory: Memory, changes: Sequence[AnswerChange], method: str) -> list[
 
 
 def _bystanders(items: Sequence[Item], targets: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """Return facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
+    """Return facts that are not edited: of an edited relation, of an edited subject, and of any other subject."""
     relations = {items[index].relation.id for index in targets}
     subjects = {items[index].subject.id for index in targets}
     rest = sorted(set(range(len(items))) - set(targets))

@@ -1,4 +1,4 @@
-"""The fingerprint of a training: a training with another one gives other weights."""
+"""The fingerprint of a training: trainings with different fingerprints come to different weights."""
 
 import hashlib
 import json

@@ -1,9 +1,9 @@
-"""Phase two, the paper's experiment: facts held back from the base go into the bank alone, the base frozen.
+"""Phase two, the paper's experiment: facts kept out of the base go into the bank alone, while the base is frozen.
 
-Dai et al. (arXiv:2208.00399), section 4, by salient span masking: statements with the object masked, and the
-training phrasings with the answer as the span left out. The bank sits beside the last decoder layer, so what enters
-it (n) and the residual that it adds to (s) depend on frozen weights only: both are computed once, and an epoch is a
-few products.
+Dai et al. (arXiv:2208.00399), section 4, by salient span masking: statements with the object masked, and the training
+phrasings with the answer as the span left out. The bank sits beside the last decoder layer, so its input (n) and the
+residual that it adds to (s) depend on frozen weights only: both are computed once, and an epoch is a few products.
+
 Base facts are replayed, for a ReLU bank beside a frozen layer fires on old questions too.
 """
 

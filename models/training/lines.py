@@ -1,4 +1,4 @@
-"""The texts of each fact with their answers, and which of them are trained on.
+"""The texts of each fact with their answers, and the selection of those that are trained on.
 
 Salient span masking (Guu et al., REALM, arXiv:2002.08909; used for injection by Dai et al., arXiv:2208.00399): a
 statement of the fact with its object masked. A question is the same fact with the object left out.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from models.packs.pack import Item, Pack
 from models.training.slips import retype
 
-MASK = "[MASK]"  # the encoder's word for a span left out
+MASK = "[MASK]"  # the encoder's token for a masked span
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class WordingRecipe:
 
     Attributes:
         n_trained: Phrasings of its relation that are drawn for each fact; the canonical one is among them.
-        slip: Share of them with a letter wrong.
-        bare: Share of them without a mark at the end.
+        slip: Share of them with a wrong letter.
+        bare: Share of them without a question mark.
     """
 
     n_trained: int

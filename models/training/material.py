@@ -1,4 +1,4 @@
-"""Everything that the phases share: the pack's lines, their states and answers, and the split of both."""
+"""The material that the phases share: the pack's lines, their states and answers, and the split of both."""
 
 import random
 from collections import defaultdict
@@ -18,7 +18,7 @@ from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, reword
 from models.training.plan import Plan
 from models.training.states import load_or_encode
 
-STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # split -> form of the line
+STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # form of the line, by split
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from models.training.subject_net import ASPECT, SubjectNet
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line with the model's answer, and whether it is right to the letter and was ended by the model."""
+    """One line with the model's answer, whether it is right to the letter, and whether the model ended it."""
 
     row: int
     answer: str

@@ -1,4 +1,4 @@
-"""The answers of the model after a stage, and everything that the model card reports."""
+"""The model's answers after a stage, and everything else that the model card reports."""
 
 from dataclasses import dataclass
 

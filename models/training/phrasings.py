@@ -1,4 +1,4 @@
-"""How people ask for relations: the phrasings of three writers, who had not seen the pack's templates.
+"""Phrasings of relations by three writers who had not seen the pack's templates.
 
 The files lie in the folder of the pack `world`, one for each writer. Splits are by writer, never within a file.
 """
@@ -22,10 +22,10 @@ PRACTICE = "p_"  # prefix of the ids of relations for practice
 
 @dataclass(frozen=True)
 class Phrasings:
-    """Ways to speak of one relation; each text has `{subject}` once.
+    """Phrasings of one relation; each text has `{subject}` once.
 
     Attributes:
-        questions: Ways to ask for its value.
+        questions: Questions for its value.
         nouns: Noun phrases that stand for its value inside a longer question.
     """
 
@@ -34,7 +34,7 @@ class Phrasings:
 
 
 def read_phrasings(hands: Iterable[int] = HANDS, folder: Path = FOLDER) -> Mapping[str, Phrasings]:
-    """Read what the given writers wrote for each relation.
+    """Read the phrasings of the given writers.
 
     Returns:
         Relation id -> phrasings, in the order of the writers; ids of relations for practice have no prefix.
@@ -56,12 +56,12 @@ def read_phrasings(hands: Iterable[int] = HANDS, folder: Path = FOLDER) -> Mappi
 def without(
     phrasings: Mapping[str, Phrasings], known_phrasings: Mapping[str, Phrasings]
 ) -> Mapping[str, Phrasings]:
-    """Leave out what other writers wrote, too, case and final punctuation aside: it is no new wording.
+    """Leave out phrasings that other writers wrote, too; case and final punctuation do not count.
 
     A relation whose noun phrases are all shared keeps them, for a path over it could not be asked for without any.
 
     Args:
-        phrasings: Relation id -> what some writers wrote.
+        phrasings: Relation id -> phrasings of some writers.
         known_phrasings: The same relations, by other writers.
     """
     return {
@@ -76,12 +76,12 @@ def without(
 def reword(pack: Pack, hands: Iterable[int]) -> Pack:
     """Return a pack whose trained phrasings are its own and the first writer's, and whose held ones are by others.
 
-    What the pack itself holds out is trained on, too, for it is nearly what it trains on. A relation for which there
-    are no writers stays as it is.
+    The phrasings that the pack holds out are trained on, too, for they nearly equal its trained ones. A relation for
+    which there are no writers stays as it is.
 
     Args:
         pack: Any pack.
-        hands: Writers of the held phrasings; what they share with the trained ones is left out.
+        hands: Writers of the held phrasings; those that they share with the trained ones are left out.
     """
     train, held_by_writer = read_phrasings(TRAIN_HANDS), read_phrasings(hands)
     return replace(

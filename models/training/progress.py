@@ -1,7 +1,7 @@
-"""The state that an interrupted training continues from.
+"""The state from which an interrupted training continues.
 
-It is weights and optimizer after the last epoch, a finished net of subjects, and the seconds of each phase in all runs.
-The fingerprint of the training stands beside the weights, so that no other training reads them.
+It consists of weights and optimizer after the last epoch, a finished net of subjects, and the seconds of each phase
+in all runs. The fingerprint of the training stands beside the weights, so that no other training reads them.
 """
 
 import json
@@ -45,7 +45,7 @@ class Progress:
         partial.replace(self.path)
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-        """Put back the state that `keep` wrote, and return the number of epochs done.
+        """Restore the state that `keep` wrote, and return the number of finished epochs.
 
         Raises:
             ValueError: Another training wrote it.

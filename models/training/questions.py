@@ -1,7 +1,7 @@
-"""Questions for gates to learn from: about facts that the base learned, and about names that the pack does not hold.
+"""Questions that gates learn from: about facts that the base learned, and about names that the pack does not hold.
 
 A name is asked for the relation that it really has, for another of its kind, and for two that no name was drawn for.
-The answers do not matter, only which questions ask for the same. Some stand in a sentence, as people write.
+The answers do not matter, only which questions ask for the same. Some questions stand in a frame, as people write.
 """
 
 import random

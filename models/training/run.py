@@ -1,4 +1,7 @@
-"""The phases in order: prepare, base, subjects, bank, confidence, measure, write. Each resumes or is quick."""
+"""The phases in order: prepare, base, subjects, bank, confidence, measure, write.
+
+Each resumes or takes little time.
+"""
 
 import json
 import random
@@ -58,7 +61,7 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     centres = taught_subjects(net, material.corpus, material.rows_by_subject())
     known_subjects = read_subjects(net, centres)
     before = examine(t5, material, known_subjects, say, "no bank")
-    torch.manual_seed(plan.seed)  # the same state, whether the subjects were learned or found
+    torch.manual_seed(plan.seed)  # the same random state, whether the subjects were learned or loaded
     mount(t5, plan.bank)
     empty = examine(t5, material, known_subjects, say, "empty bank")
     reference = _inject(plan, material, t5, say)
@@ -93,7 +96,7 @@ def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5For
 
 
 def _subjects(plan: Plan, material: Material, work: Path, say: Say) -> SubjectNet:
-    """Train the net of subjects, or find it; its texts are encoded in a separate folder."""
+    """Train the net of subjects, or load it; its texts are encoded in a separate folder."""
     items = [material.items[item] for item in material.split.base]
     recipe = plan.subjects
     questions = write_questions(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
@@ -131,7 +134,7 @@ def examine(
 
 
 def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say: Say) -> torch.Tensor:
-    """Train the mounted bank, and return the states that gated values are solved for."""
+    """Train the mounted bank, and return the states for which gated values are solved."""
     rows_by_item = {item: material.seen_in_training(item) for item in range(len(material.items))}
     new = inject.positions(
         t5, material.corpus, [row for item in material.split.injected_items for row in rows_by_item[item]]

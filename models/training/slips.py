@@ -1,4 +1,4 @@
-"""Questions as people type them: a slip of the finger, no mark at the end."""
+"""Questions as people type them: with a wrong letter, or without a question mark."""
 
 import random
 import re
@@ -12,10 +12,10 @@ def retype(template: str, slip: float, bare: float, rng: random.Random) -> str:
     """Return a template of a question as it may be typed; the place of the subject stays as it is.
 
     Args:
-        template: Holds `{subject}`.
-        slip: Share of templates with one letter wrong in a word of four letters or more.
-        bare: Share of templates without the mark at the end.
-        rng: Draws.
+        template: A template with `{subject}`.
+        slip: Share of templates with one wrong letter in a word of four letters or more.
+        bare: Share of templates without the question mark.
+        rng: Source of all draws.
     """
     if rng.random() < slip and (words := WORD.findall(template)):
         word = rng.choice(words)

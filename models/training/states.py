@@ -59,7 +59,7 @@ class States:
 def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]) -> States:
     """Load the states of the texts from the folder, or encode the texts and write them there.
 
-    Offsets are written last: without them the states are not whole.
+    Offsets are written last: without them the states are incomplete.
 
     Raises:
         ValueError: The states are of other texts.
@@ -79,7 +79,7 @@ def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Cal
 
 
 def digest(texts: Sequence[str]) -> str:
-    """Compute the SHA-256 of the texts in their order, as a JSON list, which is different for any two lists."""
+    """Compute the SHA-256 of the texts in their order, as a JSON list, which is unambiguous."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 

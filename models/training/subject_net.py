@@ -1,12 +1,12 @@
 """The network that learns to read a question's subject: only that reading is served (`models/nkb/subjects.py`).
 
-It learns to tell whether two questions ask for the same fact from four cosines: of their subjects, of their relations,
-of the spelling of their subjects (name), and of the whole questions. Since the other three have readings, that of the
-subject is about the subject alone.
+It learns to tell whether two questions ask for the same fact from four cosines: of their subjects, of their
+relations, of the spelling of their subjects (name), and of the whole questions. Since the other three have readings,
+that of the subject is about the subject alone.
 
-Spelling: to a language model French and Portuguese, sodium and potassium mean nearly the same. Each piece of a word
-stands for 128 signs, drawn by SHA-256, and a name is the weighted sum of its pieces. Two names of three pieces that
-share two have a cosine of about 2/3 (give or take 0.09), whatever they mean.
+The name is needed because a language model takes French and Portuguese, or sodium and potassium, for nearly the same.
+Each piece of a word stands for 128 signs, drawn by SHA-256, and a name is the weighted sum of its pieces. Two names
+of three pieces that share two have a cosine of about 2/3 (give or take 0.09), whatever they mean.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ KEY = sum(READINGS)
 HIDDEN = 16
 SHARP, MIDDLE = 8.0, 0.75  # scale and middle of the cosines of similar questions
 PIECES = 30_522  # size of the encoder's vocabulary
-SILENT = (0, 101, 102)  # padding, and the marks at the beginning and the end of every text
+SILENT = (0, 101, 102)  # padding, and the special tokens at the beginning and the end of every text
 
 
 class SubjectNet(nn.Module):

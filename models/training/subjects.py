@@ -1,4 +1,4 @@
-"""The training of the subjects' reading: two phrasings of one question belong together, other pairs do not."""
+"""The training of the subjects' reading: it draws phrasings of one question together and others apart."""
 
 import random
 from collections import defaultdict
@@ -46,7 +46,7 @@ def gather(questions: Sequence[TrainingQuestion]) -> Facts:
 
 @torch.no_grad()
 def look_alikes(net: SubjectNet, facts: Facts, states: States) -> dict[int, list[int]]:
-    """Find the facts of each fact's relation whose subjects the net finds nearest, the hardest to tell apart."""
+    """Find the facts of each fact's relation whose subjects the net finds nearest, the hardest ones to distinguish."""
     order = list(facts.rows)
     rows = [facts.rows[index][0] for index in order]
     keys = torch.cat([states.key(net, rows[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)])
@@ -75,7 +75,7 @@ def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: 
 def train(
     facts: Facts, states: States, epochs: int, lr: float, seed: int, say: Callable[[str], None]
 ) -> SubjectNet:
-    """Train a net that tells the facts apart; seed and thread count determine it."""
+    """Train a net that distinguishes the facts; seed and thread count determine it."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     net = SubjectNet()
@@ -100,7 +100,7 @@ def train(
 def _loss(
     net: SubjectNet, facts: Facts, states: States, indices: Sequence[int], rng: random.Random
 ) -> Tensor:
-    """Return the loss, in which each kind of pair weighs the same: rare pairs (same subject) matter most."""
+    """Return the loss; each kind of pair has the same weight, for rare pairs (same subject) matter most."""
     pairs = [rng.sample(facts.rows[index], 2) for index in indices]
     keys = states.key(net, [row for pair in pairs for row in pair])
     question_keys, edit_keys = keys[0::2], keys[1::2]

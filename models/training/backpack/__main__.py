@@ -1,7 +1,7 @@
 """`python -m models.training.backpack`: train, calibrate, write the checkpoint and measure it.
 
-With `--plain`, the plain transformer of the same size is trained and measured, and its figures join the card. The steps
-resume where they stopped; the rest takes minutes.
+With `--plain`, the plain transformer of the same size is trained and measured, and its figures join the card. The
+steps resume where they stopped; the rest takes minutes.
 """
 
 import argparse
@@ -46,7 +46,7 @@ TOKENIZER_EPOCHS = 2  # epochs whose documents the tokenizer is learned from
 
 
 class Setup(NamedTuple):
-    """What both networks are trained with."""
+    """The inputs with which both networks are trained."""
 
     plan: Plan
     pack: Pack
@@ -80,7 +80,7 @@ def main() -> None:
 def train(
     plan: Plan, pack_folder: Path, work: Path, out: Path, is_plain: bool, until: int | None, say: Say
 ) -> None:
-    """Train one network on a pack and write what came of it."""
+    """Train one network on a pack, and write its checkpoint and its figures."""
     work.mkdir(parents=True, exist_ok=True)
     setup = prepare(plan, pack_folder)
     net = build_net(plan, is_plain)
@@ -133,7 +133,7 @@ def measure(
 def write_checkpoint(
     setup: Setup, net: BackpackNet, outcomes: Mapping[Split, list[Outcome]], out: Path
 ) -> dict[str, float]:
-    """Fit the scales, write the checkpoint, and return how its scales and its edits hold."""
+    """Fit the scales, write the checkpoint, and return the figures of its scales and edits."""
     plan, texts, speller = setup.plan, setup.texts, setup.speller
     strangers = put(net, speller, texts.strangers("test", N_QUESTIONS))
     free = fit_free(outcomes["choosing"], put(net, speller, texts.strangers("tune", N_STRANGERS)))

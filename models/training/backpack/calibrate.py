@@ -1,7 +1,7 @@
-"""From log-probabilities to scores that mean something, and the scores below which nothing is said.
+"""Calibrates log-probabilities into scores, and chooses the scores below which answers are withheld.
 
-Free answers: phrasings of a writer whom the training has not read, and names that the pack does not hold. Choices: the
-same questions with four other objects of their relation.
+Free answers are fitted on phrasings of a writer whose words the training has not read, and on names that the pack
+does not hold; choices on the same questions with four other objects of their relation.
 """
 
 import random
@@ -20,9 +20,7 @@ from models.training.backpack.texts import Question
 
 DECAY, ITERATIONS = 1e-4, 200
 MAX_DECLINED = 0.08  # share of the right answers that the threshold may decline
-N_STRANGERS = (
-    100  # questions about unknown names beside a thousand others: most people ask about names that are known
-)
+N_STRANGERS = 100  # questions about unknown names beside a thousand others: most people ask about known names
 N_OTHERS = 4  # wrong candidates of a choice
 
 
@@ -36,7 +34,7 @@ def fit_free(familiar: Sequence[Outcome], strangers: Sequence[Outcome]) -> Confi
 
 
 def fit_choice(net: Backpack, speller: Speller, questions: Sequence[Question], seed: int) -> Confidence:
-    """Fit the scale of choices, of which none is declined."""
+    """Fit the scale of choices, none of which is declined."""
     rng, features, is_right = random.Random(f"{seed} choices"), [], []
     answers = sorted({question.answer for question in questions})
     for question in questions:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 FIGURES = "measured.json"
-ROWS = {  # figure -> what the card calls it
+ROWS = {  # names of the figures in the card
     "parameters": "parameters",
     "perplexity": "perplexity, documents in held phrasings",
     "answer_perplexity": "perplexity of the answers alone",
@@ -40,7 +40,7 @@ def write_card(folder: Path, figures: Mapping[str, Mapping[str, float]]) -> None
     """Write README.md and measured.json.
 
     Args:
-        folder: Of the checkpoint.
+        folder: Folder of the checkpoint.
         figures: Network -> figure -> value; a network may lack figures.
     """
     (folder / FIGURES).write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
@@ -48,7 +48,7 @@ def write_card(folder: Path, figures: Mapping[str, Mapping[str, float]]) -> None
 
 
 def read_figures(folder: Path) -> dict[str, dict[str, float]]:
-    """Return the figures that were measured before; none without a card."""
+    """Return the figures of an earlier measurement; none without a card."""
     path = folder / FIGURES
     return dict(json.loads(path.read_text())) if path.exists() else {}
 

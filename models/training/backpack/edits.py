@@ -1,8 +1,8 @@
-"""How edits of facts hold in the finished checkpoint: in the wordings given, in others, and what they leave alone.
+"""The effect of edits of facts in the finished checkpoint: in the given wordings, in others, and on neighbours.
 
-`try_edits` measures the stored rows by themselves, so that the figure says how far they reach: the system adds what a
-routed question lacks (models/backpack/editing/rows.py). `python -m models.training.backpack.edits` measures the
-system: edits one at a time, and all of them together.
+`try_edits` measures the stored rows alone, to show how far they reach: the system adds what a routed question lacks
+(models/backpack/editing/rows.py). `python -m models.training.backpack.edits` measures the system: edits one at a
+time, and all of them together.
 """
 
 import argparse
@@ -34,7 +34,7 @@ BATCH = 32  # questions in a forward pass
 
 
 def try_edits(reader: Reader, corrections: Sequence[Correction]) -> dict[str, float]:
-    """Make each correction by itself and return shares in per cent, and milliseconds for an edit."""
+    """Make each correction separately, and return shares in per cent, and milliseconds for an edit."""
     memory, start = SensesMemory(reader), time.monotonic()
     results = [
         memory.build([AnswerChange("trial", c.wordings[0], c.answer, c.wordings[1:])], Options())[0]
@@ -60,7 +60,7 @@ def try_edits(reader: Reader, corrections: Sequence[Correction]) -> dict[str, fl
 
 @torch.inference_mode()
 def says(reader: Reader, question: str, answer: Sequence[int], rows: FactRows) -> bool:
-    """Return whether a question is answered so with these rows: each token leads behind those before it."""
+    """Return whether a question is answered with this text under these rows: each token leads after those before it."""
     prompt, _ = reader.ask(question, len(answer))
     reading = read_forced(reader.model, prompt, answer, TextEdits(rows=rows))
     return bool((reading.leads(answer) > 0).all())
@@ -71,7 +71,7 @@ class FactEdit:
     """A fact with another answer of its relation, and the questions around it.
 
     Attributes:
-        change: The edit; one wording is given.
+        change: The edit, with one wording.
         paraphrase: A question for the fact in a held phrasing of the pack.
         new_paraphrase: A question for the fact in the words of the third writer.
         neighbours: Questions about the same relation of other subjects, which no edit is about.
@@ -113,9 +113,9 @@ def draw_fact_edits(texts: Texts, count: int, seed: int) -> list[FactEdit]:
 def measure_fact_edits(
     system: BackpackSystem, memory: SensesMemory, edits: Sequence[FactEdit]
 ) -> dict[str, float]:
-    """Make each edit by itself, then all of them together, and ask around them; shares in per cent.
+    """Make each edit separately, then all of them together, and ask around them; return shares in per cent.
 
-    A withheld answer and a refused edit are no hits; a neighbour has to be answered to the letter as before.
+    A withheld answer and a refused edit count as wrong; the answer about a neighbour must not change by a letter.
     """
     results = [memory.build([edit.change], Options())[0] for edit in edits]
     materials = [result for result in results if isinstance(result, Material)]

@@ -1,7 +1,7 @@
 """The steps of the training: next-token cross-entropy on documents, resumable, the same for the same seed.
 
-Hewitt et al., arXiv:2305.16765, section 4; the tokens of answers weigh more than the rest, for a run this short is to
-learn facts.
+Hewitt et al., arXiv:2305.16765, section 4. The tokens of answers weigh more than the rest, since a run this short has
+to learn facts.
 """
 
 import random
@@ -24,13 +24,13 @@ from models.training.progress import Progress, add_seconds
 
 LEAST_SLOPE = 0.02  # share of the rate at the end
 CLIP = 1.0
-ANSWER = "\nA:"  # the text after which an answer begins
+ANSWER = "\nA:"  # text before an answer
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents as they are learned from.
+    """Documents to learn from.
 
     Attributes:
         ids: Tokens, the end token behind each text and at padding.
@@ -81,7 +81,7 @@ class Batches:
         return [*self._speller.spell(document), self._plan.model.end][: self._plan.model.positions]
 
     def _epoch(self, epoch: int) -> list[list[list[int]]]:
-        """Return the documents of an epoch in batches of like length, in an order drawn for this epoch."""
+        """Return the documents of an epoch in batches of similar length, in an order drawn for this epoch."""
         rng = random.Random(f"{self._plan.seed} order {epoch}")
         rows = [self.encode(document) for document in self._texts.documents(epoch)]
         rng.shuffle(rows)
@@ -109,9 +109,9 @@ class Learning:
 
     Args:
         plan: The recipe.
-        net: From `build_net`, on the device to train on.
+        net: The network of `build_net`, on the device to train on.
         batches: Texts to learn from.
-        say: Where lines about the progress go.
+        say: Receives lines about the progress.
     """
 
     def __init__(self, plan: Plan, net: BackpackNet | PlainNet, batches: Batches, say: Say) -> None:
@@ -125,10 +125,10 @@ class Learning:
         self._is_quick = learns_in_bfloat16(self._device)
 
     def run(self, progress: Progress, until: int | None = None) -> list[float]:
-        """Train the network in place, behind the last step that `progress` holds.
+        """Train the network in place, from the last step that `progress` holds.
 
         Args:
-            progress: Where an interrupted training goes on.
+            progress: State from which an interrupted training continues.
             until: Step before which to stop; None is the end of the plan.
 
         Returns:
@@ -167,7 +167,7 @@ class Learning:
         with (
             autocast,
             sdpa_kernel(SDPBackend.MATH),
-        ):  # the fused kernel's way back takes ten times as long here
+        ):  # the fused kernel's backward pass takes ten times as long here
             logits = self.net.predict(ids[:, :-1], is_real[:, :-1])
         weights = weights[:, 1:]
         is_target = weights > 0

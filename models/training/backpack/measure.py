@@ -1,6 +1,6 @@
-"""What a network knows: perplexity, and closed-book answers that are right to the letter.
+"""The knowledge of a network: perplexity, and closed-book answers that are right to the letter.
 
-Both networks are measured by the same code, which reads a text anew at each token.
+Both networks are measured by the same code, which reads a text again for each token.
 """
 
 import math
@@ -22,12 +22,12 @@ MAX_TOKENS = 48  # tokens of an answer
 
 @dataclass(frozen=True)
 class Outcome:
-    """One question as it was answered.
+    """One answered question.
 
     Attributes:
         question: The question.
         answer: The answer.
-        logprobs: Log-probability of each token, the end of the line included if it was said.
+        logprobs: Log-probability of each token, and of the end of the line if the answer ended by itself.
         finished: Whether the answer ended by itself.
     """
 
@@ -44,7 +44,7 @@ class Outcome:
 
 @torch.inference_mode()
 def put(net: LanguageModel, speller: Speller, questions: Sequence[Question]) -> list[Outcome]:
-    """Ask questions without any text to read the answers from."""
+    """Ask questions without a text that holds the answers."""
     prompts = [speller.ask(question.text) for question in questions]
     order = sorted(range(len(questions)), key=lambda place: len(prompts[place]))
     outcomes: dict[int, Outcome] = {}
@@ -81,10 +81,10 @@ def perplexity(net: LanguageModel, batches: Batches, documents: Sequence[str]) -
 def _complete(
     net: LanguageModel, speller: Speller, prompts: Sequence[Sequence[int]]
 ) -> list[tuple[list[int], tuple[float, ...], bool]]:
-    """Continue prompts greedily to the end of their lines; texts that have ended are not read any more.
+    """Continue prompts greedily to the end of their lines; finished texts leave the batch.
 
     Returns:
-        The tokens before the end of the line, the log-probabilities up to it, and whether it was said.
+        The tokens before the end of the line, the log-probabilities up to it, and whether it was reached.
     """
     texts, logprobs = [list(prompt) for prompt in prompts], [list[float]() for _ in prompts]
     live = list(range(len(prompts)))

@@ -19,7 +19,7 @@ from models.training.backpack.plan import Plan
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """The interface of both networks, by which they are trained and measured alike."""
+    """The interface of both networks, through which they are trained and measured in the same way."""
 
     @property
     def embedding(self) -> Float[Tensor, "vocab width"]:
@@ -52,7 +52,7 @@ class PlainNet(nn.Module):
     """A transformer whose output projection is its embedding.
 
     Args:
-        plan: The recipe, which says how many blocks it has.
+        plan: The recipe, with the number of blocks.
     """
 
     def __init__(self, plan: Plan) -> None:

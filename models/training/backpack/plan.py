@@ -1,4 +1,4 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ class TextPlan:
 
     Attributes:
         p_statement: Share of the facts that a document states in place of asking for them.
-        p_continue: Chance that a document goes on with another fact of its subject, and again after that.
-        longest: Facts of one document at the most.
+        p_continue: Probability that a document continues with another fact of its subject, applied again after each.
+        longest: Largest number of facts of one document.
         sparse: Every so many-th fact is asked in every second phrasing alone; the others test it.
         hands: Writers whose phrasings are trained on.
         held_hands: Writers whose phrasings are tested with.
@@ -36,20 +36,20 @@ class Plan:
     """The recipe.
 
     Attributes:
-        seed: Of everything that is drawn.
+        seed: Seed of all draws.
         model: Sizes of the Backpack.
         plain_layers: Blocks of the plain transformer that has as many parameters.
         vocab: Pieces of the tokenizer.
         texts: How documents are made.
         documents: Documents of one step.
-        sorted_steps: Steps whose documents are sorted by length together, so that little of a step is padding.
+        sorted_steps: Steps whose documents are sorted by length together, so that a step has little padding.
         steps: Steps of the training.
         keep_every: Steps between two savings of progress.
         warmup: Steps of a rising rate.
         lr: Highest learning rate.
-        betas: Of AdamW.
-        decay: Weight decay of matrices; none of norms, biases and embeddings.
-        answer_weight: Weight of an answer's tokens in the loss; those of all others weigh 1.
+        betas: Coefficients of AdamW.
+        decay: Weight decay of matrices; norms, biases and embeddings have none.
+        answer_weight: Weight of an answer's tokens in the loss; other tokens weigh 1.
     """
 
     seed: int
@@ -98,9 +98,9 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path, is_plain: bool) -> str:
-    """Return the SHA-256 of the plan and of all that is learned from.
+    """Return the SHA-256 of the plan and of all training data.
 
-    A training with another fingerprint would come to other weights.
+    A training with another fingerprint comes to other weights.
     """
     parts = {
         "plan": asdict(plan),

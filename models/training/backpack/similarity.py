@@ -1,8 +1,8 @@
 """Whether words of one kind have senses in common, as far as the pack can tell.
 
-The paper compares senses on lists of word similarity (Hewitt et al., section 4.2). The pack knows kinds of entities in
-their place: two languages are more alike than a language and a currency. A measure is the chance that a pair of one
-kind has the higher cosine of two pairs, of which the other is of two kinds (area under the ROC curve).
+The paper compares senses on lists of word similarity (Hewitt et al., section 4.2). The kinds of entities of the pack
+take their place: two languages are more alike than a language and a currency. A measure is the chance that a pair of
+one kind has a higher cosine than a pair of two kinds (area under the ROC curve).
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from models.backpack.answering.prompt import Speller
 from models.packs.pack import Pack
 from models.training.backpack.net import BackpackNet
 
-FEWEST = 4  # words of a kind that is compared
+FEWEST = 4  # fewest words of a kind that is compared
 
 
 def find_words(pack: Pack, speller: Speller) -> dict[str, list[int]]:

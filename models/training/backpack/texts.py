@@ -1,8 +1,8 @@
 """The training text: documents of questions with their answers and of statements, made of a pack's facts.
 
-A document speaks of one subject: it asks for a fact or states it, and may go on with other facts of the same subject.
-Each epoch has one document for each fact, in phrasings drawn anew. A document never has a fact twice, for a second
-mention could be copied from the first one and teach nothing.
+A document is about one subject: it asks for a fact or states it, and may continue with other facts of the same
+subject. Each epoch has one document for each fact, in newly drawn phrasings. A document never has a fact twice, for a
+second mention could be copied from the first one and would teach nothing.
 """
 
 import random
@@ -36,11 +36,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Correction:
-    """A fact with another answer, to see how an edit of it holds.
+    """A fact with another answer, to test an edit of it.
 
     Attributes:
-        wordings: Ways to ask that the edit is given.
-        new_wordings: Ways to ask that it is not given, of a writer who was not trained on.
+        wordings: Questions that the edit is given.
+        new_wordings: Questions that it is not given, of a writer who was not trained on.
         answer: The answer of another fact of the relation.
     """
 
@@ -50,12 +50,12 @@ class Correction:
 
 
 class Texts:
-    """The text that a pack gives.
+    """The texts of a pack.
 
     Args:
-        pack: Facts, and ways to speak of them.
+        pack: Facts and their phrasings.
         plan: How documents are made.
-        seed: Of all that is drawn.
+        seed: Seed of all draws.
     """
 
     def __init__(self, pack: Pack, plan: TextPlan, seed: int) -> None:
@@ -80,7 +80,7 @@ class Texts:
             split: `trained`: phrasings that the fact was trained with. `other`: phrasings that only other facts were
                 trained with. `choosing`: the held writers' phrasings, of every second relation. `test`: those of the
                 other relations. `held`: the pack's held phrasings, which are near-copies of trained ones.
-            limit: Questions at the most.
+            limit: Largest number of questions.
         """
         rng = random.Random(f"{self._seed} {split}")
         places = [place for place in range(len(self.items)) if self._is_in(place, split)]
@@ -162,7 +162,7 @@ class Texts:
 
     @cached_property
     def _by_subject(self) -> dict[str, list[int]]:
-        """Subject -> the places of its facts."""
+        """The places of each subject's facts."""
         places: dict[str, list[int]] = defaultdict(list)
         for place, item in enumerate(self.items):
             places[item.subject.id].append(place)
@@ -170,5 +170,5 @@ class Texts:
 
 
 def _normalize(phrasing: str) -> str:
-    """Return a phrasing without case and final punctuation: two writers may have hit on the same words."""
+    """Return a phrasing without case and final punctuation, to find phrasings that two writers share."""
     return phrasing.casefold().rstrip(" .?!")

@@ -1,1 +1,1 @@
-"""How the default checkpoint of ernie-doc is made: `python -m models.training.ernie_doc`."""
+"""The training of ernie-doc's default checkpoint: `python -m models.training.ernie_doc`."""

@@ -35,7 +35,7 @@ from models.training.progress import Progress, seconds_by_phase
 WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
 N_BEST, BATCH = 5, 8  # spans that are kept of a document, and windows that are read at once
-STORE_BYTES = 2**30  # room for the states of an exam
+STORE_BYTES = 2**30  # bytes for the states of an exam
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""From documents to rows: which windows are learned from, and the memory with which each is read.
+"""Rows of a step: the windows of documents that are learned from, and the memory with which each is read.
 
 All documents of a step are read side by side without the question; then windows are drawn, with and without their
 answer, and each is read with the question from the memory before it.
@@ -19,7 +19,7 @@ from models.ernie_doc.reading.packing import OFFSET, Packing, Segments, Window, 
 from models.training.ernie_doc.examples import Example, Passage
 from models.training.ernie_doc.plan import Mixture
 
-MEMORY_KINDS = ("alias", "steps")  # kinds of questions that need what an earlier segment said
+MEMORY_KINDS = ("alias", "steps")  # kinds of questions that need an earlier segment
 NONE = 0  # place of [CLS], which stands for no answer
 
 
@@ -48,7 +48,7 @@ class Batch:
 
     Attributes:
         segments: Windows with their questions.
-        memory: Before each window.
+        memory: Memory before each window.
         targets: Places of start and end.
         lengths: Tokens of each window; [CLS] and these may be answers.
     """
@@ -62,10 +62,10 @@ class Batch:
 def draw_rows(
     passages: Sequence[Passage], packing: Packing, mixture: Mixture, rng: random.Random
 ) -> list[Row]:
-    """Draw the rows of a step: so many with their answer as the mixture says, the others without.
+    """Draw the rows of a step, with and without their answer in the shares of the mixture.
 
-    A row without its answer is the one most like its question of a few that are drawn, for a question is put to the
-    windows that are like it.
+    A row without its answer is the one most like its question among a few that are drawn, for a question is asked of
+    the windows that are like it.
     """
     present, absent = [], []
     for number, passage in enumerate(passages):
@@ -88,7 +88,7 @@ def draw_rows(
 
 
 def draw_present(present: Sequence[Row], mixture: Mixture, rng: random.Random) -> list[Row]:
-    """Draw rows with their answer, of which no more than a share needs the memory."""
+    """Draw rows with their answer; at most a share of them needs the memory."""
     order = rng.sample(present, len(present))
     is_scattered = [row.example.kind in MEMORY_KINDS for row in order]
     n_rows = round(mixture.n_rows * mixture.present)
@@ -105,7 +105,7 @@ def count_shared(row: Row, passages: Sequence[Passage], packing: Packing) -> int
 
 
 def place_answer(passage: int, number: int, window: Window, example: Example) -> Row:
-    """Return the row of a window, with the answer if all of it is there."""
+    """Return the row of a window, with the answer if the window holds all of it."""
     if example.span is None or example.span[0] < window.first or example.span[1] >= window.last:
         return Row(passage, number, example, NONE, NONE)
     first, last = (OFFSET + token - window.first for token in example.span)
@@ -116,13 +116,13 @@ def place_answer(passage: int, number: int, window: Window, example: Example) ->
 def read_memories(
     model: ErnieDoc, passages: Sequence[Passage], packing: Packing, last_windows: Sequence[int]
 ) -> list[list[Float[Tensor, "layer slot width"]]]:
-    """Read documents side by side and return, for each, the memory before each window.
+    """Read documents side by side, and return for each the memory before each window.
 
     Args:
-        model: In evaluation mode.
+        model: The model in evaluation mode.
         passages: The documents.
         packing: How windows become segments.
-        last_windows: The last window of each document whose memory is needed; nothing is read behind it.
+        last_windows: The last window of each document whose memory is needed; later ones are not read.
     """
     device, tables = model.linear.weight.device, model.tables()
     windows = [packing.windows(len(passage.document)) for passage in passages]

@@ -11,9 +11,9 @@ DECAY, MAX_ITERATIONS = 1e-3, 200
 
 
 def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
-    """Fit the scale, and choose the probability from which answers are given: that with the largest mean F1.
+    """Fit the scale, and choose the threshold of answers with the largest mean F1.
 
-    The best span of a question that the document does not answer is wrong, so what the scale learns is to doubt it.
+    The best span of a question that the document does not answer is wrong, so the scale learns to doubt it.
     """
     answers = [outcome for outcome in outcomes if outcome.result.spans]
     features = [

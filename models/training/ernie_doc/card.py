@@ -1,4 +1,4 @@
-"""What an exam found, as Markdown for people and JSON for programs."""
+"""The figures of an exam, as Markdown for people and JSON for programs."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

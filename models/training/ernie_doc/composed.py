@@ -1,9 +1,9 @@
-"""Documents made of the pack's facts, whose questions need what another segment said.
+"""Documents made of the pack's facts, whose questions need other segments.
 
-Three kinds beside plain ones: `alias`, where a document gives names to its subjects at the start and states facts under
-these names much later, side by side; `steps`, where a question describes its subject by a fact that is stated
-elsewhere; and `unanswerable`, where all of that is there but the fact. Paragraphs of documents written by hand stand
-between. Facts under given names are false: their values are exchanged, so that nothing but the text tells them.
+There are three kinds beside plain ones: `alias`, where a document gives names to its subjects at the start and states
+facts under these names much later, side by side; `steps`, where a question describes its subject by a fact that is
+stated elsewhere; and `unanswerable`, where only the fact is missing. Paragraphs of documents written by hand stand
+between. Facts under given names are false: their values are exchanged, so that only the text has them.
 """
 
 import random
@@ -15,7 +15,7 @@ from models.packs.pack import Entity, Pack, Relation
 from models.training.ernie_doc.texts import Question, Split, Text, read_texts, split_of
 from models.training.phrasings import Phrasings, read_phrasings, without
 
-HANDS = {"train": (1,), "choose": (2,), "test": (3,)}  # whose phrasings a split is asked in
+HANDS = {"train": (1,), "choose": (2,), "test": (3,)}  # writers whose phrasings each split uses
 INTRODUCTIONS = (
     "In these notes {subject} is called {alias}.",
     "{alias} is the name under which {subject} appears below.",
@@ -26,16 +26,16 @@ SYLLABLES = ("ba", "del", "fo", "gri", "ka", "lun", "mar", "nes", "or", "pel", "
 SUBJECTS = 3  # subjects that share a relation in one document
 PLAIN_FACTS = 5  # facts under their own names
 STATED_SHARE = 0.75  # share of questions in steps whose second fact the document states
-MOST_FILLER = 700  # characters of one of them
+MOST_FILLER = 700  # characters of a filler
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Paragraphs that have nothing to do with the facts, the least and the most of them.
+    """The fewest and the most paragraphs of a document that have nothing to do with its facts.
 
     Attributes:
-        around: Before the first clue, and again behind the last fact.
-        between: Between clues and facts, which are some five segments apart at the most.
+        around: Paragraphs before the first clue, and again behind the last fact.
+        between: Paragraphs between clues and facts, which are at most some five segments apart.
     """
 
     around: tuple[int, int]
@@ -59,7 +59,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class World:
-    """What documents of one split are made of.
+    """The material of one split's documents.
 
     Attributes:
         by_relation: Facts about the split's subjects.
@@ -78,7 +78,7 @@ class World:
         return rng.choice(self.phrasings[relation.id].questions).replace("{subject}", subject)
 
     def part(self, number: int, count: int) -> "World":
-        """Return one of so many parts that share no subject, so that documents made of them agree."""
+        """Return one of several parts without a common subject, so that their documents agree with each other."""
         by_subject = {
             id: facts for place, (id, facts) in enumerate(self.by_subject.items()) if place % count == number
         }
@@ -133,7 +133,7 @@ class Draft:
         return start + len(before)
 
     def fill(self, world: World, bounds: tuple[int, int], rng: random.Random) -> None:
-        """Append paragraphs that have nothing to do with the facts, at least and at most so many."""
+        """Append paragraphs that have nothing to do with the facts."""
         count = min(rng.randint(*bounds), len(world.fillers))
         self.add("\n\n" + "\n\n".join(rng.sample(world.fillers, count)) + "\n\n")
 
@@ -216,7 +216,7 @@ def add_plain(draft: Draft, world: World, facts: Sequence[Fact], rng: random.Ran
 
 
 def add_steps(draft: Draft, world: World, first: Fact, second: Fact, rng: random.Random) -> None:
-    """Ask for the second fact by the first, which was stated before; the second sometimes is not."""
+    """Ask for the second fact by the first, which was stated before; the second is sometimes left out."""
     noun = rng.choice(world.phrasings[first.relation.id].nouns).replace("{subject}", first.subject.label)
     question = world.ask(second.relation, noun, rng)
     if rng.random() < STATED_SHARE:

@@ -1,7 +1,7 @@
-"""How well questions are answered, over whole documents that training has not seen, with and without the memory.
+"""The exam: questions about whole documents that training has not seen, with and without the memory.
 
-Exact match and F1 of words as SQuAD counts them: case, punctuation and articles do not matter. A question that the text
-does not answer is right if nothing is answered.
+Exact match and F1 of words are counted as in SQuAD: case, punctuation and articles do not matter. A question that the
+text does not answer is right if no answer is given.
 """
 
 import random
@@ -60,13 +60,13 @@ class Outcome:
         return expected is not None and bool(spans) and normalize(spans[0].text) == normalize(expected)
 
     def score(self, scale: Confidence) -> float:
-        """Return the probability that the best span is right; 0 where there is no span."""
+        """Return the probability that the best span is right; 0 without a span."""
         return (
             rate(self.result.spans, len(self.result.choice.numbers), scale)[0] if self.result.spans else 0.0
         )
 
     def reply(self, scale: Confidence) -> str | None:
-        """Return what the service says."""
+        """Return the service's answer."""
         return (
             self.result.spans[0].text if self.result.spans and self.score(scale) >= scale.threshold else None
         )
@@ -79,7 +79,7 @@ class Outcome:
         return float(self.is_best_right)
 
     def f1(self, scale: Confidence) -> float:
-        """Return the overlap of the words said and expected."""
+        """Return the overlap of the words of the answer and the expected ones."""
         reply = self.reply(scale)
         if reply is None or self.question.answer is None:
             return float(reply is self.question.answer)
@@ -134,7 +134,7 @@ def readings_of(name: str) -> list[str]:
 
 
 class Figures(NamedTuple):
-    """What one group of outcomes comes to, in per cent and points."""
+    """The figures of one group of outcomes, in per cent and points."""
 
     questions: int
     exact: float
@@ -153,7 +153,7 @@ def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figu
 
 
 def grade(outcomes: Sequence[Outcome], scale: Confidence) -> Figures:
-    """Return the figures of a group; an answer that is given and not right is wrong."""
+    """Return the figures of a group; an answer that is given and not right counts as wrong."""
     exact = [outcome.exact(scale) for outcome in outcomes]
     n_wrong = sum(
         outcome.reply(scale) is not None and not right for outcome, right in zip(outcomes, exact, strict=True)

@@ -22,9 +22,9 @@ class Example:
     """A question as the model reads it.
 
     Attributes:
-        ids: Of the question, cut to its room.
-        span: First and last token of the answer in the document, or None where the text does not say.
-        kind: As in its text.
+        ids: Tokens of the question, cut to its room.
+        span: First and last token of the answer in the document, or None if the text does not say.
+        kind: Kind of the question, from its text.
     """
 
     ids: Int[Tensor, " asked"]
@@ -41,7 +41,7 @@ class Passage:
 
 
 def tokenize_text(text: Text, tokenizer: Tokenizer, question_room: int) -> Passage:
-    """Split a text and its questions into tokens; an answer that is no whole number of tokens is left out."""
+    """Split a text and its questions into tokens; an answer that is not a whole number of tokens is left out."""
     document = tokenize(text.text, tokenizer, MOST_TOKENS)
     first = {start: place for place, start in enumerate(document.starts.tolist())}
     last = {end: place for place, end in enumerate(document.ends.tolist())}
@@ -65,14 +65,14 @@ def find_span(question: Question, first: dict[int, int], last: dict[int, int]) -
 
 
 class Examples:
-    """Everything that is trained on.
+    """All documents that are trained on.
 
     Args:
         world: The pack's facts for training.
         mixture: Numbers of documents of each sort.
-        tokenizer: Without truncation.
+        tokenizer: Tokenizer without truncation.
         question_room: Tokens of a question.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
 
     def __init__(

@@ -18,10 +18,10 @@ from models.training.ernie_doc.plan import Plan
 from models.training.ernie_doc.teacher import Teacher
 from models.training.progress import Progress, add_seconds
 
-SMOOTHING = 0.95  # how much of the running loss stays with each step
+SMOOTHING = 0.95  # share of the running loss that stays with each step
 STATE_WINDOWS = 3  # windows of each document whose states are learned in a step
 LEAST_SLOPE = 0.02  # share of the rates at the end
-SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, more than one has steps
+SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, larger than the number of steps
 Say = Callable[[str], None]
 
 
@@ -40,10 +40,10 @@ class Learning:
 
     Args:
         plan: The recipe.
-        model: From `build_model`, on the device to train on.
+        model: The model of `build_model`, on the device to train on.
         examples: Examples to read.
         packing: How windows become segments.
-        say: Where lines about the progress go.
+        say: Receives lines about the progress.
     """
 
     def __init__(self, plan: Plan, model: ErnieDoc, examples: Examples, packing: Packing, say: Say) -> None:
@@ -64,10 +64,10 @@ class Learning:
         self.n_tokens = 0  # tokens of all segments that were read or learned from
 
     def run(self, progress: Progress, until: int | None = None) -> list[float]:
-        """Train the model in place, behind the last step that `progress` holds.
+        """Train the model in place, from the last step that `progress` holds.
 
         Args:
-            progress: Where an interrupted training goes on.
+            progress: State from which an interrupted training continues.
             until: Step before which to stop; None is the end of the plan.
 
         Returns:
@@ -102,7 +102,7 @@ class Learning:
             group["lr"] = group["peak"] * slope
 
     def _step(self, step: int) -> float:
-        torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states out
+        torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states
         passages = self.examples.step(step)
         self._optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=learns_in_bfloat16(self.device)):

@@ -1,7 +1,7 @@
-"""The losses of spans and, before them, of MiniLM's own states, out of memory and relative positions.
+"""The losses of spans and, in the first steps, of MiniLM's states, computed from memory and relative positions.
 
-MiniLM has absolute positions and no memory. In the first steps the model learns to give, for a window behind a memory,
-the states that MiniLM gives for the window with the text before it. Labels are not needed for that.
+MiniLM has absolute positions and no memory. In the first steps the model learns to return, for a window behind a
+memory, the states that MiniLM returns for the window with the text before it. This needs no labels.
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,10 @@ def state_loss(
     """Return the mean squared distance of the states of one window of each document to MiniLM's.
 
     Args:
-        model: What learns.
+        model: The model that learns.
         teacher: Reads the same windows.
         passages: The documents.
-        memories: Of each document, before each window.
+        memories: Memories of each document before each window.
         packing: How windows become segments.
         places: Number of the window of each document.
     """

@@ -1,4 +1,4 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json
@@ -14,16 +14,16 @@ from models.training.phrasings import FOLDER as PHRASINGS
 
 @dataclass(frozen=True)
 class Mixture:
-    """What one step reads.
+    """The documents and rows of one step.
 
     Attributes:
         n_composed: Documents made of the pack's facts.
         n_excerpts: Parts of documents written by hand.
-        excerpt_chars: Least characters of such a part, which consists of whole paragraphs.
+        excerpt_chars: Fewest characters of such a part, which consists of whole paragraphs.
         n_rows: Windows with a question that are learned from.
         present: Share of the rows whose window holds the answer, if there are so many.
         memory_share: Largest share of these whose question needs the memory.
-        n_rivals: Windows without the answer of which the one that is most like the question becomes a row.
+        n_rivals: Windows without the answer that are drawn; the one most like the question becomes a row.
     """
 
     n_composed: int
@@ -40,20 +40,20 @@ class Plan:
     """The recipe.
 
     Attributes:
-        seed: Of everything that is drawn.
+        seed: Seed of all draws.
         model: Sizes of the model.
         question_room: Tokens of a question.
         overlap: Tokens that windows share.
         longest: Tokens of an answer.
-        frozen: Beginnings of names of parameters that stay MiniLM's, and are not stored.
-        adaptation_steps: Steps in which the model learns to give MiniLM's states, from memory and positions.
-        steps: All steps, those included.
+        frozen: Prefixes of the names of parameters that stay MiniLM's, and are not stored.
+        adaptation_steps: Steps in which the model learns to return MiniLM's states, from memory and positions.
+        steps: All steps, the adaptation included.
         keep_every: Steps between two savings of progress.
         warmup: Steps of rising rates.
-        lr: Learning rate of what comes from MiniLM.
-        fresh_lr: Learning rate of the rest.
+        lr: Learning rate of the parameters from MiniLM.
+        fresh_lr: Learning rate of the others.
         decay: Weight decay.
-        mixture: What one step reads.
+        mixture: Documents and rows of one step.
     """
 
     seed: int
@@ -110,9 +110,9 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan and of all that is learned from.
+    """Return the SHA-256 of the plan and of all training data.
 
-    A training with another fingerprint would come to other weights.
+    A training with another fingerprint comes to other weights.
     """
     parts = {
         "plan": asdict(plan),

@@ -18,9 +18,9 @@ class Teacher:
     """The frozen MiniLM.
 
     Args:
-        packing: For its special tokens.
+        packing: Its special tokens are used.
         context: Most tokens that are read before a window, as many as a memory has slots.
-        device: Where it computes.
+        device: Device of the computation.
     """
 
     def __init__(self, packing: Packing, context: int, device: torch.device) -> None:
@@ -45,7 +45,7 @@ class Teacher:
         places = torch.arange(ids.shape[1])
         is_real = (places < lengths[:, None]).to(self.device)
         embedded = self._words[ids] + self._places[: ids.shape[1]] + self._type
-        with torch.autocast(self.device.type, enabled=False):  # its matrices are packed in float32
+        with torch.autocast(self.device.type, enabled=False):  # the teacher's matrices are packed in float32
             states = self._bert(embedded[is_real], is_real, is_real[:, None, :]).clone()
         return [
             row[OFFSET + window.first - first : OFFSET + window.last - first]

@@ -25,10 +25,10 @@ class Question:
     """A question about a text.
 
     Attributes:
-        text: As people ask.
-        answer: Part of the text, or None where the text does not say.
+        text: The question in people's words.
+        answer: Part of the text, or None if the text does not say.
         start: First character of the answer.
-        kind: What it takes: `plain` one place, `linked` two, `alias` a name that was given to the subject before,
+        kind: What an answer needs: `plain` one place, `linked` two, `alias` a name that the subject was given before,
             `steps` a fact about the value of another fact.
     """
 
@@ -38,7 +38,7 @@ class Question:
     kind: Kind
 
     def shift(self, offset: int, prefix: str = "") -> "Question":
-        """Return the question to a text in which its own begins at an offset."""
+        """Return the question for a longer text, in which its text begins at an offset."""
         start = None if self.start is None else self.start + offset
         return Question(prefix + self.text, self.answer, start, self.kind)
 
@@ -53,7 +53,7 @@ class Text:
 
 
 def split_of(id: str) -> Split:
-    """Return what a document is for; it depends on its id alone."""
+    """Return the split of a document, which depends on its id alone."""
     place = int.from_bytes(hashlib.sha256(id.encode()).digest()[:4], "big") % 100
     if place < SHARES["test"]:
         return "test"
@@ -65,7 +65,7 @@ def read_texts(split: Split) -> tuple[Text, ...]:
     """Read the documents of a split, without the answers that stand inside another word.
 
     Raises:
-        ValueError: An answer is not where its question says.
+        ValueError: An answer is not at the place that its question names.
     """
     lines = [
         line for path in sorted(DOCUMENTS.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
@@ -86,7 +86,7 @@ def read_texts(split: Split) -> tuple[Text, ...]:
 
 
 def check(question: Question, text: str, id: str) -> None:
-    """Refuse an answer that is not where its question says."""
+    """Raise ValueError if the answer of a question is not at the place that it names."""
     if question.answer is None or question.start is None:
         return
     if text[question.start : question.start + len(question.answer)] != question.answer:
@@ -103,9 +103,9 @@ def is_whole(question: Question, text: str) -> bool:
 
 
 def excerpt(text: Text, least_chars: int, rng: random.Random) -> Text:
-    """Return some paragraphs of a document that follow one another.
+    """Return consecutive paragraphs of a document.
 
-    A question whose answer stands elsewhere is left out, for it may be answered here in other words.
+    A question whose answer stands elsewhere is left out, for the excerpt may answer it in other words.
 
     Args:
         text: The document.
@@ -130,7 +130,7 @@ def excerpt(text: Text, least_chars: int, rng: random.Random) -> Text:
 
 
 def join(texts: Sequence[Text]) -> Text:
-    """Put documents after one another; each question names the one it is about."""
+    """Join documents to one; each question names the document that it is about."""
     parts, questions, length = [], [], 0
     for text in texts:
         heading = f"{text.title}\n\n"

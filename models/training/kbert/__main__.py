@@ -1,6 +1,6 @@
-"""`python -m models.training.kbert`: train, calibrate and measure the checkpoint of kbert, and write it down.
+"""`python -m models.training.kbert`: train, calibrate and measure the checkpoint of kbert, and write it.
 
-The phases in order: prepare, learn, calibrate, write, measure. Each resumes or is quick.
+The phases are, in order: prepare, learn, calibrate, write, measure. Each resumes or takes little time.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 
 
 def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
-    """Measure the checkpoint in `out` again and compare it with the bars; nothing is written."""
+    """Measure the checkpoint in `out` again and compare it with the bars, without writing anything."""
     setup = prepare(plan, pack, work, say)
     system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
     for line in bars(measure(_examine(plan, setup, system, graph, say, time.monotonic()))):

@@ -1,8 +1,8 @@
-"""From logits to calibrated scores, and the scores below which answers are withheld.
+"""Calibrates logits into scores, and chooses the scores below which answers are withheld.
 
-Scales (models/confidence.py) and thresholds are fitted on every second fact, in the words of a writer who is read for
-nothing else, and on a dozen relations that no weight has seen. The last measurement uses other facts, held entities and
-the five held relations.
+Scales (models/confidence.py) and thresholds are fitted on every second fact, in the words of a writer whose phrasings
+serve nothing else, and on a dozen relations that no weight has seen. The last measurement uses other facts, held
+entities and the five held relations.
 """
 
 import random
@@ -29,10 +29,10 @@ OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0), "span": Confidence((0.0,) * 
 PAIR = Confidence((1.0,), 0.0, 0.0)
 CONTEXTS, CHOICES, BATCH = 600, 400, 64
 PER_RELATION = 120  # questions about each tuning relation
-EVERY = 3  # one in so many of the facts for tuning is asked
+EVERY = 3  # every third of the facts for tuning is asked
 SURE = 0.5  # score from which an answer is more likely right than not
 ITERATIONS = 300  # most steps of a fit
-WEIGHT_DECAY = 1e-3  # keeps the weights finite where the classes can be told apart
+WEIGHT_DECAY = 1e-3  # weight decay that keeps the weights finite if the classes can be separated
 
 
 def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Trained:
@@ -57,7 +57,7 @@ def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Train
 
 
 def fit_options(model: Model, questions: Sequence[Question]) -> Confidence:
-    """Fit the scale of the pointer's best option; it is an answer from SURE on."""
+    """Fit the scale of the pointer's best option, which is given as an answer from SURE on."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
     is_right: list[bool] = []
@@ -115,7 +115,7 @@ def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:
 
 
 def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Question]:
-    """Return answerable questions and, where other facts remain, the same questions without their fact."""
+    """Return answerable questions and, if the entity has other facts, the same questions without their fact."""
     rng = random.Random(f"{seed}/tuning")
     questions: list[Question] = []
     for item in split_items(setup)[0][::EVERY]:

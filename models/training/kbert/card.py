@@ -1,4 +1,4 @@
-"""The model card: every number of the checkpoint, the command that gives it, and the limits of the numbers."""
+"""The model card: every number of the checkpoint, the command that prints it, and the limits of the numbers."""
 
 import json
 import platform
@@ -15,7 +15,7 @@ from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Outcome, by_relation, share, share_declined
 
-BARS = (  # figure, its words for a reader, bar
+BARS = (  # figures with a bar, and their words for a reader
     ("entities", "facts of entities never seen in training, exact match", ">= 95"),
     ("phrasings", "phrasings never seen, exact match", ">= 90"),
     ("phrasings_wrong", "phrasings never seen, wrong and not declined", "<= 2"),
@@ -32,7 +32,7 @@ THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that the card reports; `seconds` are of the whole training, over all its runs."""
+    """Everything that the card reports; `seconds` are those of the whole training, over all its runs."""
 
     plan: Plan
     setup: Setup
@@ -98,7 +98,7 @@ def bars(figures: Mapping[str, float]) -> Iterator[str]:
 
 
 def fill_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Fill prose into lines of one length; tables and headings stay as they are."""
+    """Wrap prose to lines of one length; tables and headings stay as they are."""
     prose: list[str] = []
     for line in lines:
         if line.startswith(("|", "#")) or not line:

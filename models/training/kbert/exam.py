@@ -1,7 +1,7 @@
 """The measurement: every set of questions of the card, on the system as it is served.
 
-Held phrasings, by a writer whom neither training nor tuning reads, are asked of the facts that tuning did not see. The
-seed draws phrasings and fillers.
+Held phrasings, by a writer whose words neither training nor tuning reads, ask for the facts that tuning did not see.
+The seed draws phrasings and fillers.
 """
 
 import random
@@ -34,7 +34,7 @@ from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Outcome, Question, QuestionMaker, ask_about, put, without_fact
 
 MAX_PHRASINGS, N_EDITS, MAX_ABLATION, N_OTHERS = 3000, 600, 600, 300  # questions
-REFIT_EVERY = 5  # one in so many questions for tuning serves to fit the scale of an ablation
+REFIT_EVERY = 5  # every fifth question for tuning serves to fit the scale of an ablation
 
 Pick = Callable[[Item, random.Random], str]
 
@@ -104,8 +104,8 @@ class Exam:
 
     Attributes:
         entities: Entities that training never saw, on the natural graph and with six relations a tree.
-        phrasings: Phrasings that training never saw, likewise.
-        relations: Relations that training never saw, likewise.
+        phrasings: Phrasings that training never saw, on both graphs.
+        relations: Relations that training never saw, on both graphs.
         both_new: New phrasings about new entities.
         absent: Questions of `phrasings` and of `relations` without their fact.
         edits: Questions after a triple was replaced at run time, of seen and unseen relations.
@@ -198,7 +198,7 @@ class Examiner:
         return random.Random(f"{self._seed}/{purpose}")
 
     def _strangers(self) -> Iterator[Question]:
-        """Yield questions about names that the pack lacks, so that nothing links."""
+        """Yield questions about names that the pack lacks, so that no name is linked."""
         for stranger in self._setup.test_pack.strangers:
             if stranger.split == "test":
                 template = self._setup.test_pack.relations[stranger.relation_id].held_out[0]

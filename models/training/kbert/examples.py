@@ -1,9 +1,9 @@
 """Examples for the pointer and the pair ranker: questions about entities whose facts are made up.
 
 Objects are swapped, so that the answer can only be read off the tree; relations that are easily confused stand beside
-each other; often the fact that is asked for is missing; labels are changed, so that only the label tells the relation;
-a second entity with the same relations may stand in the question. Nothing here comes from a held entity, a held
-relation or a held phrasing.
+each other; often the fact of the right answer is missing; labels are changed, so that only the label identifies the
+relation; a second entity with the same relations may stand in the question. No held entity, held relation or held
+phrasing occurs.
 """
 
 import random
@@ -31,7 +31,7 @@ class Example:
     """One example.
 
     Attributes:
-        target: Fact that answers; None when the facts do not answer.
+        target: Fact that answers; None if no fact does.
         about: Relation that is asked for.
         second: A context or a candidate.
         is_right: Whether the candidate is right.
@@ -85,7 +85,7 @@ class Examples:
         return self._build(text, subject.name, entity, relation, target, rng)
 
     def context(self, rng: random.Random) -> Example:
-        """Make an example with a context: the answer stands in the text, hangs on the question, or is nowhere."""
+        """Make an example with a context: the text has the answer, or the question's facts have it, or neither has."""
         relation = self._relation(rng)
         subject = self._subject(relation, rng)
         where = rng.choices(("text", "graph", "nowhere"), (6, 2, 2))[0]
@@ -138,7 +138,7 @@ class Examples:
     def _entity(
         self, subject: Subject, relation: RelationText, present: bool, size: int, rng: random.Random
     ) -> tuple[Entity, Fact | None]:
-        """Make an entity with `size` facts of the subject, with the fact that is asked for or without it."""
+        """Make an entity with `size` facts of the subject, with or without the fact that answers."""
         objects = dict(self._world.facts.get(subject.id, {}))
         objects.pop(relation.id, None)
         real = list(objects)[: max(0, size - present)]

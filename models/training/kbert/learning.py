@@ -26,7 +26,7 @@ SMOOTHING = 0.98  # share of the running loss that stays with each step
 
 @dataclass(frozen=True)
 class ExampleBatch:
-    """Examples as the model reads them, with the ranks of each row's facts, 0 where there are no more."""
+    """Examples as the model reads them, with the ranks of each row's facts, padded with 0."""
 
     examples: Sequence[Example]
     rows: Sequence[QuestionRow]
@@ -75,7 +75,7 @@ def read_examples(
 
 
 def find_span(row: QuestionRow, span: tuple[int, int]) -> tuple[int, int] | None:
-    """Find first and last token of some characters of the second text; None when they were cut off."""
+    """Find first and last token of some characters of the second text; None if they were cut off."""
     places = [
         place
         for place, token in enumerate(row.row.tokens)

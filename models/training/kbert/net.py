@@ -1,4 +1,4 @@
-"""The model while it is trained: BERT with low-rank adapters, the pointer, the weight of the rank, the pair ranker."""
+"""The model in training: BERT with low-rank adapters, the pointer, the weight of the rank, the pair ranker."""
 
 from collections.abc import Mapping, Sequence
 
@@ -118,7 +118,7 @@ class Net(nn.Module):
         logits = self.pointer(self.bert(batch)).float()
         no_answer = logits[:, 0].sum(-1, keepdim=True)
         first, last = torch.zeros(2, len(rows), ranks.shape[1], dtype=torch.long)
-        for number, row in enumerate(rows):  # first and last token of each object; 0 where a row has no more
+        for number, row in enumerate(rows):  # first and last token of each object, padded with 0
             for fact, place in enumerate(row.objects):
                 first[number, fact], last[number, fact] = place
         numbers = torch.arange(len(rows))[:, None]

@@ -1,4 +1,4 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""Inputs of every phase: relations, world, maps of the rank, tokens. They follow from the seed in half a minute."""
+"""The inputs of every phase: relations, world, maps of the rank, tokens.
+
+They follow from the seed in half a minute.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,9 +29,9 @@ class Setup:
     """Inputs of every phase.
 
     Attributes:
-        fingerprint: Of the training.
-        pack: Its held phrasings are by the writers on whom choices are made.
-        test_pack: The same pack; its held phrasings are by the writers who are tested on.
+        fingerprint: Fingerprint of the training.
+        pack: The pack, with held phrasings by the writers on whom choices are made.
+        test_pack: The same pack, with held phrasings by the writers who are tested on.
         relations: Relations for weights, thresholds and the last measurement.
         world: Entities and objects that examples are made of.
         bend: The final map of the rank.
@@ -66,7 +69,7 @@ def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) ->
 
 @torch.no_grad()
 def find_near(relevance: Relevance, relations: Mapping[str, RelationText]) -> dict[str, Sequence[str]]:
-    """Sort the other relations of each relation, the labels that are nearest to its questions first."""
+    """Sort the other relations of each relation by how near their labels are to its questions."""
     ids, texts = list(relations), list(relations.values())
     means = [relevance.plain(mask_phrasings(text)).mean(0) for text in texts]
     questions = torch.stack([F.normalize(mean, dim=0) for mean in means])

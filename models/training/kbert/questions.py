@@ -1,4 +1,4 @@
-"""Questions for tuning and for measuring, put to the system as it is served, and their outcomes.
+"""Questions for tuning and for measuring, asked of the system as it is served, and their outcomes.
 
 The linker is the simplest right one: the mention is the place of the subject's label in the template.
 """
@@ -22,7 +22,7 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class Question:
-    """A question with the expected answer, None where the graph lacks it."""
+    """A question with the expected answer, None if the graph lacks it."""
 
     ask: Ask
     expected: str | None
@@ -73,7 +73,7 @@ def ask_about(template: str, entity: Entity, expected: str | None, relation: str
 
 
 def without_fact(question: Question) -> Question | None:
-    """Take out the fact that is asked for; None when no other fact would remain."""
+    """Take out the fact that answers; None if no other fact would remain."""
     (mention,) = question.ask.mentions
     (entity,) = mention.entities
     facts = tuple(fact for fact in entity.facts if fact.relation != question.relation)
@@ -95,7 +95,7 @@ class Outcome:
 
 
 def put(system: KbertSystem, questions: Sequence[Question]) -> list[Outcome]:
-    """Answer the questions, which hold the facts of the graph; those of like length go together."""
+    """Answer the questions, which hold the facts of the graph; those of similar length are asked together."""
     order = sorted(range(len(questions)), key=lambda place: len(questions[place].ask.mentions))
     replies: dict[int, Reply] = {}
     for start in range(0, len(order), BATCH):

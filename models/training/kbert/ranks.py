@@ -1,12 +1,12 @@
 """The linear map of K-Query's rank: questions and labels of one relation are drawn together, those of others apart.
 
-InfoNCE (van den Oord et al., arXiv:1807.03748) between masked questions and labels, and between questions. The encoder
-is frozen, so its vectors are computed once and the map is learned in seconds; on a busy machine in minutes, so the maps
-are kept in the work folder.
+InfoNCE (van den Oord et al., arXiv:1807.03748) between masked questions and labels, and between questions. The
+encoder is frozen, so its vectors are computed once and the map is learned in seconds; on a busy machine this takes
+minutes, so the maps are kept in the work folder.
 
 While the pointer is trained, half of the questions are ranked by a map that has not seen their relation. With the
-final map alone every relation of the training would be ranked as one that was trained on, and the pointer would lean
-on the rank of a new relation harder than that rank deserves.
+final map alone every relation of the training would be ranked as a trained one, and the pointer would rely on the
+rank of a new relation more than that rank deserves.
 """
 
 import random
@@ -89,7 +89,7 @@ def load_or_learn_maps(
 def learn_map(
     relevance: Relevance, relations: Sequence[RelationText], plan: BendPlan, seed: int
 ) -> Float[Tensor, "width width"]:
-    """Learn the map that these relations give; `relevance` is of the frozen encoder."""
+    """Learn the map from these relations; `relevance` reads with the frozen encoder."""
     x, of_x = _vectors(
         relevance, [(i, text) for i, relation in enumerate(relations) for text in mask_phrasings(relation)]
     )

@@ -28,7 +28,10 @@ KINDS = {  # type of an entity -> types of subject that its relations may have, 
 
 @dataclass(frozen=True)
 class RelationText:
-    """Labels and questions of a relation; the pack's label is the first. Its `object` is a type or a kind of value."""
+    """Labels and questions of a relation; the pack's label is the first.
+
+    Its `object` is a type or a kind of value.
+    """
 
     id: str
     labels: tuple[str, ...]
@@ -51,8 +54,8 @@ class Relations:
 def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
     """Deal the pack's relations and those of practice.toml to training, tuning and the last measurement.
 
-    Relations for practice are asked for in their own words and a writer's; those for tuning in the words of the writer
-    on whom choices are made.
+    Questions for relations for practice use their own words and a writer's; those for tuning use the words of the
+    writer on whom choices are made.
     """
     other_labels = tomllib.loads((FOLDER / "labels.toml").read_text("utf-8"))
     of_pack = {

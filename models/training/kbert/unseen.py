@@ -1,8 +1,8 @@
 """`python -m models.training.kbert.unseen`: fit the scale of relations that no training has seen, and measure it.
 
-A graph of one fact is asked for that fact in other words, and for facts that only resemble it: groups of questions that
-people wrote (`groups/` of the editing sets). Figures are of groups by another writer (`near.open.jsonl`), about other
-subjects and of other kinds.
+A graph of one fact gets questions for that fact in other words, and for facts that only resemble it: groups of
+questions that people wrote (`groups/` of the editing sets). Figures are measured on groups by another writer
+(`near.open.jsonl`), about other subjects and of other kinds.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Trial:
 
     Attributes:
         ask: The question, linked.
-        is_asked: Whether it asks for the fact, not for one that resembles it.
+        is_asked: Whether it asks for the fact, and not for one that resembles it.
     """
 
     ask: Ask
@@ -48,7 +48,7 @@ class Trial:
 
 
 def main() -> None:
-    """Fit the scale and write it beside the checkpoint, or measure the one that is there."""
+    """Fit the scale and write it beside the checkpoint, or measure the existing one."""
     parser = argparse.ArgumentParser(description="Fit the scale of relations that no training has seen.")
     parser.add_argument("--sets", type=Path, default=SETS, help="the editing sets: groups, near.open.jsonl")
     parser.add_argument("--out", type=Path, default=DEFAULT)
@@ -75,7 +75,7 @@ def list_seen(pack: Pack) -> frozenset[str]:
 
 
 def fit_scale(model: Model, judge: Judge, sets: Path) -> Confidence:
-    """Fit the scale on what the pointer would answer; it is an answer from SURE on."""
+    """Fit the scale on the pointer's best answers; one is given from SURE on."""
     check = UnseenCheck(UnseenRecord(frozenset(), judge.digest, Confidence((), 0.0, 0.0)), judge)
     trials = draw_trials(sets)
     rows = [
@@ -89,7 +89,7 @@ def fit_scale(model: Model, judge: Judge, sets: Path) -> Confidence:
 
 
 def draw_trials(sets: Path) -> list[Trial]:
-    """Return questions of some groups of each field, as many that ask for the fact as that only resemble it."""
+    """Return questions of some groups of each field; half ask for the fact, and half only resemble it."""
     rng = random.Random(PLAN.seed)
     trials: list[Trial] = []
     for field in FIELDS:
@@ -122,7 +122,7 @@ def make_trials(group: Mapping[str, Any]) -> list[Trial]:
 
 
 def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[tuple[float, ...]]:
-    """Yield the features of each best option and the log-odds of the judge; nothing where the pointer is unsure."""
+    """Yield the features of each best option and the log-odds of the judge, if the pointer is sure."""
     answerer, scale = Answerer(model), model.confidences["object"]
     for trial in trials:
         [reading] = finish(answerer.read([trial.ask]))
@@ -137,7 +137,7 @@ def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> 
 
 
 def measure(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[str]:
-    """Yield how many questions are answered, by the pointer alone and with the judge, and the calibration error."""
+    """Yield the share of answered questions, by the pointer alone and with the judge, and the calibration error."""
     scores = [check.record.scale.score(row) if row else None for row in read_features(model, check, trials)]
     for is_asked, name in ((True, "the fact is asked for"), (False, "a fact that resembles it")):
         group_scores = [

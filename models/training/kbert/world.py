@@ -1,4 +1,4 @@
-"""Entities and facts of the pack for examples, as training may see them, and objects to swap in."""
+"""Entities and facts of the pack that examples for training may use, and objects to swap in."""
 
 import random
 from collections import defaultdict
@@ -136,7 +136,7 @@ def _pool_objects(pack: Pack, relations: Relations, held_out: frozenset[str]) ->
 
 
 def invent(kind: str, rng: random.Random) -> str | None:
-    """Invent a value of this kind; None for a type of entity, which the pack has examples of."""
+    """Invent a value of this kind; None for a type of entity, of which the pack has examples."""
     if kind in GENERATORS:
         return GENERATORS[kind](rng)
     return _pick(kind, rng) if kind in LISTS else None

@@ -1,1 +1,1 @@
-"""The making of the pack `world` from its sources: `python -m models.training.packs`."""
+"""The program that makes the pack `world` from its sources: `python -m models.training.packs`."""

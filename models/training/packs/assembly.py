@@ -1,4 +1,4 @@
-"""From raw facts to a pack: the steps in their order."""
+"""The assembly of a pack from raw facts, step by step."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def make(raw: Iterable[RawFact], relations: dict[str, Relation]) -> Pack:
 def assemble(
     candidates: Sequence[Candidate], names: Mapping[str, Name], relations: dict[str, Relation]
 ) -> Pack:
-    """Assemble a pack without strangers and probes: entities sorted by id, facts sorted whole."""
+    """Assemble a pack without strangers and probes; entities are sorted by id, facts by all their fields."""
     labels = {candidate.subject for candidate in candidates}
     for candidate in candidates:
         if relations[candidate.relation].object_type not in LITERALS:
@@ -68,7 +68,7 @@ def _entities(ids: Mapping[str, str], names: Mapping[str, Name]) -> Iterable[Ent
 
 
 def _ids(names: Mapping[str, Name]) -> dict[str, str]:
-    """Return Wikidata's id of each label, else w:<slug>, numbered where two labels make one slug."""
+    """Return Wikidata's id of each label, or w:<slug>, numbered if two labels have one slug."""
     ids: dict[str, str] = {}
     used_ids: set[str] = set()
     for label, name in names.items():

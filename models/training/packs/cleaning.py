@@ -1,4 +1,4 @@
-"""The facts that can be asked about: one clear name, one clear answer."""
+"""The facts that can be asked about: those with one clear name and one clear answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -57,14 +57,14 @@ def is_askable(fact: RawFact, question_words: set[str]) -> bool:
         words(label) and not question_words.issuperset(words(label)) for label in (fact.subject, fact.object)
     )
     if fact.subject.isalpha() and fact.subject.islower():
-        return False  # "honey", "red", "history": words, which a text uses without meaning the entity
+        return False  # "honey", "red" and "history" are words, which a text uses without meaning the entity
     return has_own_words and (key(fact.subject) != key(fact.object) or fact.relation == SELF_ANSWERING)
 
 
 def without_homonyms(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[RawFact]:
-    """Leave out the subjects of EntityQuestions that have two values where only one can hold.
+    """Leave out the subjects of EntityQuestions that have two values for a relation that can hold one.
 
-    Two places of birth are a sign of two people of one name, so nothing else about that name is believed.
+    Two places of birth are a sign of two people of one name, so no other fact about that name is believed.
     """
     facts = list(facts)
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)

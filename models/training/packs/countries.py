@@ -11,18 +11,18 @@ DISSOLVED_COUNTRIES = {"AN", "CS"}
 
 CORRECTIONS = {
     ("KZ", "capital"): "Astana",  # renamed back in 2022
-    ("MV", "capital"): "Malé",  # without its accent it is a word
+    ("MV", "capital"): "Malé",  # the name is a word without its accent
     ("US", "capital"): "Washington, D.C.",
     ("BG", "currencyname"): "Euro",  # the currency since January 2026
     ("VE", "currencyname"): "Bolivar",
-    ("BL", "tld"): "",  # GeoNames gives Guadeloupe's
+    ("BL", "tld"): "",  # GeoNames gives Guadeloupe's domain
     ("MF", "tld"): "",
     ("KH", "currencyname"): "Riel",
     ("BY", "currencyname"): "Ruble",
 }
 
 NOT_NEIGHBOURS = {
-    frozenset(("RS", "AL")),  # Kosovo, which has its own entry, lies between
+    frozenset(("RS", "AL")),  # Kosovo, which has a separate entry, lies between them
     frozenset(("US", "CU")),  # a leased bay is not a border
 }
 

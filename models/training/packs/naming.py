@@ -1,8 +1,8 @@
 """The entity that a label names: in a pack, exactly one.
 
-The sources use one label for several things. Among Wikidata ids that share a label, the id with most facts
-stays. A label that only EntityQuestions has carries no id; it stays if all its facts can be about one thing,
-as far as the types of the relations tell. Facts about another thing of that name are left out.
+The sources use one label for several things. Among Wikidata ids that share a label, the id with most facts stays. A
+label that only EntityQuestions has carries no id; it stays if all its facts can be about one thing, as far as the
+types of the relations tell. Facts about another thing of that name are left out.
 """
 
 from collections import Counter, defaultdict
@@ -15,9 +15,9 @@ from models.training.packs.raw import RawFact, Source
 LITERALS = {"text", "number"}
 ANY_TYPE = "any"
 
-MIN_SHARE_DIVISOR = 10  # one mention in so many is the least share that counts
+MIN_SHARE_DIVISOR = 10  # a tenth of the mentions is the least share that counts
 
-# (wide, narrow): a thing of the narrow type may be spoken of as one of the wide type
+# (wide, narrow): a text may speak of a thing of the narrow type as one of the wide type
 NARROWER = {("place", "country"), ("agent", "person"), ("agent", "organization"), ("work", "product")}
 
 
@@ -60,7 +60,7 @@ def key(label: str) -> str:
 
 
 def unify(first: str, second: str) -> str | None:
-    """Return the narrower of two types that one thing can have; None where it cannot have both."""
+    """Return the narrower of two types that one thing can have; None if it cannot have both."""
     if first == second or second == ANY_TYPE:
         return first
     if first == ANY_TYPE:
@@ -123,13 +123,13 @@ def _most_common(labels: Iterable[str]) -> str:
 
 
 def _best_id(uses: list[Mention]) -> str:
-    """Return the id with most uses, the lowest number of equals, which usually is the best known."""
+    """Return the id with most uses; among equals the lowest number, which usually is the best known."""
     counts = Counter(mention.id for mention in uses if is_wikidata(mention.id))
     return min(counts, key=lambda id: (-counts[id], int(id[1:])), default="")
 
 
 def _common_type(uses: list[Mention], strict: bool) -> str:
-    """Return the type that most mentions agree on; if strict, the type that all agree on, else ''.
+    """Return the type that most mentions agree on, or, if strict, that all agree on; '' without one.
 
     A few mentions do not narrow the type of many: Frankfurt is no country though one film is from there.
     """

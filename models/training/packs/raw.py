@@ -1,4 +1,4 @@
-"""The form in which every source hands over its facts, and the two sources that are plain tables."""
+"""The form of the facts of every source, and the two sources that are plain tables."""
 
 import gzip
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from models.packs.pack import Relation
 
 
 class Source(IntEnum):
-    """The source of a fact; where two disagree the lower one is believed."""
+    """The source of a fact; if two disagree, the one with the lower number is believed."""
 
     REFERENCE = 0
     WIKIDATA = 1
@@ -19,7 +19,7 @@ class Source(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RawFact:
-    """A fact in the words of its source; an id is empty where the source gives none."""
+    """A fact in the words of its source; an id is empty if the source gives none."""
 
     subject: str
     relation: str

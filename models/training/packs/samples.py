@@ -35,9 +35,9 @@ def draw_strangers(
     question_words: set[str],
     max_strangers: int = MAX_STRANGERS,
 ) -> list[Stranger]:
-    """Draw names that the pack does not hold, so that a model can be tested on questions that it should decline.
+    """Draw names that the pack does not hold, to test a model on questions that it should decline.
 
-    Each relation has equally many, half to tune on and half to test on; each name occurs once.
+    Each relation has equally many, half for tuning and half for testing; each name occurs once.
     """
     spans = NameSpans(names)
     by_relation: dict[str, dict[str, str]] = defaultdict(dict)
@@ -81,7 +81,7 @@ def draw_names(facts: Iterable[RawFact], pack_names: Iterable[str]) -> list[Name
 
 
 def draw_probes(items: Iterable[Item], count: int = N_PROBES) -> list[Probe]:
-    """Draw questions on which side effects are measured, round robin over relations, in a trained phrasing."""
+    """Draw the questions on which side effects are measured, round robin over relations, in a trained phrasing."""
     by_relation: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_relation[item.relation.id].append(item)

@@ -27,7 +27,7 @@ class Candidate:
 
 
 def rank(*parts: str, seed: int = SEED) -> str:
-    """Compute a digest of a seed and parts, to sort by: the shuffled order is the same on every machine."""
+    """Compute a digest of a seed and parts as a sort key: the shuffled order is the same on every machine."""
     return sha256("\x1f".join((str(seed), *parts)).encode()).hexdigest()
 
 
@@ -40,7 +40,7 @@ def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation])
         if fact.source == Source.REFERENCE:
             reference.add(key(fact.subject))
         elif fact.source == Source.ENTITYQUESTIONS and key(fact.subject) in reference:
-            continue  # the name of a country or an element, for an unknown thing
+            continue  # the name of a country or an element, used for an unknown thing
         question = key(fact.subject), fact.relation
         if sources.setdefault(question, fact.source) == Source.REFERENCE != fact.source:
             continue
@@ -55,7 +55,7 @@ def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation])
 def select(
     candidates: Iterable[Candidate], limits_by_relation: Mapping[str, int] | None = None
 ) -> list[Candidate]:
-    """Select at most so many items of each relation (MAX_ITEMS without a limit), in a seeded order."""
+    """Select items of each relation in a seeded order, at most MAX_ITEMS without another limit."""
     limits = {"capital": MAX_CAPITALS} | dict(limits_by_relation or {})
     by_relation: dict[str, list[Candidate]] = defaultdict(list)
     shares: Counter[tuple[str, tuple[str, ...]]] = Counter()

@@ -1,1 +1,1 @@
-"""How the checkpoint of the relational reader is trained and measured."""
+"""The training and measurement of the relational reader's checkpoint."""

@@ -1,6 +1,6 @@
 """`python -m models.training.relational`: train, calibrate and measure the checkpoint of the relational reader.
 
-The phases in order: prepare, learn, calibrate, write, measure. The training resumes where it stopped.
+The phases are, in order: prepare, learn, calibrate, write, measure. The training resumes where it stopped.
 """
 
 import argparse

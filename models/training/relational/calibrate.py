@@ -12,7 +12,9 @@ from models.training.relational.exam import put
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.plan import Plan
 
-NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
+NO_SCALE = Confidence(
+    (1.0, 1.0, 0.0), 0.0, 0.0
+)  # features: path, start and form (models/relational/answer.py)
 DECAY, MAX_ITERATIONS = 1e-3, 200
 
 
@@ -21,7 +23,7 @@ def calibrate(
 ) -> Confidence:
     """Fit the scale on as many questions of each maker as a group of the exam has, and set the threshold.
 
-    A best answer to an unanswerable question is a wrong one, so what the scale learns is to doubt it.
+    A best answer to an unanswerable question counts as wrong, so the scale learns to doubt it.
     """
     rng = random.Random(f"{plan.seed}/calibrate")
     examples = [maker.draw(rng) for maker in makers for _ in range(plan.n_exam)]

@@ -1,4 +1,4 @@
-"""What an exam found, as Markdown for people and JSON for programs."""
+"""The figures of an exam, as Markdown for people and JSON for programs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ def write_card(folder: Path, measures: Mapping[str, Figures], minutes: float) ->
     """Write README.md and measures.json into a checkpoint folder.
 
     Args:
-        folder: Of the checkpoint.
+        folder: Folder of the checkpoint.
         measures: Group of the exam -> its figures.
         minutes: Duration of the training, over all runs.
     """

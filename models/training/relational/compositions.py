@@ -1,4 +1,4 @@
-"""Which relations may follow each other on a path, and which sequences of them training never sees."""
+"""The relations that may follow each other on a path, and the sequences of them that training never sees."""
 
 import hashlib
 import random
@@ -11,8 +11,8 @@ from models.training.kbert.relations import ANY, KINDS, RelationText
 
 ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
 
-INVERSE = "~"  # before the id of a relation: from its objects to its subjects (inverses.py)
-MAX_DRAWS = 10_000  # random sequences until one fits
+INVERSE = "~"  # prefix of the id of a relation that leads from objects to subjects (inverses.py)
+MAX_DRAWS = 10_000  # random sequences that are drawn until one fits
 
 Path = tuple[RelationText, ...]
 
@@ -23,9 +23,9 @@ class Compositions:
 
     Attributes:
         relations: Relations by id.
-        one_in: One in so many sequences is held out.
+        one_in: Number of sequences of which one is held out.
         seed: Seed by which they are chosen.
-        inverse: Probability that a hop is of an inverse relation where one fits.
+        inverse: Probability that a hop is of an inverse relation, if one fits.
     """
 
     relations: Mapping[str, RelationText]
@@ -35,7 +35,7 @@ class Compositions:
 
     @cached_property
     def followers(self) -> Mapping[str, Sequence[str]]:
-        """Return the relations that the objects of each relation may have; of some there are none."""
+        """Return the relations that the objects of each relation may have; some relations have none."""
         return {
             id: [other for other, text in self.relations.items() if follows(relation, text)]
             for id, relation in self.relations.items()
@@ -46,7 +46,7 @@ class Compositions:
 
         Args:
             n_hops: Its length.
-            is_held: Whether it has to be one that training never sees; a single relation is no composition.
+            is_held: Whether it has to be a path that training never sees; a single relation is no composition.
             rng: Source of all choices.
 
         Raises:
@@ -72,7 +72,7 @@ class Compositions:
         return rng.choice(inverse if rng.random() < self.inverse else forward)
 
     def is_held(self, ids: Sequence[str]) -> bool:
-        """Return whether a sequence is held out: itself, or two neighbours in it."""
+        """Return whether a sequence, or two neighbours in it, are held out."""
         parts = [tuple(ids), *pairwise(ids)] if len(ids) > 1 else []
         return any(self._is_chosen(part) for part in parts)
 
@@ -84,7 +84,7 @@ class Compositions:
 def follows(first: RelationText, second: RelationText) -> bool:
     """Return whether objects of the first relation are entities that may be subjects of the second."""
     if base_id(first.id) == base_id(second.id) and is_inverse(first.id) != is_inverse(second.id):
-        return False  # it would lead back to where the path came from
+        return False  # the path would return to its previous entity
     type = first.object
     return type in ENTITY_TYPES and second.subject in (type, *KINDS.get(type, ()), ANY)
 

@@ -1,8 +1,8 @@
 """The effect of an edit of one triple on answers two facts away: dependent ones have to follow, others to stay.
 
-The questions are about the facts of the pack. Each gets a separate edit, of a triple of its first or its second hop:
-the subject has another value in place of all it had. `python -m models.training.relational.edits` measures the default
-checkpoint.
+The questions are about the facts of the pack. Each gets a separate edit of a triple of its first or its second hop:
+the subject gets one new value in place of all its values. `python -m models.training.relational.edits` measures the
+default checkpoint.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from models.training.relational.prepare import prepare
 
 HOPS = 2
 N_QUESTIONS = 200
-MAX_QUESTIONS_DRAWN = 20  # for each question that can be edited
+MAX_QUESTIONS_DRAWN = 20  # questions that are drawn for each one that can be edited
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class EditedGraph:
         return self.memory.view(self.memory.fold([m for m in materials if isinstance(m, Material)]))
 
     def draw_edit(self, example: Example, rng: random.Random) -> Edit | None:
-        """Draw an edit that changes the answer to a question; None where its path takes no other value."""
+        """Draw an edit that changes the answer to a question; None if its path takes no other value."""
         hop = rng.randrange(HOPS)
         subject = rng.choice(sorted({id for id, _ in walk(self.view, example)[hop]}))
         values = list(self.values[example.path[hop]])
@@ -143,7 +143,7 @@ def walk(view: GraphView, example: Example) -> list[list[tuple[str, Fact]]]:
 
 
 def expected(view: GraphView, example: Example) -> str:
-    """Return the right answer at a version; "" where a fact is missing."""
+    """Return the right answer at a version; "" if a fact is missing."""
     return ", ".join(sorted({fact.object for _, fact in walk(view, example)[-1]}))
 
 
@@ -239,7 +239,7 @@ def count(
     independent_before: Sequence[Outcome],
     independent_after: Sequence[Outcome],
 ) -> EditFigures:
-    """Count which answers follow their edits, and which stay. All sequences are in the order of the edits."""
+    """Count the answers that follow their edits, and those that stay. All sequences are in the order of the edits."""
     follows = [
         (edit.hop, later.is_right)
         for edit, earlier, later in zip(edits, before, after, strict=True)

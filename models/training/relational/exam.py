@@ -1,7 +1,7 @@
-"""What a trained reader is measured on: hops, compositions and relations that it never saw, asked in another's words.
+"""The exam of a trained reader: hops, compositions and relations that it never saw, in another writer's words.
 
-Every group is asked in the words of the third writer, whom training has not read. An answer is right if it is the
-expected one to the letter; of right answers it is measured whether their path is the one that was asked for.
+Every group is asked in the words of the third writer, which training has not read. An answer is right if it is the
+expected one to the letter; a right answer is faithful if its path is the one that the question asks for.
 """
 
 import random
@@ -21,7 +21,7 @@ BATCH = 32
 
 @dataclass(frozen=True)
 class Outcome:
-    """One question and what came of it."""
+    """One question and its answer."""
 
     example: Example
     reading: Reading | Reason
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def is_faithful(self) -> bool:
-        """Return whether the best path is the one that was asked for."""
+        """Return whether the best path is the one that the question asks for."""
         if isinstance(self.reading, Reason) or not self.reading.candidates:
             return False
         return tuple(step.label for step in self.reading.candidates[0].steps) == self.example.labels
@@ -52,8 +52,8 @@ class Figures:
     Attributes:
         n: Number of questions.
         right: Answers that are right to the letter, or rightly withheld.
-        best: Best answers that are right, before the threshold; of unanswerable ones there are none.
-        faithful: Share of the right answers that rest on the path that was asked for.
+        best: Best answers that are right, before the threshold; unanswerable questions have none.
+        faithful: Share of the right answers that rest on the path that the question asks for.
     """
 
     n: int
@@ -133,7 +133,7 @@ def _draw(plan: Plan, maker: ExampleMaker, hops: int, is_held: bool, is_broken: 
 
 
 def _draw_path(maker: ExampleMaker, hops: int, is_held: bool, rng: random.Random) -> Path:
-    """Draw a path; of a maker that asks for subjects, one that leads to a subject somewhere."""
+    """Draw a path; if the maker asks for subjects, the path leads to a subject at one hop."""
     while True:
         path = maker.compositions.draw(hops, is_held, rng)
         if not maker.compositions.inverse or any(is_inverse(relation.id) for relation in path):

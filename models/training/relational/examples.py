@@ -1,7 +1,7 @@
-"""Questions with a small graph around them, made from a seed: the path that answers them, or the place where it breaks.
+"""Questions with a small graph around them, made from a seed, and the path that answers each or breaks.
 
 Names and values mean nothing to the reader, for names are masked and nodes have no vectors; so entities are numbers
-here. What an example teaches is how words and labels of relations go together, hop by hop.
+here. An example teaches how words and labels of relations go together, hop by hop.
 """
 
 import random
@@ -30,7 +30,7 @@ class Visit:
 
     Attributes:
         labels: Labels of its facts.
-        target: The label to walk; "@stay" at the end, "@null" where the fact is missing.
+        target: The label to walk; "@stay" at the end, "@null" if the fact is missing.
     """
 
     labels: tuple[str, ...]
@@ -44,12 +44,12 @@ class Example:
     Attributes:
         ask: The question with its mentions.
         entities: The graph.
-        path: Ids of the relations that are asked for.
+        path: Ids of the relations that the question asks for.
         labels: Labels to walk.
         start: Number of the mention at which the path begins.
         form: One of FORMS.
-        expected: The answer; None where the path breaks.
-        hops: What the walk finds at each hop.
+        expected: The answer; None if the path breaks.
+        hops: Visits of each hop of the walk.
     """
 
     ask: Ask
@@ -68,9 +68,9 @@ class ExampleMaker:
 
     Attributes:
         compositions: Paths that may be asked for.
-        wordings: The words of those who ask.
+        wordings: Wordings of the questions.
         mixture: Shares of the kinds of questions.
-        beside: Relations that stand beside the path; some id -> those easily taken for it, the nearest first.
+        beside: Relations that stand beside the path: for each id those easily taken for it, the nearest first.
         max_hops: Hops after which a walk ends by itself.
         walks_back: Whether a walk may lead from an object to its subjects.
     """
@@ -92,7 +92,7 @@ class ExampleMaker:
         """Make an example about a path.
 
         Args:
-            path: The relations that are asked for.
+            path: The relations to ask for.
             rng: Source of all choices.
             is_broken: Whether a fact of the path is missing; None leaves it to the mixture.
         """
@@ -125,7 +125,7 @@ class ExampleMaker:
     def _name_object(
         self, relation: RelationText, ends: Sequence[tuple[str, str]], drawing: "_Drawing", rng: random.Random
     ) -> tuple[tuple[str, str], str]:
-        """Return an object to ask about, by id and label, and whether it is one."""
+        """Return an object to ask about, by id and label, and whether the answer to that question is yes."""
         if ends and rng.random() < 0.5:
             return rng.choice(ends), "yes"
         return drawing.new_object(relation), "no"
@@ -134,7 +134,7 @@ class ExampleMaker:
 def put_names(
     text: str, subject: Entity, object: tuple[str, str] | None, entities: Mapping[str, Entity]
 ) -> tuple[Ask, int]:
-    """Fill a template; what has an id becomes a mention.
+    """Fill a template; a name with an id becomes a mention.
 
     Returns:
         The question, and the number of the mention that is the subject.
@@ -158,10 +158,10 @@ class _Drawing:
     """A graph that grows along a path.
 
     Attributes:
-        maker: Whose mixture and relations are used.
+        maker: The maker, with mixture and relations.
         path: The right path.
         rng: Source of all choices.
-        breaks_at: Hop whose fact is missing; None where none is.
+        breaks_at: Hop whose fact is missing; None if none is.
         hops: Entities at which the walk stands at each hop, "" for a text, with the label to walk.
         ends: Ids and labels of the right answers.
     """
@@ -177,12 +177,12 @@ class _Drawing:
     _n_objects: int = 0
 
     def label(self, relation: RelationText) -> str:
-        """Return what the relation is called in this example, in the direction in which it is walked."""
+        """Return the label of the relation in this example, in the direction in which it is walked."""
         label = self.base_label(relation)
         return inverse_label(label) if is_inverse(relation.id) else label
 
     def base_label(self, relation: RelationText) -> str:
-        """Return what the facts of the relation are called in this example."""
+        """Return the label of the relation's facts in this example."""
         id = base_id(relation.id)
         if id not in self._labels:
             labels = (self.maker.beside[id] if is_inverse(relation.id) else relation).labels
@@ -192,7 +192,7 @@ class _Drawing:
         return self._labels[id]
 
     def visits(self) -> tuple[tuple[Visit, ...], ...]:
-        """Return what the walk finds at each hop, once the graph is whole."""
+        """Return the visits of each hop, once the graph is complete."""
         labels_in: dict[str, list[str]] = defaultdict(list)
         for entity in self.entities.values() if self.maker.walks_back else ():
             for fact in entity.facts:
@@ -212,13 +212,13 @@ class _Drawing:
         return "", f"{invent(relation.object, self.rng) or relation.object} {self._n_objects}"
 
     def grow(self, hop: int, type: str, id: str = "n0", facts_before: Sequence[Fact] = ()) -> str:
-        """Add an entity on the right path, and all that follows.
+        """Add an entity on the right path, and the entities that follow.
 
         Args:
             hop: Number of the hop that leaves it.
             type: Its type.
             id: Its id.
-            facts_before: Facts by which the walk came to it, where it came from their object.
+            facts_before: Facts by which the walk reached it, if it came from their object.
         """
         is_last = hop == len(self.path)
         facts = [*facts_before, *self._facts_beside(hop, type, id)]
@@ -232,7 +232,7 @@ class _Drawing:
         return id
 
     def _right_facts(self, hop: int, source: str) -> list[Fact]:
-        """Add what the right relation leads to; return the facts of `source` itself."""
+        """Add the entities to which the right relation leads, and return the facts of `source` itself."""
         relation = self.path[hop]
         facts = []
         for _ in range(self._n_values()):
@@ -262,7 +262,7 @@ class _Drawing:
         return self.rng.randint(2, MOST_VALUES) if self.rng.random() < self.maker.mixture.multiple else 1
 
     def _facts_beside(self, hop: int, type: str, source: str) -> list[Fact]:
-        """Return facts of other relations; at the end of the path these are ways to go too far.
+        """Return facts of other relations; at the end of the path these tempt a walk to go too far.
 
         Subjects that inverse relations lead to become entities, for the facts are theirs.
         """
@@ -283,7 +283,7 @@ class _Drawing:
         return facts
 
     def _relations_beside(self, right: RelationText, type: str) -> list[RelationText]:
-        """Draw relations that fit the type, the near ones of the right relation more often."""
+        """Draw relations that fit the type, those near the right relation more often."""
         maker, rng = self.maker, self.rng
         count = rng.randint(1, maker.mixture.most_facts)
         near = [maker.beside[id] for id in maker.near.get(right.id, ()) if id in maker.beside]

@@ -1,7 +1,8 @@
 """Relations that are walked from object to subject, such as "the country whose capital is Lima".
 
 An inverse relation is a separate relation with the types exchanged, so compositions, graphs and losses treat it like
-any other. Its words are those of the writers, whose noun phrase for a value is turned to its subject, and some frames.
+any other. Its words are those of the writers, whose noun phrase for a value is turned to its subject, and some
+frames.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,10 @@ from models.training.relational.compositions import INVERSE, has_entities, is_in
 
 SLOT = "{subject}"
 POSSESSIVE = SLOT + "'s "
-TYPE_WORDS = {ANY: "thing", "agent": "person or organization"}  # words for types that people call otherwise
+TYPE_WORDS = {
+    ANY: "thing",
+    "agent": "person or organization",
+}  # words for types whose names people do not use
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def with_inverses(relations: Mapping[str, RelationText]) -> dict[str, RelationTe
 def inverse_phrasings(
     relations: Iterable[RelationText], phrasings: Mapping[str, Phrasings], frames: InverseFrames
 ) -> dict[str, Phrasings]:
-    """Return how the writers of `phrasings` may ask for the subjects of relations, by the ids of the inverse ones."""
+    """Return phrasings for the subjects of relations, made of the writers' `phrasings`, by inverse relation."""
     return {
         INVERSE + relation.id: _turn(relation, phrasings[relation.id].nouns, frames)
         for relation in relations

@@ -1,4 +1,4 @@
-"""Training: the attention of each hop on the right path is held to the label that goes on, stays or is missing.
+"""The training: at each hop of the right path, attention learns the label that leads on, stays or is missing.
 
 specs/rules.md, section 8: Adam with cross-entropy. Weights follow from plan, pack and processor alone; an interrupted
 training continues to the same weights, for the questions of a step are drawn from the number of the step.
@@ -21,7 +21,7 @@ from models.training.relational.plan import Plan
 
 Say = Callable[[str], None]
 Draw = Callable[[random.Random], Example]
-SAY_EVERY = 50  # steps
+SAY_EVERY = 50  # steps between two lines of progress
 SPECIAL = {"@null": NULL, "@stay": STAY}
 
 
@@ -85,7 +85,7 @@ class Learning:
 
 
 def loss_of(network: RelationalNetwork, reader: TextReader, examples: Sequence[Example]) -> Loss:
-    """Return the loss of questions: attention at each hop, where the path starts, and the form of the answer."""
+    """Return the loss of questions: the attention at each hop, the start of the path, and the form of the answer."""
     texts = reader.read([mask_mentions(example.ask.question, example.ask.mentions) for example in examples])
     reading = network.read(texts)
     forms = torch.tensor([FORMS.index(example.form) for example in examples])
@@ -142,6 +142,6 @@ def allowed_keys(visits: Sequence[Visit], rows: dict[str, int], n_keys: int, hop
 
 
 def _label_place(example: Example, hop: int, rows: dict[str, int]) -> int:
-    """Return the place of the label that is walked at a hop; any one where the walk ends there."""
+    """Return the place of the label that is walked at a hop; any place if the walk ends there."""
     label = example.labels[hop] if hop < len(example.labels) else ""
     return rows.get(label, FIRST_LABEL) - FIRST_LABEL

@@ -1,4 +1,4 @@
-"""Questions about the facts of the pack, whose graph is a real one: other paths go on, meet and lead back there."""
+"""Questions about the facts of the pack, whose graph is real: other paths branch off, meet and lead back."""
 
 import random
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ class PackQuestions:
 
     Attributes:
         view: The graph.
-        compositions: Relations that may be asked for, and which sequences training never sees.
-        wordings: The words of those who ask.
+        compositions: Relations that may be asked for, and sequences that training never sees.
+        wordings: Wordings of the questions.
         fan_out: Facts of an entity that a reader walks.
         max_entities: Entities of a sub-graph.
         fan_in: Facts about an entity that a reader walks back.
@@ -53,7 +53,7 @@ class PackQuestions:
         raise ValueError(f"the graph has no path of {n_hops} hops to ask for")
 
     def _walk(self, start: str, n_hops: int, rng: random.Random) -> tuple[list[RelationText], list[Fact]]:
-        """Follow random relations, each from all entities that the one before led to."""
+        """Follow random relations; each starts at all entities that the previous one reached."""
         path: list[RelationText] = []
         ids, ends = [start], list[Fact]()
         for _ in range(n_hops):

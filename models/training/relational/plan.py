@@ -1,4 +1,4 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json
@@ -113,6 +113,6 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan, the pack and the frozen encoder: another one comes to other weights."""
+    """Return the SHA-256 of the plan, the pack and the frozen encoder, which determine the weights."""
     parts = {"plan": asdict(plan), "pack": digests(pack), "encoder": WEIGHTS_SHA256}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

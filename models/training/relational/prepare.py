@@ -1,4 +1,4 @@
-"""What every phase needs: relations and their splits, the words of the writers, and the relations near each other."""
+"""The inputs of every phase: relations and their splits, the writers' words, and near relations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
 from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
 
-SHARE_OF_SUBJECTS = 0.5  # share of hops that lead to a subject somewhere, among questions of the exam
+SHARE_OF_SUBJECTS = 0.5  # share of hops that lead to a subject, among questions of the exam
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Setup:
     """Makers of examples.
 
     Attributes:
-        fingerprint: By which the training is known.
+        fingerprint: Fingerprint of the training.
         train: Trained relations in trained words.
         tune: Relations that only calibration sees, in trained words.
         test: Trained relations in the words of the third writer.
         new: Relations that no weight was trained on, in the words of the third writer.
         pack: Facts of the pack, of trained relations, in the words of the third writer.
-        inverse: As `test`, for paths that lead to a subject; None where the reader does not walk back.
+        inverse: Like `test`, for paths that lead to a subject; None if the reader does not walk back.
     """
 
     fingerprint: str
@@ -51,7 +51,7 @@ class Setup:
 
 
 def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], None]) -> Setup:
-    """Split relations and writers; `folder` is that of the pack."""
+    """Split relations and writers; `folder` is the folder of the pack."""
     relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
     say(f"held out: {', '.join(relations.held_out)}; for calibration: {', '.join(relations.tune)}")
     every = {**relations.train, **relations.tune, **relations.held_out}
@@ -96,13 +96,13 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
 
 
 def _without_training(relations: Relations) -> Mapping[str, RelationText]:
-    """Return the relations that no weight is trained on, so that a path of two of them can be found."""
+    """Return the relations that no weight is trained on, for paths of two of them."""
     return {**relations.held_out, **relations.tune}
 
 
 @torch.no_grad()
 def find_near(reader: TextReader, relations: Mapping[str, RelationText]) -> dict[str, Sequence[str]]:
-    """Return, for each relation, the others, those first whose labels are nearest to its label."""
+    """Sort the other relations of each relation by how near their labels are to its label."""
     ids, labels = list(relations), [relation.labels[0] for relation in relations.values()]
     vectors = reader.label_vectors(labels)
     matrix = F.normalize(torch.stack([vectors[label] for label in labels]), dim=-1)

@@ -1,4 +1,4 @@
-"""How a path is asked for: a way to ask for its last relation, with noun phrases for the others inside of it."""
+"""Wordings of questions for a path: they ask for its last relation, with noun phrases for the others."""
 
 import random
 import re
@@ -77,10 +77,10 @@ class Wordings:
     """The words of some writers.
 
     Attributes:
-        phrasings: What they wrote for each relation.
+        phrasings: Their phrasings of each relation.
         frames: Sentences for counts and for yes or no.
-        mixture: How often people slip.
-        use_own: Whether the relation's own templates are words of theirs, too.
+        mixture: Shares of slips.
+        use_own: Whether the relation's own templates count as their words, too.
     """
 
     phrasings: Mapping[str, Phrasings]

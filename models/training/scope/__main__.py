@@ -1,6 +1,7 @@
 """`python -m models.training.scope`: train the judge, calibrate it, measure it, and write the checkpoint with its card.
 
-The phases in order: learn, calibrate, write, measure. The first resumes where it stopped, the others are quick.
+The phases are, in order: learn, calibrate, write, measure. The first resumes where it stopped, the others take little
+time.
 """
 
 import argparse
@@ -94,7 +95,7 @@ def learn(
 ) -> dict[str, Tensor]:
     """Train the judge's weights; plan, files and processor determine them.
 
-    The encoder is in the dtype that the processor is quickest in, and its cosines then differ by some thousandths.
+    The encoder uses the dtype in which the processor is fastest; cosines differ by some thousandths between dtypes.
     """
     work.mkdir(parents=True, exist_ok=True)
     forms = read_forms()

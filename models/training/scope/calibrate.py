@@ -20,7 +20,7 @@ OPENS = Thresholds().opens
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
-    """Fit the four numbers that make the pairs of all trials likeliest."""
+    """Fit the four coefficients that maximise the likelihood of the pairs of all trials."""
     numbers = torch.tensor([1.0, 10.0, -8.0, 0.0], requires_grad=True)
     optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
@@ -45,7 +45,7 @@ def _log_odds(numbers: Tensor, trial: JudgedPairs) -> Tensor:
 
 
 def fit_slip(with_repair: Sequence[Outcomes], without: Sequence[Outcomes]) -> float:
-    """Fit how often an edit is asked for that answers because a word counts as misspelt.
+    """Fit the share of right answers among those that an edit gives because a word counts as misspelt.
 
     Args:
         with_repair: Outcomes of the trials with a `slip` of one.

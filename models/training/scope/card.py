@@ -1,4 +1,4 @@
-"""The figures of the judge in the card and in `measured.json`."""
+"""The judge's figures in the card and in `measured.json`."""
 
 import json
 from collections.abc import Iterator, Sequence

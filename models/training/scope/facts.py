@@ -1,7 +1,7 @@
 """Single facts with the ways in which people ask for them, and questions near them.
 
-Two sources. `facts.jsonl` has one JSON object a line: `question`, `names` (as written in it), `same` (other ways to ask
-for the same fact), `near` (pairs of a kind and a question that asks for something else). The folder `groups` of the
+There are two sources. `facts.jsonl` has one JSON object a line: `question`, `names` (as written in it), `same` (other
+ways to ask for the same fact), `near` (pairs of a kind and a question for something else). The folder `groups` of the
 editing sets has 1,440 more in six fields: `wording`, `subject`, `same`, `near`.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from models.training.scope.relations import Read
 
 FILE = Path(__file__).parent / "facts.jsonl"
-ALIKE = 0.8  # cosine from which a fact may be one that is kept for the test
+ALIKE = 0.8  # cosine from which a fact may equal one that is kept for the test
 
 
 @dataclass(frozen=True)

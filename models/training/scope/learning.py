@@ -1,4 +1,4 @@
-"""The steps of the judge's training, resumable: pairs of a step follow from the seed and the step's pool alone."""
+"""The steps of the judge's training, resumable: the pairs of a step follow from the seed and the step's pool alone."""
 
 import random
 import time
@@ -47,7 +47,7 @@ class Learning:
         self._net.eval()
 
     def _batches(self, step: int) -> Iterator[tuple[Sequence[Ids], Sequence[Ids], Tensor, Tensor]]:
-        """Yield the pairs of one pool, those of like length together, in random order."""
+        """Yield the pairs of one pool in random order, those of similar length together."""
         plan, rng = self._plan, random.Random(f"{self._plan.seed}/{step}")
         maker = self._make(rng)
         pairs = maker.draw(plan.pool, plan.stage_at(step)[0])
@@ -93,4 +93,6 @@ def read_tokens(encoder: MiniLM, pairs: Sequence[TrainingPair]) -> tuple[list[Id
 
 def cosines_of(encoder: MiniLM, pairs: Sequence[TrainingPair]) -> Tensor:
     sentences = encoder.encode([text for pair in pairs for text in (pair.first, pair.second)]).sentences
-    return (sentences[::2] * sentences[1::2]).sum(-1).clone()  # a copy that is no inference tensor
+    return (
+        (sentences[::2] * sentences[1::2]).sum(-1).clone()
+    )  # a copy, since an inference tensor cannot be trained on

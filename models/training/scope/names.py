@@ -11,8 +11,8 @@ from models.training.packs.names import Half, read_names
 from models.training.scope.plan import FOLDER
 
 ANY = "thing"
-MIN_NAMES = 8  # least names of a type; with fewer, those of all types are drawn from
-NEW_NAME, OTHER_TYPE = 0.15, 0.1  # share of the names
+MIN_NAMES = 8  # smallest number of names of a type; with fewer, names of all types are drawn
+NEW_NAME, OTHER_TYPE = 0.15, 0.1  # shares of the names
 
 
 class Names:
@@ -42,7 +42,7 @@ class Names:
         return rng.choice(self._all if share < NEW_NAME + OTHER_TYPE else self._by_type.get(type, self._all))
 
     def other(self, name: str, type: str, rng: random.Random) -> str:
-        """Draw a name that is another one, whatever its spelling."""
+        """Draw a name that differs from this one in more than spelling."""
         while (other := self.draw(type, rng)).casefold() == name.casefold():
             pass
         return other

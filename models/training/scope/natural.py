@@ -62,7 +62,7 @@ class Natural:
 
     @cached_property
     def other_words(self) -> dict[str, str]:
-        """Question -> the same question in other words."""
+        """Other wordings of each question."""
         pairs = self.paraphrases
         return {p.second: p.first for p in pairs} | {p.first: p.second for p in pairs}
 
@@ -73,5 +73,5 @@ class Natural:
 
     @cached_property
     def names(self) -> list[str]:
-        """Capitalized words inside of questions."""
+        """Capitalized words inside questions."""
         return sorted({name for question in self.questions for name in NAME.findall(question)})

@@ -1,6 +1,6 @@
-"""The judge while it learns: MiniLM's layers on two texts at once, all weights but the embeddings trainable.
+"""The judge in training: MiniLM's layers on two texts at once; all weights but the embeddings are trainable.
 
-Attention is written out: for texts so short that takes a third of the time of torch's fused one backwards.
+Attention is written out: for such short texts its backward pass takes a third of the time of torch's fused one.
 """
 
 from collections.abc import Sequence

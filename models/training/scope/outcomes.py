@@ -42,7 +42,7 @@ class JudgedPairs:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """The likeliest edit of each question and its probability; NO_EDIT and 0 where none is near."""
+    """The likeliest edit of each question and its probability; NO_EDIT and 0 if none is near."""
 
     trial: Trial
     probability: Float[Tensor, " question"]
@@ -69,7 +69,7 @@ def judge_pairs(trial: Trial, encoder: MiniLM, judge: Judge) -> JudgedPairs:
 
 @torch.inference_mode()
 def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
-    """Answer a trial as a service with its edits routes questions, without known subjects."""
+    """Answer a trial as a service routes questions to its edits, without known subjects."""
     readings = read_questions(encoder, judge, [text for wordings in trial.wordings for text in wordings])
     parts = readings.split([len(wordings) for wordings in trial.wordings])
     blocks = [
@@ -92,7 +92,7 @@ def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> R
 
 @dataclass(frozen=True)
 class Point:
-    """Shares at one threshold, in per cent; `wrong` is by kind, of questions that no or another edit may answer."""
+    """Shares at one threshold, in per cent; `wrong` holds them by kind of question."""
 
     threshold: float
     follows: float

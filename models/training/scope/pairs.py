@@ -1,4 +1,4 @@
-"""Pairs of questions to learn from: one fact asked for in two ways, or two facts whose questions resemble each other.
+"""Pairs of questions to learn from: two questions for one fact, or for two facts whose questions resemble each other.
 
 Pairs by other writers stand beside made pairs: templates of relations, and questions changed in one thing.
 """
@@ -17,7 +17,7 @@ from models.training.scope.plan import FOLDER, Stage
 from models.training.scope.relations import SUBJECT, AskedRelation
 from models.training.scope.rewrites import Rewriter
 
-DIFFERENT = {  # kind -> its weight among pairs that ask for different things
+DIFFERENT = {  # weight of each kind among pairs that ask for different things
     "unrelated": 10, "near_miss": 16, "swapped_words": 3, "other_word": 8, "other_question_word": 6, "negation": 5,
     "time": 5, "qualified": 4, "contained": 5, "unit": 3, "other_name": 5, "other_relation": 20, "alike_name": 12,
     "other_subject": 8, "yes_no": 4, "reversal": 4, "why": 4, "comparison": 3, "containing": 8,
@@ -128,7 +128,7 @@ class PairMaker:
         return TrainingPair(question, self._rewriter.as_people_write(question, self._rng), True, "slip")
 
     def different(self) -> TrainingPair:
-        """Draw a pair of a kind drawn by weight; of another kind where it does not apply."""
+        """Draw a pair of a kind drawn by weight; if the kind does not apply, of another one."""
         while True:
             kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
             pair = self._different(kind)
@@ -241,7 +241,7 @@ class PairMaker:
 
 
 def rename(pair: TrainingPair, name: str, other: str) -> TrainingPair:
-    """Put another name in both texts. A pair that asks for the same stays as it is where a text lacks the name."""
+    """Replace the name in both texts. A pair that asks for the same stays as it is if a text lacks the name."""
     first, second = (_put_name(text, name, other) for text in (pair.first, pair.second))
     if pair.is_same and (first is None or second is None):
         return pair
@@ -249,7 +249,7 @@ def rename(pair: TrainingPair, name: str, other: str) -> TrainingPair:
 
 
 def _put_name(text: str, name: str, other: str) -> str | None:
-    """Return the text with another name, in lower case where the first was; None where it lacks the name."""
+    """Return the text with another name, in lower case if the first one was; None if the text lacks the name."""
     pattern = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
     if not pattern.search(text):
         return None

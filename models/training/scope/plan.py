@@ -1,4 +1,4 @@
-"""Every number of the judge's training in one place, and the fingerprint by which a training is known."""
+"""Every number of the judge's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json
@@ -109,7 +109,7 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, sets: Path) -> str:
-    """Compute the SHA-256 of all that the weights follow from."""
+    """Compute the SHA-256 of everything that determines the weights."""
     files = [
         *(FOLDER / name for name in TABLES),
         *sorted((FOLDER / HAND_FILES).glob("*.jsonl")),

@@ -1,7 +1,8 @@
 """Relations for the judge's training, and relations that it never sees.
 
-Whole relations are kept for the test and for choosing: no weight, threshold or rule follows from the test's. Those
-that were written for the judge alone are left out where they resemble a kept one, as the encoder reads their phrasings.
+Whole relations are kept for the test and for choosing: no weight, threshold or rule follows from the test's. A
+relation that was written for the judge alone is left out if it resembles a kept one, as the encoder reads their
+phrasings.
 """
 
 import random
@@ -23,7 +24,7 @@ Read = Callable[[Sequence[str]], Float[Tensor, "text width"]]
 
 @dataclass(frozen=True)
 class AskedRelation:
-    """A relation with its phrasings; `opposite` are ids of those that it is most easily confused with."""
+    """A relation with its phrasings; `opposite` has the ids of the relations that it is most easily confused with."""
 
     id: str
     subject: str
@@ -46,7 +47,7 @@ class Relations:
 def split_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
     """Deal the pack's relations, those for practice, and those of relations.toml to the three parts.
 
-    Relations to learn from and to choose by are asked for in the words of other writers, too.
+    Relations for training and for choosing have the phrasings of other writers, too.
     """
     of_pack = {
         r.id: AskedRelation(r.id, r.subject_type, r.object_type, r.label, r.phrasings, is_of_pack=True)
@@ -76,7 +77,7 @@ def add_phrasings(
     """Add the words of other writers to the phrasings of relations.
 
     Args:
-        relations: Relations by id; one that the writers did not have stays as it is.
+        relations: Relations by id; a relation without such words stays as it is.
         rng: Source of a draw of `count` phrasings for each relation; None to take all.
         count: Number of phrasings to draw.
     """

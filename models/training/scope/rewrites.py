@@ -1,6 +1,6 @@
-"""Questions rewritten: into another question by one word, or into the same one as people write it.
+"""Rewritten questions: a question becomes another one by one word, or stays the same in the words of people.
 
-Each rewrite returns None where it does not apply.
+Each rewrite returns None if it does not apply.
 """
 
 import random
@@ -19,7 +19,7 @@ ARTICLE = re.compile(r"\b(the|an|a|'s)\s")
 NOUN_PHRASE = re.compile(r"(?:who|what|which \w+) (?:is|was|are|were) (the .+?)\?*$", re.IGNORECASE)
 NAME = re.compile(r"(?<!^)\b[A-Z]\w{2,}")
 DONE = r"\w+ed|born|held|built|made|found|written|shot|sold|set|kept"
-SENTENCES = (  # question -> beginning of a sentence that its answer completes
+SENTENCES = (  # beginning of a sentence that the question's answer completes, by question
     (
         re.compile(r"how many (.+?) (?:does|do|did|has|have) (.+) have\?*$", re.IGNORECASE),
         r"The number of \1 of \2 is",
@@ -33,7 +33,7 @@ SENTENCES = (  # question -> beginning of a sentence that its answer completes
 )
 QUESTION_WORDS = frozenset(("who", "whom", "whose", "what", "which", "where", "when", "why", "how"))
 ENDINGS = ("ing", "ed", "es", "s", "d", "est", "er")
-ANTONYM_WEIGHT = 4  # weight of an antonym beside a sister's 1
+ANTONYM_WEIGHT = 4  # weight of an antonym; a sister's is 1
 
 
 class Rewriter:
@@ -112,7 +112,7 @@ class Rewriter:
         return question.replace(rng.choice(names_there), rng.choice(names), 1) if names_there else None
 
     def as_sentence(self, question: str) -> str:
-        """Return the beginning of a sentence that the answer completes; the question itself where no form fits."""
+        """Return the beginning of a sentence that the answer completes; the question itself if no form fits."""
         for pattern, sentence in SENTENCES:
             if match := pattern.match(question):
                 return (text := match.expand(sentence))[:1].upper() + text[1:]

@@ -1,8 +1,8 @@
-"""Trials of the judge: edits that are active at once, and questions with the edit that each asks for.
+"""Trials of the judge: active edits, and questions with the edit that each asks for.
 
 QAEdit and CounterFact are read from the folder of the editing sets. Facts are made of relations and names that no
-weight was trained on. Near questions, by a writer who has not seen the judge's training, come from a file
-with one JSON object a line: `edit`, `question`, `follows`, `kind`.
+weight was trained on. Near questions, by a writer who has not seen the judge's training, come from a file with one
+JSON object a line: `edit`, `question`, `follows`, `kind`.
 """
 
 import json
@@ -36,7 +36,7 @@ REPEATS = Path(__file__).parent / "repeats.txt"  # digests of questions, since t
 
 @dataclass(frozen=True)
 class TrialQuestion:
-    """A question with the place of the edit that it asks for, None where no edit may answer."""
+    """A question with the place of the edit that it asks for, None if no edit may answer."""
 
     text: str
     edit: int | None
@@ -49,7 +49,7 @@ class Trial:
 
     Attributes:
         edits: Question that each edit was made with.
-        other_names: That question with other names, for each edit; () where none are known.
+        other_names: That question with other names, for each edit; () if none are known.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Trial:
 
     @cached_property
     def expected_edits(self) -> Int[Tensor, " question"]:
-        """Edit of each question; NO_EDIT where no edit may answer."""
+        """Edit of each question; NO_EDIT if no edit may answer."""
         return torch.tensor([NO_EDIT if q.edit is None else q.edit for q in self.questions])
 
 
@@ -84,7 +84,7 @@ def read_counterfact(sets: Path) -> Trial:
 def _from_set(name: str, edits: Sequence[tuple[str, str]], other_questions: Sequence[str]) -> Trial:
     """Make a trial of edits, each a question and a paraphrase, and of other questions.
 
-    Questions are left out that ask for another edit of the set, word for word or as a person judged them.
+    A question is left out if it asks for another edit of the set, word for word or in the judgement of a person.
     """
     repeats = {*REPEATS.read_text("utf-8").split(), *(_digest(question) for question, _ in edits)}
     questions = [TrialQuestion(paraphrase, place, FOLLOWS) for place, (_, paraphrase) in enumerate(edits)]
@@ -124,7 +124,7 @@ def read_groups_trial(sets: Path) -> Trial:
 
 
 def edit_half(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
-    """Edit half of the facts: an unedited one meets edits of its subject and edits of its relation."""
+    """Edit half of the facts: each other fact has edited facts of its subject and of its relation beside it."""
     facts = _make_facts(relations, names, seed)
     edited_places = set(random.Random(seed).sample(range(len(facts)), len(facts) // 2))
     return _ask_facts("half of the facts edited", facts, edited_places)
@@ -189,7 +189,7 @@ def ask_by_alias(relations: Mapping[str, AskedRelation], pack: Pack, seed: int) 
 
 
 def _ask_otherwise(name: str, facts: Sequence[tuple[AskedRelation, str, str]], rng: random.Random) -> Trial:
-    """Make a trial of facts with the name that each is edited with and the name that it is asked for with."""
+    """Make a trial of facts that are edited under one name and asked for under another."""
     edits = [relation.phrasings[0].replace(SUBJECT, label) for relation, label, _ in facts]
     questions = [
         TrialQuestion(rng.choice(relation.phrasings).replace(SUBJECT, other), place, FOLLOWS)

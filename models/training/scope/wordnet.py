@@ -1,4 +1,4 @@
-"""Words that stand in the same place and mean something else: antonyms, and sisters under one more general word.
+"""Words with the same role and another meaning: antonyms, and sisters under one more general word.
 
 Miller, WordNet (Communications of the ACM 38, 1995), version 3.0, as Debian's `wordnet-base` has it (install.sh).
 """
@@ -69,7 +69,7 @@ class WordNet:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], int]:
-        """Word and part of speech -> its frequency."""
+        """The frequency of each word and part of speech."""
         counts: dict[tuple[str, str], int] = defaultdict(int)
         for line in self._lines("cntlist.rev"):
             key, _, count = line.split()

@@ -1,1 +1,1 @@
-"""How the default checkpoint of THU-ERNIE is made: rows of entities, then a reader of questions and passages."""
+"""The training of THU-ERNIE's default checkpoint: rows of entities, then a reader of questions and passages."""

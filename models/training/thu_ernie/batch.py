@@ -1,4 +1,4 @@
-"""Examples as tensors: the texts with their rows, and what the heads should say."""
+"""Examples as tensors: the texts with their rows, and the targets of the heads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class PassageBatch:
 
     Attributes:
         batch: The texts.
-        spans: First and last token of each answer; 0 and 0 where the passage does not say.
+        spans: First and last token of each answer; 0 and 0 if the passage does not say.
     """
 
     batch: Batch
@@ -76,12 +76,12 @@ def collate_passages(
     room: int,
     window: int,
 ) -> PassageBatch:
-    """Lay passages out as serving does; what does not fit into a window is cut.
+    """Lay passages out as serving does; text beyond the window is cut.
 
     Args:
-        passages: With their questions.
+        passages: Passages with their questions.
         vectors: Entity -> its row; the passages of an entity without one are read as text alone.
-        vocabulary: Of the model.
+        vocabulary: Vocabulary of the model.
         size: Width of a row.
         room: Tokens of a question.
         window: Tokens of a row.
@@ -112,7 +112,7 @@ def _link_text(passage: Passage) -> list[Link]:
 
 
 def _find_span(passage: Passage, pieces: Sequence[Piece], offset: int, end: int) -> tuple[int, int]:
-    """Return the tokens of the answer; NO_LABEL where they are no whole tokens of the row."""
+    """Return the tokens of the answer; NO_LABEL if they are not whole tokens of the row."""
     if passage.answer is None:
         return 0, 0
     begins = {piece.start: place for place, piece in enumerate(pieces)}

@@ -1,6 +1,6 @@
 """The confidence of each kind of answer, fitted on phrasings, subjects and documents that no weight was trained on.
 
-The best candidate of a question that nothing answers is a wrong one, so what a scale learns is to doubt it.
+The best candidate of a question without an answer counts as wrong, so a scale learns to doubt it.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from models.confidence import Confidence, fit, quantile_threshold
 from models.training.thu_ernie.exam import Examiner, switch_links_off
 from models.training.thu_ernie.plan import Plan
 
-NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that is the odds against no answer
+NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that equals the odds against no answer
 DECAY, MAX_ITERATIONS = 1e-3, 200
 N_PER_RELATION, N_PASSAGES, N_WINDOWS = 12, 200, 100
-LOWEST = 0.3  # lowest threshold: an answer that is much likelier wrong than right is withheld
+LOWEST = 0.3  # lowest threshold: an answer that is more likely wrong than right by far is withheld
 N_WITHOUT_LINKS = 4  # questions of each relation that are asked without links
-ABSENT_SHARE = 3  # one question about a fact in so many is about a missing fact
+ABSENT_SHARE = 3  # every third question about a fact is about a missing fact
 
 
 def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:

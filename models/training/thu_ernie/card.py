@@ -1,4 +1,4 @@
-"""What an exam found: measured.json for programs, README.md for people."""
+"""The figures of an exam: measured.json for programs, README.md for people."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from models.training.thu_ernie.exam import (
 )
 from models.training.thu_ernie.plan import Plan
 
-N_ABSENT = 5  # questions of each relation for a fact that is not there
+N_ABSENT = 5  # questions of each relation for a missing fact
 N_UNLINKED = 6  # questions of each relation without links
 WORST = 12  # relations that the card lists
 

@@ -1,7 +1,7 @@
-"""Edits of rows: does the new object come out, and do the entity's other facts stay.
+"""Edits of rows: whether the new object comes out, and whether the entity's other facts stay.
 
-An edit changes the graph's fact and the entity's row, as a curator's triple does. That the row decides is seen where
-both objects are candidates: without the new row the old one has to win.
+An edit changes the graph's fact and the entity's row, as a curator's triple does. Whether the row decides shows if
+both objects are candidates: without the new row the old object has to win.
 """
 
 import random
@@ -13,7 +13,7 @@ from models.thu_ernie.entities.names import TEXT
 from models.thu_ernie.entities.table import EntityView
 from models.training.thu_ernie.exam import Examiner, Inquiry, inquire, percent
 
-MAX_DRAWS = 4  # draws for each of many edits, for an entity may be drawn twice
+MAX_DRAWS = 4  # draws for each of many edits, since an entity may be drawn twice
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Edit:
         relation: The relation.
         old: Its object before.
         new: Its object now.
-        template: How it is asked for.
+        template: The question's template.
         view: The table with the new row.
     """
 

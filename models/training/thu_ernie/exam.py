@@ -1,7 +1,7 @@
-"""What a checkpoint is measured on: the third writer's words, links switched off, passages, and edits of rows.
+"""The exam of a checkpoint: the third writer's words, links switched off, passages, and edits of rows.
 
-Questions go through what serves them. A question about entities is right if the best candidate is the fact that was
-asked for; hits@5 counts it among the first five.
+Questions take the served path. A question about entities is right if the best candidate is the fact that it asks for;
+hits@5 counts it among the first five.
 """
 
 import random
@@ -37,10 +37,10 @@ class Outcome:
 
     Attributes:
         reading: The question as it was read.
-        expected: The right answer; "" where the graph has none.
-        relation: The relation that is asked for.
+        expected: The right answer; "" if the graph has none.
+        relation: The relation that the question asks for.
         score: Probability that the best answer is right.
-        answer: The best answer that is not withheld; None where it is.
+        answer: The best answer; None if it is withheld.
     """
 
     reading: Reading
@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SpanOutcome:
-    """A question beside a passage, and what came of it."""
+    """A question beside a passage, and its answer."""
 
     reading: SpanReading
     passage: Passage
@@ -134,7 +134,7 @@ class Examiner:
         return inquiries
 
     def draw_strange(self, words: str, count: int) -> list[Inquiry]:
-        """Draw so many questions for relations that no fact has, and that no question of the training asked for."""
+        """Draw questions for relations that no fact has, and that no question of the training asks for."""
         rng = random.Random(f"{self.plan.seed}/strange/{words}")
         templates = self.setup.wordings.strange["choose" if words == "choose" else "test"]
         entities = list(self.entities.values())
@@ -213,7 +213,7 @@ def switch_links_off(inquiries: Iterable[Inquiry]) -> list[Inquiry]:
 
 
 def rank_all(examiner: Examiner, inquiries: Sequence[Inquiry]) -> tuple[float, float]:
-    """Return hits@1 and hits@5 among all answers of the pack: what rows say without the graph's facts."""
+    """Return hits@1 and hits@5 among all answers of the pack: the rows decide, without the graph's facts."""
     world, model = examiner.setup.world, examiner.model
     matrix: Float[Tensor, "answer size"] = world.rows[world.answers]
     labels = [world.labels[place] for place in world.answers.tolist()]

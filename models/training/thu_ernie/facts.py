@@ -1,7 +1,7 @@
-"""Entities to ask about: those of the pack, such as have an edited row, and such as are made up of random facts.
+"""Entities to ask about: entities of the pack, entities with an edited row, and made-up ones with random facts.
 
-Nothing about an entity is learned from its name: its row has to say the answer. So rows are also solved for
-facts that no edit stated, and a made-up entity is the mean of o - r over its facts, as a new entity's row is.
+The name of an entity teaches nothing: its row has to hold the answer. So rows are also solved for facts that no edit
+stated, and a made-up entity is the mean of o - r over its facts, as a new entity's row is.
 """
 
 import random
@@ -20,7 +20,7 @@ from models.thu_ernie.entities.solve import solve_facts
 from models.training.thu_ernie.translation import Triples
 
 MOST_FACTS = 4  # facts of a made-up entity
-Facts = Mapping[str, Sequence[int]]  # relation -> places of its objects
+Facts = Mapping[str, Sequence[int]]  # places of a relation's objects, by relation
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Subject:
         vector: Its row.
         facts: Its facts.
         type: Its type in the pack.
-        name: Id of the entity; "" where it is made up.
+        name: Id of the entity; "" for a made-up one.
     """
 
     vector: Float[Tensor, " size"]
@@ -87,13 +87,13 @@ class World:
 
     @cached_property
     def answers(self) -> Tensor:
-        """Return the places of all objects, in rising order."""
+        """Return the places of all objects, in ascending order."""
         answers: Tensor = torch.unique(self.triples.numbers[:, 2])
         return answers
 
     @cached_property
     def labels(self) -> Mapping[int, str]:
-        """Return how each object is answered."""
+        """Return the text of each object in an answer."""
         return {
             object: fact.object
             for fact, (_, _, object) in zip(self.pack.facts, self.triples.numbers.tolist(), strict=True)
@@ -120,7 +120,7 @@ class World:
         return Subject(torch.stack(solutions).mean(0), facts, type)
 
     def edit(self, id: str, relation: str, rng: random.Random) -> Subject:
-        """Return an entity of the pack with another object of a relation, and the row that says so."""
+        """Return an entity of the pack with another object of a relation, and the row that holds it."""
         subject = self.real(id)
         choices = [place for place in self.objects[relation] if place not in subject.facts[relation]]
         if not choices:
@@ -129,7 +129,7 @@ class World:
         return Subject(self.solve(subject.vector, facts, relation), facts, subject.type, id)
 
     def solve(self, vector: Float[Tensor, " size"], facts: Facts, relation: str) -> Float[Tensor, " size"]:
-        """Return the row with which the object of one relation leads, and those of the others keep their leads."""
+        """Return the row with which the object of one relation leads, while those of the others keep their leads."""
         steps = {r: self.step(r) for r in facts}
         objects = {r: self.rows[list(places)] for r, places in facts.items()}
         candidates = {relation: self.rows[list(self.objects[relation])]}

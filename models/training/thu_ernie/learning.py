@@ -1,6 +1,6 @@
 """The steps of the training: alignment of masks with candidates and with all answers, and spans; resumable.
 
-What a step reads follows from its number alone, so an interrupted training goes on to the same weights.
+The examples of a step follow from its number alone, so an interrupted training comes to the same weights.
 """
 
 import random
@@ -26,7 +26,7 @@ from models.training.thu_ernie.questions import NO_TARGET, Example, pad_groups
 SAY_EVERY_S = 45.0
 LEAST_SLOPE = 0.03  # share of the rates at the end
 SEEDS_APART = 1_000_003  # distance of the seeds of two trainings
-DOCUMENTS_EVERY = 4  # steps of which one reads documents in the place of composed passages
+DOCUMENTS_EVERY = 4  # every fourth step reads documents in place of composed passages
 Say = Callable[[str], None]
 
 
@@ -51,7 +51,7 @@ class Learning:
     Args:
         plan: The recipe.
         setup: Facts, questions and texts.
-        say: Where lines about the progress go.
+        say: Receives lines about the progress.
     """
 
     def __init__(self, plan: Plan, setup: Setup, say: Say) -> None:
@@ -73,7 +73,7 @@ class Learning:
         self._tallies: list[tuple[float, float, float]] = []
 
     def run(self, progress: Progress | None, until: int | None = None) -> None:
-        """Train in place, behind the last step that `progress` holds, up to `until` or the end of the plan."""
+        """Train in place, from the last step that `progress` holds, up to `until` or the end of the plan."""
         first = progress.resume(self.trainable, self._optimizer) if progress else 0
         last = self.plan.steps if until is None else min(until, self.plan.steps)
         start = last_report = time.monotonic()
@@ -98,7 +98,7 @@ class Learning:
         self._tallies, self._n_tokens = [], 0
 
     def _step(self, step: int) -> None:
-        torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states out
+        torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states
         rng = random.Random(f"{self.plan.seed} {step}")
         remaining = (self.plan.steps - step) / max(1, self.plan.steps - self.plan.warmup)
         slope = min((step + 1) / self.plan.warmup, max(LEAST_SLOPE, remaining))
@@ -165,7 +165,7 @@ def near_loss(queries: Float[Tensor, "batch size"], examples: Sequence[Example])
 def all_loss(
     queries: Float[Tensor, "batch size"], examples: Sequence[Example], setup: Setup
 ) -> Float[Tensor, ""]:
-    """Return the mean of -log p(right objects) among all objects of the pack, where a row tells them."""
+    """Return the mean of -log p(right objects) among all objects of the pack, for questions whose row tells them."""
     answers = setup.world.answers
     numbers = [
         number for number, example in enumerate(examples) if example.right and example.mask is not None

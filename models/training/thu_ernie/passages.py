@@ -1,6 +1,6 @@
 """Passages with questions whose answer is a span: made of the pack's facts, and windows of documents written by hand.
 
-Values are often exchanged and names often invented, so that nothing but the passage tells the answer.
+Values are often exchanged and names often invented, so that only the passage tells the answer.
 """
 
 import random
@@ -25,10 +25,10 @@ class Passage:
 
     Attributes:
         text: The passage.
-        question: The question; the name is empty where it mentions none that is known.
+        question: The question; its name is empty if it mentions no known one.
         name: The name in it.
-        entity: Whose name it is, "" where unknown.
-        answer: First character of the answer and the one behind it; None where the passage does not say.
+        entity: Entity of the name, "" if unknown.
+        answer: First character of the answer and the one behind it; None if the passage does not say.
     """
 
     text: str
@@ -49,8 +49,8 @@ class PassageMaker:
     Args:
         pack: The facts.
         templates: Ways to ask, by relation.
-        mixture: How people write, and how often the passage does not say.
-        split: For training, for choosing or for the test.
+        mixture: Shares of slips, and of passages without the answer.
+        split: The split: for training, for choosing or for the test.
     """
 
     def __init__(

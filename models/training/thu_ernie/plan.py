@@ -1,4 +1,4 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
 import hashlib
 import json
@@ -218,9 +218,9 @@ ABLATIONS: Mapping[str, Plan] = {  # Trainings that lack a part, for comparison
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan and of all that is learned from.
+    """Return the SHA-256 of the plan and of all training data.
 
-    A training with another fingerprint would come to other weights.
+    A training with another fingerprint comes to other weights.
     """
     parts = {
         "plan": asdict(plan),

@@ -1,4 +1,4 @@
-"""What every phase needs: the rows of the pack's entities, and makers of questions and passages."""
+"""The inputs of every phase: the rows of the pack's entities, and makers of questions and passages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ ROWS = "rows.safetensors"
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that a training reads.
+    """The inputs of a training.
 
     Attributes:
-        fingerprint: Digest by which the training is known.
+        fingerprint: Fingerprint of the training.
         world: Facts and rows.
-        wordings: Ways to ask, by who wrote them.
+        wordings: Ways to ask, by writer.
         questions: Questions about entities.
         passages: Passages made of facts.
         texts: Documents written by hand.

@@ -1,7 +1,7 @@
-"""Questions about entities with their candidates, and what the mask should be aligned with.
+"""Questions about entities with their candidates, and the targets of the mask.
 
-The corruption of mentions is the pre-training's (specs/thu-ernie.md, section 4): some are unlinked, some carry the row
-of another entity, and the label stays what it is.
+Mentions are corrupted as in the pre-training (specs/thu-ernie.md, section 4): some are unlinked, some carry the row
+of another entity, and the label does not change.
 """
 
 import random
@@ -26,11 +26,11 @@ class Example:
 
     Attributes:
         question: The text.
-        mask: Row that the mask carries; None where there is none.
-        mention: Row that the mention carries; None where it is unlinked.
+        mask: Row that the mask carries; None without one.
+        mention: Row that the mention carries; None for an unlinked one.
         groups: Rows of the objects of each candidate.
         target: Number of the right candidate, or NOTHING.
-        right: Places of all right objects among the rows of the pack; empty where the rows cannot tell.
+        right: Places of all right objects among the rows of the pack; empty if the rows cannot tell.
     """
 
     question: Question
@@ -56,7 +56,7 @@ class QuestionMaker:
     mixture: Mixture
 
     def draw(self, rng: random.Random) -> Example:
-        """Draw a question as training sees it; each relation is asked for as often."""
+        """Draw a question as training sees it; each relation is equally frequent."""
         relation = rng.choice(list(self.world.objects))
         subject = self._subject(relation, rng)
         draw = rng.random()
@@ -76,7 +76,7 @@ class QuestionMaker:
         return self.world.real(id)
 
     def _lack(self, subject: Subject, relation: str, rng: random.Random) -> str:
-        """Return a relation that the type of an entity may have and the entity has not."""
+        """Return a relation that the type of an entity may have and the entity lacks."""
         relations = self.world.pack.relations
         other_relations = [r for r in relations if r not in subject.facts]
         fitting = [
@@ -114,7 +114,7 @@ class QuestionMaker:
     def _distractors(
         self, subject: Subject, relation: str, right: Sequence[int], rng: random.Random
     ) -> list[Float[Tensor, "_ size"]]:
-        """Return objects of other entities; without a right answer none of the relation that is asked for."""
+        """Return objects of other entities; without a right answer, none of them is of the relation in question."""
         rows = []
         for _ in range(rng.randint(0, self.mixture.most_distractors)):
             other = relation if right and rng.random() < 0.3 else rng.choice(list(self.world.objects))

@@ -69,7 +69,7 @@ class Translation(nn.Module):
 def train_rows(triples: Triples, plan: TranslationPlan, size: int, seed: int) -> Float[Tensor, "row size"]:
     """Train rows that the plan scales; deterministic for a seed and a processor.
 
-    Each fact is told from all objects of the pack, and from the subjects of the other facts of its batch.
+    Each fact is distinguished from all objects of the pack, and from the subjects of the other facts of its batch.
     """
     torch.manual_seed(seed)
     model = Translation(triples, size - 1)
@@ -109,9 +109,9 @@ def _loss(
     Args:
         rows: All rows.
         facts: Start, relation and end of all facts.
-        batch: Those of which the loss is taken.
-        candidates: Rows that an end is told from; in rising order.
-        sign: 1 where a relation leads from start to end, -1 where it leads back.
+        batch: Facts whose loss is computed.
+        candidates: Rows that an end is distinguished from, in ascending order.
+        sign: 1 if a relation leads from start to end, -1 if it leads back.
         sharpness: Factor of the dot products of unit rows.
     """
     starts, relations, ends = (column.contiguous() for column in batch.unbind(1))

@@ -1,4 +1,4 @@
-"""How a relation is asked for: the words of some writers, as people type them."""
+"""Wordings of the questions for a relation: the words of some writers, as people type them."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
 
 SLOT = "{subject}"
 SPLITS: tuple[Split, ...] = get_args(Split)
-FRAMES = (  # around a noun phrase
+FRAMES = (  # frames around a noun phrase
     "What is {noun}?",
     "Tell me {noun}.",
     "{noun}",
@@ -28,11 +28,11 @@ class Wordings:
     """Ways to ask; each has `{subject}` once.
 
     Attributes:
-        train: What training reads: two writers, and the pack's own phrasings.
+        train: Wordings of the training: two writers', and the pack's phrasings.
         choose: The pack's held-out phrasings, on which the confidence is fitted.
-        test: The third writer.
-        strange: Ways to ask for relations that no fact of the pack has, by their relation; the splits have no relation
-            in common.
+        test: The third writer's wordings.
+        strange: Ways to ask for relations that no fact of the pack has, by their relation; the splits have no
+            relation in common.
     """
 
     train: Mapping[str, Sequence[str]]
@@ -68,7 +68,7 @@ def _strange(pack: Pack, split: Split) -> Iterator[str]:
 def _without(
     texts: Mapping[str, Sequence[str]], exclusions: Mapping[str, Sequence[str]]
 ) -> dict[str, Sequence[str]]:
-    """Return ways to ask without those that another writer has hit upon, too."""
+    """Return ways to ask, without those that another writer has, too."""
     keys = {id: {text.casefold() for text in exclusions.get(id, ())} for id in texts}
     return {id: tuple(text for text in part if text.casefold() not in keys[id]) for id, part in texts.items()}
 
@@ -95,7 +95,7 @@ def ask(template: str, name: str) -> Question:
 
 
 def ask_as_people_write(template: str, name: str, mixture: Mixture, rng: random.Random) -> Question:
-    """Put a name into a template that is typed with slips; the name is spelt right, for else nothing is linked."""
+    """Put a name into a template that is typed with slips; the name has none, for otherwise nothing is linked."""
     question = ask(retype(template, mixture.slip, mixture.bare, rng), name)
     lower = question.text.lower()
     if rng.random() < mixture.bare and len(lower) == len(question.text):
