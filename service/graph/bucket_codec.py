@@ -1,10 +1,10 @@
 """The statements of an import about the entities of one bucket, as bytes: small, quick to read, and checked.
 
 A bucket is a BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id,
-act], ...]. Many entities share a key, since a key of Redis costs about a hundred bytes.
+act], ...]. Many entities share a key, since a key of Redis takes about a hundred bytes.
 
-Buckets from `Manifest.buckets` on list the same facts by their objects, so that a walk finds the subjects of an object:
-object's id -> [[relation, "", subject's id], ...]. An import whose objects are no entities has none of them.
+Buckets from `Manifest.buckets` on list the same facts by their objects, so that a walk finds the subjects of an
+object: object's id -> [[relation, "", subject's id], ...]. An import whose objects are no entities has none of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from models.graph.statement import Statement
 from service.errors import LedgerCorrupt
 
-DIGEST_BYTES = 16  # enough to find damage; a writer to Redis can do worse than forge a digest
+DIGEST_BYTES = 16  # bytes that suffice to find damage; a writer to Redis can do worse than forge a digest
 ZLIB_LEVEL = 1
 MAX_STATEMENTS = 512  # statements about one entity in its bucket; the rest lies in further parts
 
@@ -43,7 +43,7 @@ def bucket_of(entity: str, buckets: int) -> int:
 
 
 def in_edges_bucket_of(entity: str, buckets: int) -> int:
-    """Return the bucket of the facts about an entity, by an import with so many buckets of facts of subjects."""
+    """Return the bucket of the facts about an entity; `buckets` is the number of buckets by subject."""
     return buckets + bucket_of(entity, buckets)
 
 
@@ -60,7 +60,11 @@ def encode(
 
 
 def decode(key: str, data: bytes | None) -> Bucket:
-    """Decode a bucket; raise LedgerCorrupt when it is missing or altered."""
+    """Decode a bucket.
+
+    Raises:
+        LedgerCorrupt: It is missing or altered.
+    """
     if data is None or _digest(key, data[DIGEST_BYTES:]) != data[:DIGEST_BYTES]:
         reason = "is missing" if data is None else "was altered"
         advice = "restore the data of Redis from a backup, or revert the import"

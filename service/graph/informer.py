@@ -1,4 +1,4 @@
-"""The look-up that adds facts of the graph to questions, where a system reads the graph."""
+"""The look-up that adds facts of the graph to questions, if a system reads the graph."""
 
 from __future__ import annotations
 

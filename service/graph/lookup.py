@@ -1,4 +1,4 @@
-"""The graph's facts about the words of a question: link, read uncached rows by one command, fold at the version.
+"""The graph's facts about the words of a question: names are linked, uncached rows read by one command, and folded.
 
 A process has one look-up. It holds the names of every version; the entity tells whether it has a name at one version.
 """
@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 Entities: TypeAlias = dict[str, Entity | None]
 EntityRows: TypeAlias = dict[
     str, tuple[Statement, ...]
-]  # an import's edit -> its statements about one entity
-InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # id of an object -> facts that lead to it
+]  # statements about one entity, by the edit of their import
+InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # facts that lead to an object, by its id
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
@@ -98,11 +98,11 @@ class Lookup:
                 await self.prepare(view)
 
     def find_damage(self, view: GraphView) -> str | None:
-        """Describe in one sentence why some names of this view are not found; return None if all are."""
+        """Return a sentence on names of this view that cannot be found; None if all can."""
         return next((self._damage[i.edit] for i in view.imports if i.edit in self._damage), None)
 
     async def rebuild_names(self, view: GraphView) -> None:
-        """Drop all names but those of this view, because those of a dry run of an import would stay for ever."""
+        """Drop all names but those of this view; those of an import's dry run would otherwise stay for ever."""
         async with self._preparing:
             names = [*_names_in(view.base.statements)]
             for subject, pairs in view.edits.items():
@@ -272,7 +272,7 @@ class Lookup:
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, dict[str, EntityRows]]:
-        """Return view -> entity -> import's edit -> statements, by one reading for all."""
+        """Return the statements of imports by view, entity and import's edit, in one reading."""
         requests = [
             (active.manifest, id)
             for view, view_ids in ids.items()
@@ -327,7 +327,7 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
 
     Args:
         text: The question.
-        spans: Names in it, the longest first. A name of other versions or of a dry run is passed over; of names that
+        spans: Names in it, the longest first. A name of other versions or of a dry run is skipped; among names that
             overlap the first is read.
         entities: Entities that the spans may mean.
     """
@@ -343,5 +343,5 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
 
 
 def has_name(entity: Entity, folded_name: str) -> bool:
-    """Return whether the entity has this name at the version it was read at."""
+    """Return whether the entity has this name at its version."""
     return any(fold(name) == folded_name for name in entity.names)

@@ -1,4 +1,4 @@
-"""From the names that a curator or a file writes to entities and relations: by id, by name, or as new ones."""
+"""Resolves the names that a curator or a file writes to entities and relations: by id, by name, or as new ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from service.errors import JSON, Ambiguous, InvalidInput
 from service.graph.linking.folding import fold
 from service.graph.lookup import Lookup
 
-# Words by which a curator or a file writes the names of an entity like a relation
+# The relations as which a curator or a file writes the names of an entity.
 NAME_RELATIONS = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
-NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without one
+NAME_ID_PREFIX = "n:"  # prefix of an id that is made from the folded name of an entity without an id
 
 
 def id_from_name(name: str) -> str:
-    """Return the id of an entity without one; an equal name has an equal id, so that imports share entities."""
+    """Return the id of an entity without one; equal names have equal ids, so that imports share entities."""
     return NAME_ID_PREFIX + fold(name).replace(" ", "_")
 
 
 async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, Entity | None]:
-    """Find the id for a new entity: the one of its name, or with a number where another entity has that.
+    """Find the id for a new entity: the one of its name, with a number if another entity has that.
 
     Returns:
         The id, and the entity that has it already without a label, because the edit that named it was taken back.
@@ -36,7 +36,11 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
-    """Return the entity with this id or name, None without one; raise Ambiguous when several have the name."""
+    """Return the entity with this id or name, None without one.
+
+    Raises:
+        Ambiguous: Several entities have the name.
+    """
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id

@@ -1,4 +1,4 @@
-"""The rows of imports, out of Redis: one command for all entities of a batch, through a cache.
+"""The rows of imports, read from Redis by one command for all entities of a batch, through a cache.
 
 Rows never change, so a cached row is right for every version; the view knows which imports are active.
 """
@@ -26,8 +26,8 @@ from service.ledger.redis.connection import Connection
 log = logging.getLogger(__name__)
 
 IN_EDGES = "@in/"  # prefix of an entity's id that asks for the facts that lead to the entity
-MAX_CACHED = 500_000  # statements, about a hundred megabytes
-KEYS_PER_READ = 512  # keys of one command: some megabytes
+MAX_CACHED = 500_000  # statements in the cache, about a hundred megabytes
+KEYS_PER_READ = 512  # keys of one command, some megabytes
 
 RowKey: TypeAlias = tuple[str, str]  # ids of the import and of the entity
 Statements: TypeAlias = tuple[Statement, ...]
@@ -38,7 +38,7 @@ class Rows:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # Statements of an import about an entity; () where it has none
+        # Statements of an import about an entity; () if it has none
         self._cache: LRUCache[RowKey, Statements] = LRUCache(MAX_CACHED, getsizeof=lambda row: 1 + len(row))
         self.hits = self.misses = 0
 
@@ -90,7 +90,7 @@ class Rows:
     async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
         """Yield the names that an import gives, with their entities, some thousands at a time.
 
-        Where the list of names is damaged they are read out of the rows, which takes longer.
+        If the list of names is damaged, they are read from the rows, which takes longer.
 
         Raises:
             LedgerCorrupt: The rows are damaged, too.
@@ -138,7 +138,7 @@ class Rows:
             raw = buckets[key].statements.get(row[1].removeprefix(IN_EDGES), ())
             rows[row] = bucket_codec.to_statements(raw)
             self._cache[row] = rows[row]
-        if damage is not None:  # only now, so that the sound rows are cached for other questions
+        if damage is not None:  # raised only now, so that the intact rows are cached for other questions
             raise damage
         return rows
 

@@ -25,7 +25,7 @@ GROUPS = {
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every upload_disk_mb import_names "
     "version_wait_s ack_timeout_s redis_timeout_s",
 }
-# Flags in the singular, because each use adds a value
+# flags in the singular, because each use adds a value
 FLAGS = {"systems": "--system", "proxies": "--proxy", "allowed_hosts": "--allowed-host"}
 METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME[=MODULE:LOADER]", "device": "DEVICE", "dtype": "DTYPE"},
@@ -44,7 +44,7 @@ environment:
 
 
 def parse(words: Sequence[str] | None = None) -> dict[str, Any]:
-    """Parse the command line into settings by name, for `Settings` to check; host, port and var are always there.
+    """Parse the command line into settings by name, for `Settings` to check; host, port and var are always set.
 
     Unknown words end the process with the usage and status 2.
     """

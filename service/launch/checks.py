@@ -1,6 +1,6 @@
 """Checks of the settings against this machine, before anything is started.
 
-Without them, a process that Ray starts would find the mistake, a minute later and in its log.
+Without them, a process of Ray would find the mistake a minute later, and report it in its log.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_tls(settings: Settings) -> None:
         return
     try:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        # The empty password keeps ssl from asking for one at the terminal
+        # The empty password keeps ssl from asking for one at the terminal.
         context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
     except ssl.SSLError as error:
         files = f"{settings.tls_cert} and {settings.tls_key}"
@@ -51,7 +51,7 @@ def check_tls(settings: Settings) -> None:
 
 
 def check_devices(settings: Settings) -> None:
-    """Check each device and dtype on this machine; without need, torch, which takes seconds, is not imported."""
+    """Check each device and dtype on this machine. torch, which takes seconds, is imported only if that is needed."""
     choices = {name: (settings.device_of(name), settings.dtype_of(name)) for name in settings.systems}
     if all(device in ("auto", "cpu") and dtype == "float32" for device, dtype in choices.values()):
         return

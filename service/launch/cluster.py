@@ -1,7 +1,7 @@
 """A private Ray cluster on this machine: no dashboard, no port open to others, nothing shared.
 
-Ray is configured by the environment of the process that starts it, and its workers inherit that, so this module
-sets it before Ray is imported for the first time.
+Ray is configured by the environment of the process that starts it, and its workers inherit that, so this module sets
+it before Ray is imported for the first time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # attempts of half a minute each
-# Parts of Ray's messages on a machine that is too busy
+# parts of Ray's messages on a machine that is too busy
 LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
 IMPORTS_AHEAD = ("torch", "service.http.app")  # slow imports of `service.app` that do not import Ray
 OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
@@ -52,7 +52,7 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
     def import_ahead() -> None:
         for name in IMPORTS_AHEAD:
-            with suppress(Exception):  # an import that fails is repeated, and reported, where it is needed
+            with suppress(Exception):  # a failed import is repeated, and reported, by the code that needs it
                 import_module(name)
 
     threading.Thread(target=import_ahead, daemon=True).start()  # while Ray starts
@@ -91,7 +91,7 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
 def _init(settings: Settings, places: Places) -> None:
     import ray
 
-    n_gpus = None  # lets Ray count, without the seconds that torch takes
+    n_gpus = None  # None lets Ray count, without the seconds that torch takes
     if any(settings.device_of(name).startswith("cuda") for name in settings.systems):
         from models.device import count_gpus
 
@@ -124,7 +124,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
         "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(settings.port),
-        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(settings.port + 1),  # the first that is not used
+        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(settings.port + 1),  # first port that is not used
         "RAY_SERVE_PORT_QUARANTINE_S": "0",  # a restarted ingress needs the same port
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         "RAY_SERVE_LOG_TO_STDERR": "0",
@@ -150,7 +150,7 @@ def deploy(settings: Settings, places: Places) -> None:
         "enable_access_log": False,
         "log_level": "WARNING",
     }
-    http = HTTPOptions(  # for the ingress, except the port: that is of Ray's proxy, which is not used
+    http = HTTPOptions(  # options of the ingress; the port is for Ray's proxy, which is not used
         host=settings.host,
         port=free_port(),
         ssl_certfile=settings.tls_cert and str(settings.tls_cert),
@@ -176,9 +176,9 @@ def undeploy() -> None:
 
 
 def within(limit_s: float, stop: Callable[[], Any]) -> None:
-    """Run `stop` in a thread and wait for at most `limit_s`, so that a hanging `stop` does not hang the caller.
+    """Run `stop` in a thread and wait for at most `limit_s`, so that a hanging `stop` does not block the caller.
 
-    One runs at a time; a `stop` that could not begin in time never begins.
+    One call runs at a time; a `stop` that could not begin in time never begins.
     """
     too_late = threading.Event()
 

@@ -38,8 +38,8 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
         settings: The settings.
         places: The folders.
         took_s: Seconds that the start took.
-        key: The key in the key file; None when the operator has given one.
-        shows_key: True if a person reads this and no log keeps it.
+        key: The key in the key file; None if the operator has given one.
+        shows_key: Whether a person reads this and no log keeps it.
     """
     file = None if key is None else places.var / FILE
     if file is None:
@@ -48,8 +48,8 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
         key_lines = f"  key file   {file}"
         if shows_key:
             key_lines = f"  admin key  {key}\n{key_lines}"
-    # Variables that the command needs: for another address, another key file, or a key file of which the terminal's
-    # environment hides the key.
+    # Variables that the command needs: for another address, another key file, or a key that the terminal's
+    # environment overrides.
     exports = "" if settings.url == USUAL_URL else f"\n  export ERRATA_URL={shlex.quote(settings.url)}"
     cwd = Path.cwd()
     if file is not None and (file.parent != cwd / "var" or CLIENT_KEY in os.environ):

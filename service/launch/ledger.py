@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def ledger(folder: Path, url: str | None) -> Iterator[str]:
-    """Yield the address of a server that can hold the ledger; raise CannotStart when there is none."""
+    """Yield the address of a server that can hold the ledger; raise CannotStart if there is none."""
     try:
         if url is not None:
-            asyncio.run(check_address(url))  # for its errors; the editor logs its warnings
+            asyncio.run(check_address(url))  # only its errors matter here; the editor logs its warnings
             yield url
             return
         with EmbeddedValkey(folder) as valkey, keep_alive(valkey):
@@ -47,10 +47,10 @@ def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
                 if valkey.revive():
                     log.warning("the embedded Valkey had died and was started again")
                 pause_s, last_trouble = CHECK_EVERY_S, ""
-            except Exception as error:  # such as a full disk; this thread has to survive it
+            except Exception as error:  # an error such as a full disk, which this thread has to survive
                 reason = f"the embedded Valkey cannot run: {error!r}"
                 trouble = error.detail if isinstance(error, ErrataError) else reason
-                # The log lines in it have a process id and the time. The same trouble is logged once.
+                # Its log lines have a process id and the time. The same trouble is logged once.
                 if re.sub(r"\d+", "", trouble) != re.sub(r"\d+", "", last_trouble):
                     log.error("%s", trouble)
                 pause_s, last_trouble = min(2 * pause_s, MAX_PAUSE_S), trouble

@@ -1,8 +1,8 @@
 """Ends the processes that a killed run left behind, before the next start.
 
 Every process of Ray writes its log into the session's folder, which only this service uses: a process that has a file
-in it open for writing is an orphan. (One that only reads is a person with a pager.) Without /proc, Ray's own clean-up
-has to do.
+in it open for writing is an orphan. (A process that only reads is a person with a pager.) Without /proc, only Ray's
+own clean-up is left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POLL_S = 0.05
 
 
 def stop_orphans(folder: Path) -> None:
-    """End every other process that writes in `folder`, by SIGTERM, then SIGKILL. Workers end with their raylet."""
+    """End every other process that writes in `folder`, by SIGTERM, then by SIGKILL. Workers end with their raylet."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + GRACE_S
         for pid in _list_writers(folder):
@@ -37,7 +37,7 @@ def _list_writers(folder: Path) -> list[int]:
 def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
     """Yield for each open file of a process below `prefix` whether it is open for writing."""
     for handle in _list_entries(Path(f"/proc/{pid}/fd")):
-        with suppress(OSError):  # closed meanwhile
+        with suppress(OSError):  # the file may be closed meanwhile
             if os.readlink(handle).startswith(prefix):
                 lines = Path(f"/proc/{pid}/fdinfo/{handle.name}").read_text().splitlines()
                 flags = int(dict(line.split(":", 1) for line in lines)["flags"], 8)
@@ -45,7 +45,7 @@ def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
 
 
 def _list_entries(folder: Path) -> list[Path]:
-    """List a folder; the list is empty for a process that is gone, a zombie, or another user's."""
+    """List a folder; for a process that has ended, a zombie, or another user's process the list is empty."""
     try:
         return list(folder.iterdir())
     except OSError:

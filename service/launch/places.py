@@ -1,6 +1,6 @@
 """Claims the port and the folder of one service before anything is started.
 
-Owns in the var folder: `errata.lock` (held while the service lives), `log/`, `metrics/`; and a folder for Ray in
+It owns in the var folder `errata.lock` (held while the service lives), `log/` and `metrics/`, and a folder for Ray in
 the system's temporary folder, because Ray's sockets need short paths. Only this user may enter them. Ray opens its
 folder to all users (mode 777), so it is inside a private one.
 """
@@ -43,7 +43,7 @@ class Places:
 
 @contextmanager
 def claim(var: Path, host: str, port: int) -> Iterator[Places]:
-    """Make the folders and hold them until the end; raise CannotStart when the port or the folder is in use."""
+    """Make the folders and hold them until the end; raise CannotStart if the port or the folder is in use."""
     try:
         var.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(var / "errata.lock")
@@ -56,7 +56,7 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
         advice = "stop it, or name another folder with --var"
         raise CannotStart(f"the folder {var} is in use by another Errata (process {lock.owner}): {advice}")
     try:
-        stop_orphans(ray_folder(var))  # one of them may have the port
+        stop_orphans(ray_folder(var))  # an orphan may have the port
         check_port(host, port)
         places = Places(var, var / "log", var / "metrics", ray_folder(var) / RAY_SUBFOLDER, var / "valkey")
         shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
@@ -69,7 +69,7 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
         yield places
     finally:
         with suppress(OSError):
-            ray_folder(var).rmdir()  # when Ray left no logs in it
+            ray_folder(var).rmdir()  # fails if Ray left logs in it
         lock.release()
 
 
@@ -85,7 +85,10 @@ def _close(folder: Path) -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """Try to listen, as HTTP will. Wait a moment: a killed process keeps its port until its last thread ends."""
+    """Check that HTTP will be able to listen.
+
+    Wait a moment: a killed process keeps its port until its last thread ends.
+    """
     if not 0 < port < PORTS:
         raise CannotStart(f"{port} is not a port: choose one from 1 to {PORTS - 1} with --port")
     deadline = time.monotonic() + PORT_WAIT_S
@@ -111,7 +114,7 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
 
 
 def _family(host: str) -> socket.AddressFamily:
-    """Return the family of the address that HTTP will listen on; a name with addresses of both means IPv4."""
+    """Return the family of the address that HTTP will listen on: IPv4 if the name has addresses of both."""
     families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     return socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
 

@@ -23,12 +23,12 @@ Say = Callable[[str], None]
 
 
 def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
-    """Run the service, and return after a signal when all of it has stopped.
+    """Run the service, and return once a signal has stopped all of it.
 
     Args:
-        arguments: Settings by name, not yet checked; `host`, `port` and `var` among them.
+        arguments: Settings by name, not yet checked; `host`, `port` and `var` are among them.
         say: Prints for the person who started this.
-        to_terminal: True if `say` prints to a terminal, which keeps no log.
+        to_terminal: Whether `say` prints to a terminal, which keeps no log.
 
     Raises:
         CannotStart: The service never ran; the error says why.
@@ -36,7 +36,8 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
     exits.catch_signals()
     try:
         with claim(arguments["var"], arguments["host"], arguments["port"]) as places:
-            with (places.log / "launcher.log").open("ab") as file:  # for all output except that of `say`
+            # the launcher's log gets all output except that of `say`
+            with (places.log / "launcher.log").open("ab") as file:
                 os.dup2(file.fileno(), 1)  # Ray writes to both of the process's file descriptors
                 os.dup2(file.fileno(), 2)
             log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -2,7 +2,7 @@
 
 Ray calls `application` with the `args` of the file, which are settings by their names. Secrets are not among them:
 they are in the environment of Ray's nodes, in ERRATA_REDIS_URL and ERRATA_ADMIN_KEY or in the files that ..._FILE
-names. HTTP is Ray's own, on every machine that the file says, so the service does not choose its address and port.
+names. HTTP is Ray's own, on every machine that the file names, so the service does not choose its address and port.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ SET_ELSEWHERE = {
     "log_level": "ERRATA_LOG_LEVEL in runtime_env: env_vars",
     "var": "nothing: the ledger is in Redis",
 }
-TRIES = 20  # a machine may be lost while something starts on it
+TRIES = 20  # attempts of a start, since a machine may be lost meanwhile
 ALL_INTERFACES = "0.0.0.0"  # Ray's proxies may listen to other machines, so asking needs a key
 
 
 def application(args: dict[str, Any]) -> Application:
-    """Build the service; raise ValueError with a sentence for `serve status` when a setting is wrong."""
+    """Build the service.
+
+    Raises:
+        ValueError: A setting is wrong; `serve status` shows the text.
+    """
     n_gpus = int(ray.cluster_resources().get("GPU", 0)) if ray.is_initialized() else 0
     return build(read_settings(args), n_gpus, TRIES)
 

@@ -1,11 +1,11 @@
 """Runs first in every process of the private Ray cluster, and changes what has no setting in the pinned Ray.
 
-Replicas of Ray Serve listen for each other on all interfaces; here on 127.0.0.1, for all of them are on this machine.
-Ray's ingress opens its port without SO_REUSEADDR, so one that was killed while clients hold connections could not be
-restarted there; nor is a port tried again that could not be opened once, and there is only one. Tests look at every
-port of a running service, and kill its ingress. Under `serve deploy` none of this applies: replicas are on several
-machines, and the ports are those of Ray's proxies. Settings for both ways are in `environment.py`; there, only
-`service.logs.configure` runs first.
+Replicas of Ray Serve listen for each other on all interfaces; here they listen on 127.0.0.1, for all of them are on
+this machine. Ray's ingress opens its port without SO_REUSEADDR, so an ingress that was killed while clients held
+connections could not be restarted there, and Ray never tries a port again that could not be opened once, though there
+is only one. Tests look at every port of a running service, and kill its ingress. Under `serve deploy` none of this
+applies: replicas are on several machines, and the ports are those of Ray's proxies. Settings for both ways are in
+`environment.py`; there, only `service.logs.configure` runs first.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The append-only list of commits, which is the only truth: every version is rebuilt from it."""
+"""The append-only list of commits, from which every version is rebuilt."""

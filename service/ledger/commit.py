@@ -1,8 +1,7 @@
 """The format of a commit: one per version, readable in twenty years and checkable to the bit.
 
-A commit is canonical JSON, so equal commits are equal bytes. Each names the digest of the one before it, so
-no entry can be altered, lost or slipped in without every later one showing it. Rows are named by digest and
-stored beside the log.
+A commit is canonical JSON, so equal commits are equal bytes. Each names the digest of the one before it, so every
+later entry shows that one was altered, lost or slipped in. Rows are named by digest and stored beside the log.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from service.errors import LedgerCorrupt
 FORMAT = 1
 EDITS_PER_COMMIT = 100_000
 
-Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
-StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]  # the id, then the fields `commit` and `digest`
+Entry: TypeAlias = tuple[str, int, str]  # key, order and digest of a block
+StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]  # the id, and the fields `commit` and `digest`
 Kind: TypeAlias = Literal["edit", "revert", "rollback"]
 
 
@@ -52,11 +51,11 @@ class Triple:
 
 @dataclass(frozen=True)
 class EditRecord:
-    """One edit as it was asked for, with the digest of the rows it contributes to every later fold.
+    """One requested edit, with the digest of the rows that it contributes to every later fold.
 
     Attributes:
         model: The model whose answers show what the edit does.
-        question: "" where the fact has no question.
+        question: Its question; "" for a fact that has none.
         triple: The triple of an edit of the graph; None for a correction of one model's answers, and for an import.
         counterexamples: Questions that the edit never answers.
     """
@@ -76,7 +75,7 @@ class EditRecord:
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:
-        """The question and its paraphrases; empty where the fact has no question."""
+        """The question and its paraphrases; empty without a question."""
         return (self.question, *self.paraphrases) if self.question else ()
 
 

@@ -1,8 +1,8 @@
-"""Which edits are active at a version: a pure function of the commits, so that undo is exact.
+"""The edits that are active at a version: a pure function of the commits, so that undo is exact.
 
-An edit commit activates its edits. A revert undoes the remaining effect of one commit. A rollback makes the
-active set that of an old version again. A commit's edits come and go together, and an edit that comes back
-keeps its first place, so the rows that follow from the active edits hold no trace of an undone edit.
+An edit commit activates its edits. A revert undoes the remaining effect of one commit. A rollback makes the active
+set that of an old version again. A commit's edits come and go together, and an edit that comes back keeps its first
+place, so the rows that follow from the active edits hold no trace of an undone edit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from service.ledger.commit import Commit, EditRecord, corrupt
 
 @dataclass(frozen=True)
 class Change:
-    """Edit ids that a new commit switches on and off, each in ledger order."""
+    """The edit ids that a new commit switches on and off, each in ledger order."""
 
     activates: tuple[str, ...]
     deactivates: tuple[str, ...]
@@ -76,7 +76,7 @@ def rollback(commits: Sequence[Commit], to: int) -> Change:
 
 
 def find(commits: Sequence[Commit], version: int) -> Commit:
-    """Return the commit of a version; raise NotFound when there is none."""
+    """Return the commit of a version; raise NotFound if there is none."""
     if not 1 <= version <= len(commits):
         head = len(commits)
         raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)

@@ -60,8 +60,8 @@ def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
 def surplus(versions: Sequence[int]) -> list[int]:
     """Return the manifests to delete, so that the rest bound both the time of a start and their own size.
 
-    The newest few stay. An older one stays where the gap would otherwise more than double its distance from the
-    newest. Each lists every row of its version, so all together would grow with the square of the commits.
+    The newest few stay. An older one stays if the gap would otherwise more than double its distance from the newest.
+    Each lists every row of its version, so all together would grow with the square of the commits.
     """
     newest_first = sorted(versions, reverse=True)
     newest, stays = newest_first[0], newest_first[N_NEWEST - 1 : N_NEWEST]

@@ -1,4 +1,4 @@
-"""Blocks in and out of Redis by digest: written once, read many at a time, and always checked."""
+"""Blocks in Redis, named by their digests: written once, read many at a time, and always checked."""
 
 from __future__ import annotations
 

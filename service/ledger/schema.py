@@ -18,7 +18,7 @@ from service.ledger.redis.connection import Connection
 Step: TypeAlias = Callable[[Connection], Awaitable[None]]
 
 CURRENT = 3
-FIRST = 1  # layout of data without a number, which is older than the number
+FIRST = 1  # layout of data without a number, from before layouts were numbered
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
-"""From the ledger to the memories of a replica: the nearest manifest, then the rows of the commits after it.
+"""Loads the memories of a replica from the ledger: the nearest manifest, then the rows of the commits after it.
 
-A replica computes no rows: it loads those of one version and checks the checksum of every memory against the one
-that the writer recorded.
+A replica computes no rows: it loads those of one version and checks the checksum of every memory against the one that
+the writer recorded.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], 
 
 
 def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
-    """Merge many writes into one, so that rows that a later one replaces or removes are not loaded."""
+    """Merge many writes into one, so that rows that a later write replaces or removes are not loaded."""
     puts: dict[str, Entry] = {}
     removes: set[str] = set()
     for write in writes:
@@ -123,7 +123,11 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
 
 
 def check_image(memory: str, image: Image, commit: Commit, verb: str = "is") -> None:
-    """Raise LedgerCorrupt unless the memory has the checksum that `commit`, the last that wrote it, recorded."""
+    """Check a memory against the checksum that `commit`, the last commit that wrote it, recorded.
+
+    Raises:
+        LedgerCorrupt: They differ.
+    """
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
         detail = f"{memory} at version {commit.version} should be {expected} and {verb} {image.checksum}"

@@ -66,7 +66,7 @@ async def check_address(url: str) -> Server:
 
 
 async def check_server(connection: Connection) -> Server:
-    """Check that the server can hold the ledger in a known layout; migrate an older layout.
+    """Check that the server can hold the ledger in a known layout, and migrate an older layout.
 
     Raises:
         LedgerUnavailable: The server cannot hold the ledger; the error says why.
@@ -147,7 +147,7 @@ def _text(value: bytes | str) -> str:
 
 
 def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str, object]) -> list[str]:
-    """List how the server may lose acknowledged edits; without `settings` only INFO's `persistence` tells."""
+    """List how the server may lose acknowledged edits; without `settings`, INFO's `persistence` alone shows it."""
     if not settings and persistence.get("aof_enabled") == 0:
         return ["appendonly is not yes: an acknowledged edit can be lost; set it in the server"]
     if not settings:
@@ -189,8 +189,7 @@ async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
         try:
             return await step()
         except LedgerUnavailable as error:
-            # A server that answers and refuses us is not away, nor is one whose data is of a newer Errata.
-            # redis-py makes a refusal a broken connection, whose cause is the refusal.
+            # A server that answers and refuses us is not away, nor is one whose data is from a newer Errata.
             causes: list[BaseException] = []
             cause = error.__cause__
             while cause is not None:

@@ -19,7 +19,7 @@ from service.ledger.redis.connection import LIMIT_S, TAIL_BLOCK_S, Connection
 from service.ledger.startup import Server, check_server
 
 FORGET_REPLICA_AFTER_S = 3600
-ROWS_MISSING = 0  # append.lua: a failover lost some between storing them and the commit
+ROWS_MISSING = 0  # reply of append.lua: a failover lost rows between their storing and the commit
 STORE_ATTEMPTS = 5
 EXTENSION = b" extension"
 
@@ -51,7 +51,7 @@ class RedisLedger:
         return await check_server(self.connection)
 
     async def head(self) -> int:
-        """Return the newest version; 0 when there is no commit."""
+        """Return the newest version; 0 without a commit."""
         return (await self.end())[0]
 
     async def end(self) -> tuple[int, str]:
@@ -74,7 +74,7 @@ class RedisLedger:
             StaleVersion: Another writer was faster.
             NotReady: A restore is under way.
         """
-        Commit.decode(commit.encoded, commit.version)  # a commit that cannot be read back must not get in
+        Commit.decode(commit.encoded, commit.version)  # a commit that cannot be read back must not be written
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
             await rows.store(self.connection, blocks)
@@ -91,10 +91,10 @@ class RedisLedger:
             newest: The newest version of the ledger.
 
         Returns:
-            True when the ledger was empty at the start of the restore, which may be the resumption of an earlier one.
+            Whether the ledger was empty at the start of the restore, which may continue an earlier one.
 
         Raises:
-            LedgerNotEmpty: The ledger has committed itself, and the file has more, which anyone could have made.
+            LedgerNotEmpty: The ledger has made its commits itself, so those of a file are not added to them.
         """
         async with self.connection.call("begin a restore"):
             previous = await self._redis.get(keys.RESTORE) or b"0"
@@ -182,7 +182,11 @@ class RedisLedger:
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
-        """Read one commit; raise NotFound when there is none."""
+        """Read one commit.
+
+        Raises:
+            NotFound: There is no such version.
+        """
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
         if not entries:
             head = await self.head()
@@ -224,7 +228,7 @@ class RedisLedger:
         return int(versions[0]), manifests.decode(data, int(versions[0]))
 
     async def wait(self, after: int, block_s: float) -> bool:
-        """Return True as soon as there is a version above `after`; False after `block_s`, at most 1 s."""
+        """Return True as soon as there is a version above `after`, or False after `block_s`, at most 1 s."""
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
         async with self.connection.call("wait for a commit", extra_s=block_s):
             streams = {keys.LOG: keys.entry(after)}
@@ -244,7 +248,7 @@ class RedisLedger:
         replicas: dict[str, dict[str, Any]] = {}
         for name, heartbeat in heartbeats.items():
             time_s, _, payload = heartbeat.partition(b" ")
-            # The absolute value: a time ahead of now is from before the server's clock was set back
+            # The absolute value is taken: a time ahead of now is from before the server's clock was set back.
             age_s = abs(now_s - float(time_s))
             if age_s < FORGET_REPLICA_AFTER_S:
                 replicas[name.decode()] = {**json.loads(payload), "seen_s_ago": age_s}

@@ -1,6 +1,6 @@
-"""Tags: names that people give to versions, so that one can be found again: `before-the-move` rather than 4711.
+"""Tags: names that people give to versions, to find them again: `before-the-move` rather than 4711.
 
-A tag is no part of the history: it may be moved and deleted, and does not change its version.
+A tag is not part of the history: it may be moved and deleted, and does not change its version.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Tags:
             await self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
 
     async def remove(self, name: str) -> Tag:
-        """Delete and return a tag; raise NotFound when there is none."""
+        """Delete and return a tag; raise NotFound if there is none."""
         async with self._connection.call("take a tag away"):
             data = await self._redis.hget(keys.TAGS, name)
             await self._redis.hdel(keys.TAGS, name)
@@ -53,7 +53,7 @@ class Tags:
         return Tag.model_validate_json(data)
 
     async def restore(self, tag: Tag) -> bool:
-        """Put back the tag of a backup. Return False when a tag of this name exists, which then stays."""
+        """Put back the tag of a backup, or return False if a tag of this name exists, which then stays."""
         async with self._connection.call("look for a tag"):
             exists = await self._redis.hexists(keys.TAGS, tag.name)
         if not exists:

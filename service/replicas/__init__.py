@@ -1,1 +1,1 @@
-"""A model behind a batch queue: a replica loads, catches up, takes snapshots and answers."""
+"""A model behind a batch queue: a replica loads it, catches up with the ledger, takes snapshots and answers."""

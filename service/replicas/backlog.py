@@ -1,4 +1,4 @@
-"""Measures how long a replica has been behind the ledger, by its own machine's clock: clocks of machines differ."""
+"""The time that a replica has been behind the ledger, by its own machine's clock, since clocks differ."""
 
 from __future__ import annotations
 

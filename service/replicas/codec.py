@@ -1,4 +1,4 @@
-"""From a request across the handle to the system's question, and from its reply to JSON."""
+"""Turns a request across the handle into the system's question, and the system's reply into JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class QueuedQuestion:
     Attributes:
         snapshot: The snapshot that it reads; None reads the newest when its batch begins.
         work: Its work, in short questions.
-        on_delta: Is called with the deltas, where the answer is streamed.
+        on_delta: Receives the deltas of a streamed answer.
         steps: The remaining steps of an answer in steps.
         graph_s: Seconds in the graph so far.
         model_s: Seconds in the model so far.

@@ -23,7 +23,7 @@ class Heartbeat:
         ledger: The ledger.
         replica: The replica's id.
         status: Returns the status.
-        on_head: Is called after each heartbeat with the ledger's newest version, so that a stuck replica knows its lag.
+        on_head: Receives the ledger's newest version after each heartbeat, so that a stuck replica knows its lag.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Follows the ledger: when a new version is ready, one reference is swapped.
 
-While the ledger is away, the last snapshot goes on answering, and its answers say that they may be stale. The same
+While the ledger is away, the last snapshot continues to answer, and its answers say that they may be stale. The same
 holds while the ledger is damaged, until a person has repaired it.
 """
 
@@ -29,14 +29,14 @@ class LedgerFollower:
 
     Attributes:
         newest: The newest snapshot.
-        degraded: Code of the problem for which it may be stale, or None.
+        degraded: Code of the problem because of which it may be stale, or None.
         head: The newest version of the ledger, as far as it is known.
 
     Args:
         ledger: The ledger.
         loader: Builds the next snapshot.
         first: The snapshot to begin with.
-        on_swap: Is called after each swap with the new snapshot and the seconds since its commit.
+        on_swap: Receives, after each swap, the new snapshot and the seconds since its commit.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LedgerFollower:
         self._swap = asyncio.Event()
 
     async def reach(self, version: int, limit_s: float) -> bool:
-        """Return True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
+        """Return True as soon as the newest snapshot is at least `version`, or False after `limit_s` seconds."""
         try:
             async with asyncio.timeout(limit_s):
                 while self.newest.version < version:
@@ -63,7 +63,7 @@ class LedgerFollower:
         return True
 
     async def run(self) -> None:
-        """Follow for ever. Failures of the ledger are retried; any other makes the replica unhealthy."""
+        """Follow for ever. A failure of the ledger is retried; any other error makes the replica unhealthy."""
         failures = 0
         while True:
             try:
@@ -88,7 +88,11 @@ class LedgerFollower:
             self.publish(snapshot, time.time() - commits[-1].time)
 
     async def _check_same_ledger(self) -> None:
-        """Raise LedgerCorrupt for a ledger that lost commits or was replaced; waiting for more would hide that."""
+        """Check that the ledger has not lost commits and was not replaced, which waiting for more would hide.
+
+        Raises:
+            LedgerCorrupt: It has, or it was.
+        """
         self.head, digest = await self._ledger.end()
         if self.head < self.newest.version:
             raise LedgerCorrupt(

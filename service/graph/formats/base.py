@@ -13,9 +13,9 @@ class Reader:
     """One format. It gets each line once, in order, empty ones included, and then `end`.
 
     Attributes:
-        max_line_bytes: Longer lines are never held whole.
-        skipped: Counts of well-formed statements that are not taken, by reason.
-        languages: Languages of the texts that are taken, the likeliest first.
+        max_line_bytes: Size of the longest line that is held whole.
+        skipped: Counts of well-formed statements that are not used, by reason.
+        languages: Languages of the texts that are used, the preferred one first.
     """
 
     max_line_bytes = 1_000_000

@@ -1,4 +1,4 @@
-"""Facts out of a CSV table (RFC 4180), whose header names the columns.
+"""Facts from a CSV table (RFC 4180), whose header names the columns.
 
 A quoted field may hold line ends, so a record may be many lines. A quote that is never closed swallows all later
 records, so the file is refused at the line that opens it: the intended end of the record is unknown.
@@ -40,7 +40,11 @@ class Columns:
 
     @staticmethod
     def of(header: list[str]) -> Columns:
-        """Find the columns in a header; raise GraphFileError with the names of missing ones."""
+        """Find the columns in a header.
+
+        Raises:
+            GraphFileError: Columns are missing or named twice; the text names them.
+        """
         names = [header_name(cell) for cell in header]
         twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
         if twice:
@@ -138,7 +142,7 @@ class CsvReader(Reader):
 
 
 def in_quotes_after(line: str, in_quotes: bool) -> bool:
-    """Return True when a quoted field continues after this line; `in_quotes` tells whether one does before it."""
+    """Return whether a quoted field continues after this line; `in_quotes` tells whether one does before it."""
     at = 0
     while True:
         quote = (_CLOSING.match if in_quotes else _OPENING.search)(line, at)

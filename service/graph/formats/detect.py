@@ -23,7 +23,7 @@ _FOREIGN = {
 
 
 def check_readable(line: bytes) -> None:
-    """Raise GraphFileError where a file's first line shows that no reader knows its format."""
+    """Raise GraphFileError if the first line of a file shows a format that no reader knows."""
     for magic, kind in _FOREIGN.items():
         if line.startswith(magic):
             raise GraphFileError(f"the file is {kind}")
@@ -35,7 +35,7 @@ def may_be_comment(line: bytes) -> bool:
 
 
 def detect(line: bytes) -> str:
-    """Return the format of a file that begins with this line; raise GraphFileError when it is unclear."""
+    """Return the format of a file that begins with this line; raise GraphFileError if it is unclear."""
     if _TRIPLE.match(line):
         return "nt"
     tabs = line.count(b"\t")

@@ -1,4 +1,4 @@
-"""Numbered lines out of blocks of bytes, wherever these are cut; a line too long to hold is only counted."""
+"""Cuts blocks of bytes into numbered lines; a line too long to hold is only counted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Lines:
         self._extend(last)
 
     def finish(self) -> Iterator[Line]:
-        """Yield the last line, where it has no line feed."""
+        """Yield the last line if it has no line feed."""
         if self._partial or self._long:
             yield self._complete()
 

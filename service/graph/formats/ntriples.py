@@ -1,4 +1,4 @@
-"""Facts and names out of N-Triples (W3C, RDF 1.2), which Oxigraph parses, a line at a time.
+"""Facts and names from N-Triples (W3C, RDF 1.2), which Oxigraph parses, a line at a time.
 
 IRIs become the ids, relation names and words of the graph.
 """
@@ -82,13 +82,13 @@ class NTriplesReader(Reader):
 
 
 def id_of(iri: str) -> str:
-    """Return Wikidata's short id, else the whole IRI."""
+    """Return Wikidata's short id if the IRI has one, otherwise the whole IRI."""
     match = _ENTITY.fullmatch(iri)
     return (match[1] or match[2]) if match else iri
 
 
 def local_name(iri: str) -> str:
-    """Return the part after the last `#` or `/` (`:` where there is neither), with its %XX decoded."""
+    """Return the part after the last `#` or `/`, or without either after the last `:`, with its %XX decoded."""
     bare = iri.rstrip("#/")
     name = re.split(r"[#/]", bare)[-1] if re.search(r"[#/]", bare) else bare.rpartition(":")[2]
     try:
@@ -98,7 +98,7 @@ def local_name(iri: str) -> str:
 
 
 def words_of(id: str) -> str:
-    """Return the name of an entity until a label comes; "" where its id holds no words (Q419, _:b0)."""
+    """Return the name of an entity until a label comes; "" for an id without words (Q419, _:b0)."""
     if ":" not in id or id.startswith("_:"):
         return ""
     try:
@@ -116,7 +116,7 @@ def _parse(text: str) -> ox.Quad | None:
     if text.count("<<") > _MAX_DEPTH:
         raise Refused("no N-Triples line: too many triples within one another", "syntax")
     try:
-        # All of them, for text after the dot is an error only when it is parsed
+        # All quads are parsed, since text after the dot is an error only when it is read.
         quads = list(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
     except SyntaxError as cause:
         reason = excerpt((cause.msg or "").partition(": ")[2])

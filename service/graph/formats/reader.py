@@ -1,4 +1,4 @@
-"""Reads a knowledge-graph file: bytes go in, as they arrive and wherever they are cut; rows come out.
+"""Reads a knowledge-graph file: it takes bytes as they arrive, however they are cut, and yields rows.
 
 Memory is bounded: a block, one line of the format's greatest length, and for CSV one record.
 """
@@ -24,13 +24,15 @@ READERS: dict[str, type[Reader]] = {
     "nt": NTriplesReader,
     "wikidata": WikidataReader,
 }
-_MAX_COMMENT_BYTES = 1_000_000  # comments at the beginning after which the format is N-Triples
+_MAX_COMMENT_BYTES = (
+    1_000_000  # bytes of comments at the beginning, beyond which the format is taken for N-Triples
+)
 
 
 class GraphFileReader:
-    """Reads one file, whose `format` is named, or None until it is detected.
+    """Reads one file; its `format` may be given, otherwise it is None until it is detected.
 
-    Both methods are generators: exhaust one before the next call. After a GraphFileError reading cannot go on.
+    Both methods are generators: exhaust one before the next call. After a GraphFileError reading cannot continue.
     """
 
     def __init__(self, format: str | None = None, language: str = "en") -> None:
@@ -41,7 +43,7 @@ class GraphFileReader:
         self._gunzip = Gunzip()
         self._lines = Lines((READERS[format] if format else WikidataReader).max_line_bytes)
         self._reader: Reader | None = None
-        self._comments: list[Line] = []  # lines that do not settle the format
+        self._comments: list[Line] = []  # lines that do not determine the format
         self._comment_bytes = 0
 
     @property
@@ -51,7 +53,7 @@ class GraphFileReader:
 
     @property
     def skipped(self) -> Counter[str]:
-        """Counts of well-formed statements that are not taken, by reason."""
+        """Counts of well-formed statements that are not used, by reason."""
         return self._reader.skipped if self._reader else Counter()
 
     def feed(self, data: bytes) -> Iterator[Result]:
@@ -70,7 +72,7 @@ class GraphFileReader:
             yield from self._reader.end()
 
     def _read(self, lines: Iterator[Line]) -> Iterator[Result]:
-        """Read lines; the first that settles the format creates the reader, which then reads the lines before it."""
+        """Read lines; the first that determines the format creates the reader, which then reads the lines before it."""
         while self._reader is None:
             line = next(lines, None)
             if line is None:

@@ -12,13 +12,13 @@ class Row(NamedTuple):
     """One statement of a file.
 
     Attributes:
-        kind: Which statement it is.
-        subject: An id where `by_id`, else the name as written, which the graph has to resolve.
-        relation: "" unless the row is a fact.
-        object: The text of the object; "" for an entity of which only the id is known.
+        kind: Kind of the statement.
+        subject: An id if `by_id`, otherwise the name as written, which the graph has to resolve.
+        relation: Relation of a fact; "" for other kinds.
+        object: Text of the object; "" for an entity that is known by its id only.
         object_id: "" for a literal or an object that is written by name.
         line: Number of its line.
-        by_id: True for a subject that is written by id.
+        by_id: Whether the subject is written by id.
     """
 
     kind: Kind
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A line, or one value on a Wikidata line, that is not taken; programs branch on its `code`."""
+    """A line, or one value on a Wikidata line, that is not used; programs branch on its `code`."""
 
     line: int
     reason: str
@@ -46,7 +46,7 @@ class GraphFileError(ValueError):
 
 
 class Refused(Exception):
-    """Within this package: a text or a line is rejected. Reading goes on after it."""
+    """A text or a line is rejected, and reading continues after it. Only this package raises and catches it."""
 
     def __init__(self, reason: str, code: Code) -> None:
         super().__init__(reason)
@@ -58,7 +58,7 @@ class Refused(Exception):
 
 
 class Skipped(Exception):
-    """Within this package: a well-formed statement is not taken, and counted as `why`."""
+    """A well-formed statement is not used, and counted as `why`. Only this package raises and catches it."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -66,11 +66,11 @@ class Skipped(Exception):
 
 
 class LongLine(NamedTuple):
-    """Stands for a line that is too long to hold, with the number of its `"`, for readers that pair them."""
+    """A placeholder for a line that is too long to hold, with the number of its `"`, for readers that pair them."""
 
     quotes: int
 
 
 Line: TypeAlias = tuple[int, bytes | LongLine]  # number, counted from 1, and content without its line feed
 
-LINE_BYTES = 64  # memory of a line beyond its content, about
+LINE_BYTES = 64  # approximate memory of a line beyond its content

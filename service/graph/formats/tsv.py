@@ -23,7 +23,7 @@ class TsvReader(Reader):
         if len(columns) != TABS + 1:
             plural = "s" * (len(columns) > 1)
             raise Refused(f"{len(columns)} column{plural} instead of {TABS + 1}", "columns")
-        # Some programs write the names of the columns first, which are no fact.
+        # Some programs write the names of the columns first, which are not a fact.
         if is_first and tuple(name.strip().casefold() for name in columns) in _HEADERS:
             raise Skipped("header")
         subject, relation, object = columns

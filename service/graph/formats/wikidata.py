@@ -1,4 +1,4 @@
-"""Items and properties out of Wikidata's JSON dump: one entity on a line, the lines between `[` and `]`.
+"""Items and properties from Wikidata's JSON dump: one entity on a line, the lines between `[` and `]`.
 
 https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html. PHP writes an empty map as an empty list.
 """
@@ -14,7 +14,7 @@ from service.graph.formats.base import Reader
 from service.graph.formats.row import Code, Kind, Refused, Rejection, Result, Row, Skipped
 from service.graph.formats.text import clean, clean_relation, excerpt
 
-Value = tuple[str, str]  # text of a value, and its id where it is an item
+Value = tuple[str, str]  # text of a value, and its id if it is an item
 
 _ID = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
 _TIME = re.compile(r"([+-]?)(\d{1,12})-(0\d|1[0-2])-([0-2]\d|3[01])(?:T.*)?", re.ASCII)
@@ -66,7 +66,7 @@ class WikidataReader(Reader):
         return next((_dict(texts[tag]) for tag in self.languages if tag in texts), None)
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
-        """Yield the facts of the preferred statements where there are any, never of a deprecated one."""
+        """Yield the facts of the preferred statements if there are any, otherwise of the normal ones."""
         for property, statements in _dict(entity.get("claims")).items():
             values = [_dict(statement) for statement in _list(statements)]
             best = "preferred" if any(value.get("rank") == "preferred" for value in values) else "normal"

@@ -1,1 +1,1 @@
-"""Turns a file of triples into an import: its rows are resolved, spooled, packed into buckets and stored."""
+"""Imports a file of triples: its rows are resolved, spooled, packed into buckets and stored."""

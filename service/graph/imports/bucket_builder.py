@@ -1,4 +1,4 @@
-"""From spooled rows to the buckets of an import: each statement once, with names and counts.
+"""Builds the buckets of an import from spooled rows: each statement once, with names and counts.
 
 While facts are packed by their subjects, they are spooled again by their objects for the buckets that follow.
 """
@@ -20,14 +20,15 @@ from service.graph.imports.spool import PARTS, Spool
 ROWS_PER_BUCKET = 64
 MAX_BUCKETS = 1 << 22
 STATEMENTS_PER_PART = 16 * MAX_STATEMENTS  # statements about one entity in each further part
-NAME_ORDER = {LABEL: 0, DESCRIPTION: 1, ALIAS: 2}  # names stand before the facts, which may be very many
+# sort order of names, which stand before the facts, for these may be very many
+NAME_ORDER = {LABEL: 0, DESCRIPTION: 1, ALIAS: 2}
 
-EntityRows = dict[str, dict[tuple[str, ...], None]]  # entity -> its statements, each once
+EntityRows = dict[str, dict[tuple[str, ...], None]]  # statements of each entity, each once
 ACT = 3  # place of the act in a statement
 
 
 def bucket_count(rows: int) -> int:
-    """Return the number of buckets: a power of two, as the number of a spool's parts, so that one divides the other."""
+    """Return the number of buckets, a power of two like the number of a spool's parts: one divides the other."""
     needed_buckets = min(MAX_BUCKETS, max(1, rows // ROWS_PER_BUCKET))
     return 1 << (needed_buckets - 1).bit_length()
 
@@ -102,12 +103,12 @@ class BucketBuilder:
                 statements[key] = None
             batch = BucketBatch()
             for number in range(*chunk(part, self.buckets)):
-                # Empty ones, too: a missing bucket is damage.
+                # Empty buckets are written, too: a missing one is damage.
                 self._build_bucket(number, pending.pop(number, {}), batch)
             yield batch
 
     def _build_in_edges(self, spool: Spool) -> Iterator[BucketBatch]:
-        """Yield buckets of the facts by their objects, the first ones of each relation of an object."""
+        """Yield buckets of the facts by their objects, with the first facts of each relation of an object."""
         pending: dict[int, dict[str, dict[str, dict[InEdge, None]]]] = {}
         for part in range(PARTS):
             for entity, relation, _, subject, _ in spool.read_part(part):

@@ -1,4 +1,4 @@
-"""From rows of a file to statements about entities: names are resolved, and rejected rows are counted."""
+"""Turns the rows of a file into statements about entities: names are resolved, and rejected rows are counted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RowResolver:
         labels: Labels of entities that the file knows by id.
         relations: Labels of the file's relations.
         ids_by_name: Entities that the file knows by name.
-        objects_by_name: False for a file with ids, where the text of an object names no entity.
+        objects_by_name: Whether the text of an object may name an entity; False for a file with ids.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RowResolver:
             view: The graph that the file is added to.
             linker: Knows the names of all versions.
             entities_by_name: Returns the entities that have names at that version.
-            linker_is_current: True when the linker knows names of that version only.
+            linker_is_current: Whether the linker knows names of that version only.
             limits: The largest size of the file.
         """
         self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
@@ -80,7 +80,7 @@ class RowResolver:
         self._relation_cache: dict[str, tuple[str, str]] = {}
 
     def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
-        """Look up the names of these rows that the linker cannot resolve, many at once, before the rows are added."""
+        """Look up the names of these rows that the linker cannot resolve, all at once, before the rows are added."""
         names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
         if self.objects_by_name and not (self._linker_is_current and not self._view.edits):
             names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
@@ -109,7 +109,7 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if is_fact and self.objects_by_name and not object_id:
-                # An object whose name is that of a single entity becomes that entity.
+                # An object whose name belongs to a single entity becomes that entity.
                 object_id = self.ids_by_name.get(row.object, "")
                 if not object_id and len(candidates := self._linker.resolve(row.object)) == 1:
                     object_id = self._only_bearer(row.object, candidates) or ""
@@ -124,7 +124,7 @@ class RowResolver:
             self.counts.reject(row.line, error.code, error.detail)
 
     def has_entity(self, entity: str, label: str) -> bool:
-        """Return True if the graph had this entity before the file."""
+        """Return whether the graph had this entity before the file."""
         view = self._view
         if entity in view.base.statements or entity in view.edits or entity in self._graph_ids:
             return True
@@ -145,7 +145,7 @@ class RowResolver:
         return cached
 
     def _entity(self, name: str) -> str:
-        """Return the entity with this name; a new one where there is none, with the name as its label."""
+        """Return the entity with this name, or a new one that has the name as its label."""
         if name in self._ambiguous_names:
             raise self._ambiguous_names[name]
         id = self.ids_by_name.get(name)
@@ -163,7 +163,7 @@ class RowResolver:
         return id
 
     def _only_bearer(self, name: str, candidates: Sequence[str]) -> str | None:
-        """Return the entity that has the name at this version, if any; raise Ambiguous where several have it."""
+        """Return the entity that has the name at this version, if any; raise Ambiguous if several have it."""
         if self._is_sure(candidates):
             return candidates[0]
         bearers = self._bearers(name)
@@ -172,7 +172,7 @@ class RowResolver:
         return bearers[0].id if bearers else None
 
     def _is_sure(self, candidates: Sequence[str]) -> bool:
-        """Return True if the linker alone can resolve the name: no edit can have removed the name of its entity."""
+        """Return whether the linker alone can resolve the name: no edit can have removed the name of its entity."""
         return len(candidates) == 1 and self._linker_is_current and candidates[0] not in self._view.edits
 
     def _bearers(self, name: str) -> Sequence[Entity]:

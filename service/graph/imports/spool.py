@@ -1,4 +1,4 @@
-"""The rows of an import until all are read: on disk, in parts, so that only the names are held in memory.
+"""The rows of an import until all are read: they are on disk, in parts, so that only the names are held in memory.
 
 A part holds a range of the hash of the entity, and so whole buckets or a share of one. The files have no name, so a
 killed process leaves none behind.
@@ -16,7 +16,7 @@ from models.graph.blocks import CHUNKS
 from service.errors import TooLarge
 
 PARTS = CHUNKS  # a power of two
-MAX_MEMORY_BYTES = 1_000_000  # size at which a part goes to disk
+MAX_MEMORY_BYTES = 1_000_000  # bytes at which a part goes to disk
 LINES_PER_WRITE = 2_000
 
 SpooledRow: TypeAlias = tuple[
@@ -26,10 +26,10 @@ SpooledRow: TypeAlias = tuple[
 
 @dataclass(frozen=True)
 class ImportLimits:
-    """The largest size of one import; beyond it is TooLarge.
+    """The largest size of one import; a larger one raises TooLarge.
 
     Attributes:
-        disk_bytes: Bytes on disk, half of which each of two spools has: 4 GB are some 50 million rows.
+        disk_bytes: Bytes on disk, half for each of two spools: 4 GB hold some 50 million rows.
         names: Names that are held in memory, some 280 bytes each.
     """
 
@@ -39,14 +39,14 @@ class ImportLimits:
 
 class Spool:
     def __init__(self, max_bytes: int) -> None:
-        """Open the files of a spool that takes `max_bytes` together."""
+        """Open the files of a spool, which may have `max_bytes` together."""
         self.max_bytes = max_bytes
         self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES) for _ in range(PARTS)]  # noqa: SIM115  until `close`
         self._pending: list[list[str]] = [[] for _ in range(PARTS)]
         self.rows = self._n_bytes = 0
 
     def add(self, row: SpooledRow) -> None:
-        """Add a row. Raises TooLarge when the rows have too many bytes."""
+        """Add a row; raise TooLarge if the rows have too many bytes."""
         part = zlib.crc32(row[0].encode()) * PARTS >> 32
         pending = self._pending[part]
         pending.append("\t".join(row))

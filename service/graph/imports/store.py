@@ -1,7 +1,7 @@
-"""Writes the rows of an import into Redis, before the commit that names them, and drops them when none does.
+"""Writes the rows of an import into Redis, before the commit that names them, and drops them if no commit does.
 
 A note of the rows is written first, so that those of a killed import are dropped before the next one. The commit
-deletes the note in the same step, so no failure at any moment drops rows that a commit names.
+deletes the note in the same step, so a failure at any moment leaves all rows that a commit names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAMES_PER_KEY = 10_000
 
 @dataclass
 class ImportNote:
-    """The most that an import can have in Redis: buckets, keys of names, and each bucket's number of further parts."""
+    """The most keys that an import can have in Redis: buckets, further parts of each bucket, and lists of names."""
 
     buckets: int
     names: int = 0
@@ -86,10 +86,10 @@ class ImportStore:
         Args:
             builder: Builds the buckets.
             relations: Labels of the file's relations.
-            progress: Is called with the number of triples written.
+            progress: Receives the number of triples written so far.
 
         Raises:
-            LedgerUnavailable: Not all is written; `drop` the import.
+            LedgerUnavailable: Not all rows are written; `drop` the import.
         """
         source, note = builder.source, ImportNote(2 * builder.buckets)
         chunk_digests: list[str] = []
@@ -98,7 +98,7 @@ class ImportStore:
         triples = entities = 0
 
         async def store_all(contents: list[tuple[str, bytes]], is_last: bool) -> None:
-            """Store these rows, and as many pending names as fill whole keys, or all after the last rows."""
+            """Store these rows, and as many pending names as fill whole keys; after the last rows all names."""
             n_names = len(pending_names)
             n_whole = n_names if is_last else n_names - n_names % NAMES_PER_KEY
             names = []
@@ -124,7 +124,7 @@ class ImportStore:
         return Manifest(source, builder.buckets, *digests, triples, entities, relations)
 
     async def find_damage(self, manifest: Manifest) -> str | None:
-        """Describe in one sentence where the rows of an import differ from its commit; return None if none does."""
+        """Return a sentence on the rows of an import that differ from its commit; None if none does."""
         for number, digest in enumerate(manifest.chunks):
             first, end = chunk(number, manifest.buckets)
             total = sha256()
@@ -137,7 +137,7 @@ class ImportStore:
         return None
 
     async def rows(self, manifest: Manifest) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield key and content of each row of an import; raise LedgerCorrupt when one is missing."""
+        """Yield key and content of each row of an import; raise LedgerCorrupt if one is missing."""
         for bucket in range(manifest.all_buckets):
             for row in _check_present(await self._read_bucket(manifest.id, bucket)):
                 yield row
@@ -162,7 +162,7 @@ class ImportStore:
                 await pipeline.execute()
 
     async def drop(self, source: str) -> bool:
-        """Delete the rows of an import that no commit names. Return False when a commit names it: then it stays."""
+        """Delete the rows of an import and return True, or return False if a commit names them."""
         async with self._connection.call("claim an import as dead"):
             data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
@@ -185,7 +185,7 @@ class ImportStore:
             log.warning("dropped the rows of %d unfinished imports", n_dropped)
 
     async def _read_bucket(self, source: str, bucket: int) -> Mapping[str, bytes | None]:
-        """Read a bucket and its further parts, in the order of writing; raise LedgerCorrupt for a damaged bucket."""
+        """Read a bucket and its further parts, in the order of writing; raise LedgerCorrupt if it is damaged."""
         key = keys.bucket(source, bucket)
         content = await read(self._connection, [key])
         ends = [start + count for start, count in bucket_codec.decode(key, content[key]).parts.values()]
@@ -193,7 +193,7 @@ class ImportStore:
         return await read(self._connection, further) | content
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
-        """Write the note of an import; raise NotReady when another editor claimed the import as dead."""
+        """Write the note of an import; raise NotReady if another editor claimed the import as dead."""
         async with self._connection.call("note an import"):
             args = [source, note.encode(), "first" if first else ""]
             is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)

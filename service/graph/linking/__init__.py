@@ -1,1 +1,1 @@
-"""Finds the names of the graph in a text."""
+"""The linking of texts: the names of the graph are found in them."""

@@ -1,7 +1,7 @@
-"""Completion: names one of whose words begins with a prefix, the shortest first, so that the exact one leads.
+"""Completion: names with a word that begins with a prefix, the shortest first, so that the exact one leads.
 
-A run is a few thousand names in sorted order, packed into bytes: about 65 bytes a name, and sorting one is the
-longest step there is. A million names are a hundred runs; each answers by two binary searches.
+A run is a few thousand names in sorted order, packed into bytes: about 65 bytes a name, and sorting one run is the
+longest step. A million names are a hundred runs; each answers by two binary searches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from service.graph.linking.words import word_starts
 
-RUN = 8192  # names in a run, which is sorted in one step; the number fits 16 bits
+RUN = 8192  # names in a run, which is sorted in one step; their number fits 16 bits
 _KEY_BYTES = 256  # bytes of a prefix that are searched for; a longer one is compared name by name
 _END = b"\0"  # end of each name; folding leaves none in a name, and it sorts before every character
 
@@ -41,7 +41,10 @@ class Entry(NamedTuple):
 
 
 class Run:
-    """Immutable. `_starts` are places where words begin, sorted by the text there; `_owners` are their entries."""
+    """Names in sorted order, immutable.
+
+    `_starts` are places of words, sorted by their text; `_owners` are their entries.
+    """
 
     __slots__ = ("_ends", "_ids", "_keys", "_name_ends", "_names", "_owners", "_starts")
 
@@ -64,7 +67,7 @@ class Run:
         self._owners = array("H", (i for _, i, _ in suffixes))
 
     def beginning(self, prefix: str, limit: int) -> list[Entry]:
-        """Return the first entries, in their order, one of whose words begins with a folded prefix."""
+        """Return the first entries with a word that begins with a folded prefix, in their order."""
         prefix_bytes, text = _encode(prefix)[:_KEY_BYTES], self._keys
         size = len(prefix_bytes)
         first = bisect_left(self._starts, prefix_bytes, key=lambda start: text[start : start + size])
@@ -93,7 +96,7 @@ def _begins(key: str, prefix: str) -> bool:
 
 
 def _word_starts(key: str) -> Iterable[int]:
-    """Return where words begin, in bytes, and always the first byte, even where it is a mark."""
+    """Return the places of words, in bytes, and always the first byte, even if it is a mark."""
     if key.isascii():
         return word_starts(key)
     bytes_before = list(accumulate((len(_encode(char)) for char in key), initial=0))

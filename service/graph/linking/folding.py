@@ -17,14 +17,14 @@ from service.graph.linking.characters import APOSTROPHES, INVISIBLE, JOINS
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # characters that are replaced one for one
 _SHRINKING = re.compile(rf"\s\s|[{INVISIBLE}]")
-# The shortest stretches whose folding does not depend on their neighbours
+# shortest stretches whose folding does not depend on their neighbours
 _CLUSTER = re.compile(f"[^{JOINS}{INVISIBLE}](?:[{INVISIBLE}]*[{JOINS}]+)*|[{JOINS}]+|[{INVISIBLE}]+")
 
 
 class FoldedText(NamedTuple):
     """A folded text, with the stretch of the original (`starts`, `ends`) of each folded character.
 
-    Both are empty when the characters match one for one.
+    Both are empty if the characters match one for one.
     """
 
     text: str
@@ -35,20 +35,20 @@ class FoldedText(NamedTuple):
         return (self.starts[start], self.ends[end - 1]) if self.starts else (start, end)
 
     def splits(self, start: int, end: int) -> bool:
-        """Return True where one of the two ends lies within a single character of the original."""
+        """Return whether one of the two ends lies within a single character of the original."""
         starts = self.starts
         return any(0 < at < len(starts) and starts[at] == starts[at - 1] for at in (start, end))
 
 
 def fold(name: str) -> str:
-    """Fold a name for look-up; return "" when no character of it is visible."""
+    """Fold a name for look-up; return "" if it has no visible character."""
     if name.isascii():
         return " ".join(name.replace("\0", "").lower().split())
     return " ".join(_VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", name))).split())
 
 
 def fold_text(text: str) -> FoldedText:
-    """Fold a text and keep the way back to the original. Spaces at its ends stay."""
+    """Fold a text, and keep the places of the original. Spaces at its ends stay."""
     if not _SHRINKING.search(text):
         lowercase = text.casefold()
         if text.isascii() or (len(lowercase) == len(text) and lowercase == _caseless(text)):

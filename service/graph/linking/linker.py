@@ -1,4 +1,4 @@
-"""The linker finds names in texts. A process has one; readers never wait.
+"""The linker finds names in texts. A process has one, and its readers never wait.
 
 All names are one immutable index behind one reference: a reader takes it once, a writer builds the next index and
 swaps the reference.
@@ -24,7 +24,7 @@ Name = tuple[str, str]  # a name as written, and the id of an entity that it may
 
 
 class Linker:
-    """Holds the names of all versions; the caller knows which hold at one version."""
+    """Holds the names of all versions; the caller knows which of them hold at one version."""
 
     def __init__(self) -> None:
         self._names = NameIndex()
@@ -35,10 +35,10 @@ class Linker:
         return self._names.n_pairs
 
     def add(self, names: Iterable[Name]) -> None:
-        """Add names, all or none.
+        """Add all these names.
 
         Raises:
-            ValueError: A name is empty; then none is added.
+            ValueError: A name is empty; then no name is added.
         """
         entries = [Entry.of(fold(name), name, id) for name, id in names]
         for entry in entries:
@@ -48,27 +48,27 @@ class Linker:
             self._names = self._names.with_names(entries)
 
     def add_many(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """Add the names of a large import in steps. Run this in a thread: other threads run between the steps."""
+        """Add the names of a large import in steps. Call this in a thread: other threads run between the steps."""
         for batch in chunked(names, BATCH):
             self.add(batch)
             time.sleep(pause_s)
 
     def replace(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """Replace all names by these. Run this in a thread, and add no name meanwhile."""
+        """Replace all names by these. Call this in a thread, and add no name meanwhile."""
         fresh = Linker()
         fresh.add_many(names, pause_s)
         with self._writing:
             parts, self._names = self._names.parts(), fresh._names
-        while parts:  # a million names that are freed at once would stop all threads
+        while parts:  # freeing a million names at once would stop all threads
             parts.pop()
 
     def find(self, text: str) -> list[Span]:
-        """Find every name in a text, overlapping or not: the longest first, the leftmost among equals."""
+        """Find every name in a text, overlapping or not, the longest first and the leftmost among equals."""
         names, folding = self._names, fold_text(text)
         spans = matches(folding.text, names)
         if folding.starts:
             spans = [span for span in spans if not folding.splits(span.start, span.end)]
-        # A name that is not linked inside a sentence is linked where it is the whole text.
+        # A name that is not linked inside a sentence is linked if it is the whole text.
         whole = folding.text.strip(" ")
         ids = names.entities(whole) if whole and unlinkable(whole) else ()
         if ids:
@@ -80,11 +80,11 @@ class Linker:
         return [Span(*folding.original(span.start, span.end), span.ids) for span in spans]
 
     def resolve(self, name: str) -> tuple[str, ...]:
-        """Return the entities that have exactly this name, in any case of its letters; () when there is none."""
+        """Return the entities that have exactly this name, in any case of its letters; () if none has it."""
         return self._names.entities(fold(name))
 
     def complete(self, prefix: str, limit: int) -> list[Name]:
-        """Return names one of whose words begins with the prefix: shortest first, then by the alphabet."""
+        """Return names with a word that begins with the prefix: shortest first, then by the alphabet."""
         names, folding = self._names, fold(prefix)
         if not folding or limit < 1:
             return []

@@ -1,4 +1,4 @@
-"""Finds names in a folded text."""
+"""The search for names in a folded text."""
 
 from __future__ import annotations
 

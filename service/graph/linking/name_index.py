@@ -1,4 +1,4 @@
-"""All names of the graph at one moment, for finding them in a text and for completing them."""
+"""All names of the graph at one moment, to find them in a text and to complete them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Ids: TypeAlias = "str | tuple[str, ...]"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NameIndex:
-    """Immutable.
+    """The index of all names, immutable.
 
     Attributes:
         ids: Folded name -> the entities that it may mean.
-        lengths: Beginning of a linkable name -> bit n is set where such a name has n characters, so that a text is
-            compared only with names that fit.
+        lengths: Beginning of linkable names -> a number whose bit n is set if such a name has n characters, so that a
+            text is compared only with names that fit.
         runs: The names for completion.
         recent: Names that are in no run yet.
         n_pairs: Number of pairs of a name and an entity.
@@ -46,7 +46,7 @@ class NameIndex:
         return (ids,) if isinstance(ids, str) else ids
 
     def with_names(self, entries: Iterable[Entry]) -> NameIndex:
-        """Return this index with further names. Pairs of a name and an entity that it has already are passed over."""
+        """Return this index with further names. Pairs of a name and an entity that it has already are skipped."""
         unique: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             unique.setdefault((entry.key, entry.id), entry)

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
 
-N_SHARDS: Final = 1024  # a power of two: about a thousand names each at a million
+N_SHARDS: Final = 1024  # number of parts, a power of two: at a million names each has about a thousand
 _MASK: Final = N_SHARDS - 1
 
 

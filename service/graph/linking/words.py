@@ -1,8 +1,8 @@
-"""The boundaries of words in a folded text, where a name may begin and end.
+"""The boundaries of words in a folded text, at which a name may begin and end.
 
 Letters and digits make words; a mark belongs to the character before it. Scripts without spaces have a boundary on
-both sides of each character, Hangul on the right side only: particles attach. Any other character is bounded on both
-sides, so that "C++" and ".pe" are names, too.
+both sides of each character, Hangul on the right side only, since particles attach there. Any other character is
+bounded on both sides, so that "C++" and ".pe" are names, too.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 from service.graph.linking.characters import HANGUL, JOINS, NO_SPACES
 from service.graph.linking.folding import fold
 
-MAX_LINKED_CHARS = 300  # characters of a name that is looked for inside texts; Wikidata allows a label 250
+MAX_LINKED_CHARS = 300  # characters of a name that is searched for inside texts; Wikidata allows a label 250
 
-# Numbers of the groups below; a character in no group is bounded on both sides. A stray mark follows no character
+# Numbers of the groups below; a character in no group is bounded on both sides. A stray mark follows no character.
 _WORD, _SYLLABLE, _STRAY = 1, 2, 3
 _WORD_KINDS = (_WORD, _SYLLABLE)
 _ASCII_WORD = re.compile("[a-z0-9]+")
@@ -31,11 +31,11 @@ class Words(NamedTuple):
     """The stretches of a folded text between boundaries, without spaces.
 
     Attributes:
-        starts: Where each stretch begins.
-        ends: Where it ends.
-        heads: Where the head ends by which names that begin here are looked up: one word, or two stretches that are
-            no words.
-        opens: True where a name may begin.
+        starts: Place at which each stretch begins.
+        ends: Place at which it ends.
+        heads: End of the head by which names that begin here are looked up: one word, or two stretches that are no
+            words.
+        opens: Whether a name may begin here.
     """
 
     starts: list[int]
@@ -88,7 +88,7 @@ def word_starts(name: str) -> list[int]:
 
 
 def unlinkable(name: str) -> str | None:
-    """Return why a name is never found inside a sentence, None when it can be. It may still be looked up."""
+    """Return why a name is never found inside a sentence, or None if it can be. It may still be looked up."""
     return unlinkable_key(fold(name))
 
 

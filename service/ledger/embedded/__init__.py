@@ -1,1 +1,1 @@
-"""The default ledger: an embedded Valkey in one folder, locked so that two servers never write one file."""
+"""The default ledger: an embedded Valkey in one folder, with a lock that keeps a second server away from its files."""

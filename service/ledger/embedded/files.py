@@ -90,7 +90,7 @@ class ValkeyFiles:
         self.pid_file.unlink(missing_ok=True)
 
     def answers(self) -> bool:
-        """Return True when the server takes commands, as it does after it has read its append-only file."""
+        """Return whether the server takes commands, as it does once it has read its append-only file."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
                 channel.settimeout(1.0)

@@ -11,7 +11,7 @@ POLL_S = 0.02
 
 
 class FolderLock:
-    """A lock to take(), then to release() or to hand_over() to a child that inherited `fileno`."""
+    """A lock to take(), and then to release() or to hand_over() to a child that inherited `fileno`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class FolderLock:
 
     @property
     def is_taken(self) -> bool:
-        """True when this object holds the lock."""
+        """Whether this object holds the lock."""
         return self._fd is not None
 
     @property
@@ -33,7 +33,7 @@ class FolderLock:
         return self._path.read_text(encoding="ascii", errors="replace").strip()
 
     def take(self, timeout_s: float = 0.0) -> bool:
-        """Take the lock; return False when another process holds it for longer than `timeout_s`."""
+        """Take the lock; return False if another process holds it for longer than `timeout_s`."""
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = time.monotonic() + timeout_s
         while True:

@@ -84,13 +84,13 @@ class EmbeddedValkey:
         """Terminate the server, kill it if it does not end, and free the folder."""
         if not self._errata_lock.is_taken:
             return
-        # False where an orphan still runs: the files are its own
+        # False if an orphan still runs, for the files belong to it
         owns_files = self._process is not None or self._server_lock.is_taken
         if self._process is not None:
             self._process.terminate()
             try:
                 self._process.wait(STOP_LIMIT_S)
-            except subprocess.TimeoutExpired:  # frozen, or a disk that does not answer
+            except subprocess.TimeoutExpired:  # the server is frozen, or its disk does not answer
                 self._process.kill()
                 self._process.wait(STOP_LIMIT_S)
             self._process = None

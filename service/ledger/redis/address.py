@@ -24,7 +24,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class SentinelAddress:
-    """Settings for connections to the master, whichever server that is, and to each Sentinel."""
+    """Settings for connections to the master, whichever server has that role, and to each Sentinel."""
 
     master_name: str
     master: ServerSettings
@@ -65,7 +65,7 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
     servers = parse_servers(plain.geturl())
     master = {key: value for key, value in servers[0].items() if key not in OF_SENTINELS}
     sentinels = []
-    for server in servers:  # settings of the connection hold for both; user, password and database do not
+    for server in servers:  # Settings of the connection apply to both; user, password and database do not.
         common = {key: value for key, value in server.items() if key not in OF_MASTER | OF_SENTINELS.keys()}
         credentials = {key: server[option] for option, key in OF_SENTINELS.items() if option in server}
         sentinels.append({"host": "localhost", "port": SENTINEL_PORT} | common | credentials)

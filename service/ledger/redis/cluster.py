@@ -1,18 +1,18 @@
 """The ledger on a cluster: all keys carry one hash tag, so one node has them all, and calls go to that node.
 
-A client of that one node works like a client of a single server, in one round trip: scripts, transactions,
-blocking reads, INFO and TIME of the server that has the data. redis-py's RedisCluster (8.1) does not: it starts a
-thread with an event loop for each command put into a transaction, and ours stands still meanwhile; it refuses a
-command where the pool is full, instead of waiting; it asks for the keys of an XREAD before each; it sends TIME and
-INFO to any node. This module finds the node, by the vote of most nodes (after a failure a single node may not
-know), and failover.py follows it.
+A client of that one node works like a client of a single server, in one round trip: scripts, transactions, blocking
+reads, INFO and TIME of the server that has the data. redis-py's RedisCluster (8.1) does not: it starts a thread with
+an event loop for each command of a transaction, which blocks ours meanwhile; it refuses a command if the pool is
+full, instead of waiting; it asks for the keys of an XREAD before each; it sends TIME and INFO to any node. This
+module finds the node, by the vote of most nodes (after a failure a single node may not know), and failover.py follows
+it.
 
-A cluster answers first and copies to the replicas afterwards. An acknowledged commit is lost when its master dies
-before the copy was sent, or when it was cut off from the others and is succeeded. WAIT and min-replicas-to-write
-make that rare; nothing rules it out. A replica that had read such a commit notices that the ledger is behind it or
-has another commit in its place, and says so. The same holds for a master that Sentinels watch.
+A cluster answers first and copies to the replicas afterwards. An acknowledged commit is lost if its master dies
+before the copy was sent, or if it was cut off from the others and is succeeded. WAIT and min-replicas-to-write make
+that rare, but cannot rule it out. A replica that had read such a commit notices that the ledger is behind it or has
+another commit in its place, and says so. The same holds for a master that Sentinels watch.
 
-While the slot is being moved by single keys (before Valkey 9), some calls fail until that is over.
+While the slot is being moved by single keys (before Valkey 9), some calls fail until the move is complete.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class View:
 
 
 class ClusterLocator:
-    """Asks the nodes seen last, and those of the address when none of them answers, for all may have moved."""
+    """Asks the last known nodes, or those of the address if none of them answers, for all may have moved."""
 
     def __init__(self, servers: Sequence[ServerSettings], pool: Pool) -> None:
         self._servers, self._pool = servers, pool

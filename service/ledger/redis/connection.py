@@ -1,6 +1,6 @@
 """The only way to Redis: every call ends in time, and every failure is a LedgerUnavailable.
 
-Commands share one pool. The tail has a second one, because a blocking read holds its connection.
+Commands share one pool. The tail has a second one, because a blocking read occupies its connection.
 """
 
 from __future__ import annotations
@@ -92,15 +92,15 @@ def _create_client(url: str, pool: Pool) -> RedisClient:
 
 
 def is_timeout(error: LedgerUnavailable) -> bool:
-    """Return True when a smaller request might end in time; otherwise the server answers none."""
+    """Return whether a smaller request might end in time; otherwise the server answers none."""
     return isinstance(error.__cause__, (TimeoutError, RedisTimeout))
 
 
 class RedisClient(AsyncCoreCommands):
     """Redis' commands for a single server, a cluster or a master behind Sentinels, all used in one way.
 
-    Every command of redis-py ends in `execute_command` here, or in that of a pipeline. A command is retried once: none
-    does harm when it is sent twice (scripts recognise a repetition; a call may stand in the audit twice).
+    Every command of redis-py ends in `execute_command` here, or in that of a pipeline. A command is retried once, and
+    no command does harm if it is sent twice: scripts recognise a repetition, and the audit may list a call twice.
     """
 
     _event_dispatcher: Any = None  # redis-py's commands declare it and do not need it
@@ -139,7 +139,10 @@ class RedisClient(AsyncCoreCommands):
             await self._failover.aclose()
 
     async def _detect(self) -> FailoverEndpoint | None:
-        """Return None for a single server. HELLO tells it from a node of a cluster, and every user may send HELLO."""
+        """Return None for a single server.
+
+        HELLO distinguishes it from a node of a cluster, and every user may send HELLO.
+        """
         if len(self._servers) == 1:
             hello = await self._first.execute_command("HELLO")
             if not (isinstance(hello, dict) and hello.get(b"mode") == b"cluster"):

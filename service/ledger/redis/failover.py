@@ -28,7 +28,7 @@ from service.ledger.redis.pool import Pool
 T = TypeVar("T")
 Node: TypeAlias = tuple[str, int]  # host and port
 
-# Share of a call's time for locating the holder: at worst it is located twice, and the rest is for the call
+# Share of a call's time for locating the holder: at worst it is located twice, and the rest is for the call.
 SHARE_OF_LIMIT = 0.4
 MAY_HAVE_MOVED = (ConnectionError, RedisTimeout, OSError, ClusterDownError, MovedError, ReadOnlyError)
 
@@ -37,14 +37,14 @@ class Locator(Protocol):
     """Knows the servers that may hold the ledger."""
 
     async def locate(self) -> Node:
-        """Find the holder; raise RedisError or OSError when there is none, or no server answers."""
+        """Find the holder; raise RedisError or OSError if there is none, or no server answers."""
 
     def settings(self, node: Node) -> ServerSettings:
         """Return the settings of a connection to `node`."""
 
 
 class FailoverEndpoint:
-    """Talks to the holder. A call that ends without an answer makes the next one locate it again."""
+    """Talks to the holder. After a call without an answer, the next call locates the holder again."""
 
     def __init__(self, locator: Locator, pool: Pool) -> None:
         self._locator, self._pool = locator, pool
@@ -54,7 +54,7 @@ class FailoverEndpoint:
         self._locating = asyncio.Lock()
 
     async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
-        """Run `command` with a client of the holder; a second time when the holder may have changed."""
+        """Run `command` with a client of the holder, and a second time if the holder may have changed."""
         try:
             return await self._run_once(command)
         except MAY_HAVE_MOVED:
@@ -67,7 +67,7 @@ class FailoverEndpoint:
                     if not self._certain:
                         await self._connect(await self._locator.locate())
             return await command(self._redis)
-        except MovedError as error:  # without a host it means the node that was asked
+        except MovedError as error:  # an error without a host means the node that was asked
             await self._connect((error.host or (self._node[0] if self._node else ""), error.port))
             raise
         except (*MAY_HAVE_MOVED, asyncio.CancelledError):  # a call that is out of time is cancelled

@@ -43,7 +43,7 @@ class Pool:
         return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
 
     async def ask(self, server: ServerSettings, *command: str) -> Any:
-        """Send one command over a new connection, which is closed even when the caller is cancelled."""
+        """Send one command over a new connection, which is closed even if the caller is cancelled."""
         redis = self.client(server, retries=0)
         try:
             return await redis.execute_command(*command)

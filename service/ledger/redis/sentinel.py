@@ -1,4 +1,4 @@
-"""The master by the vote of most of the Sentinels that answer.
+"""The master, found by the vote of most of the Sentinels that answer.
 
 Their vote is not enough: for a moment after its return, a master that was cut off still has the role of master. So
 the role is asked as well; a commit that such a master accepts would be lost. See cluster.py.
