@@ -1,4 +1,4 @@
-"""All that stands between a request and what it asks for, built from what the operator set."""
+"""The checks between a request and its route, built from the operator's settings."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Gate:
         self._keys, self._addresses, self._anonymous = keys, addresses, anonymous
 
     async def admit(self, authorization: str | None, address: str, scope: Scope | None) -> Caller:
-        """Return the caller, and count the call. What the caller may do is for the route to check.
+        """Return the caller, and count the call. The route checks what the caller may do.
 
-        A key that is sent is checked and counted by its name also where asking needs none.
+        A key that is sent is checked and counted by its name even if asking needs none.
 
         Raises:
-            Unauthorized: the header carries no valid key; the call counts for its address.
-            TooMany: it is one call too many.
+            Unauthorized: The header carries no valid key; the call counts for its address.
+            TooMany: The caller has reached a limit.
         """
         is_open = scope == "ask" and self._anonymous
         if is_open and not carries_key(authorization):
@@ -51,7 +51,7 @@ class Gate:
             )
         except (Unauthorized, Unavailable) as error:
             await self._addresses.count(address)
-            if is_open and isinstance(error, Unavailable):  # nobody can tell whose key it is
+            if is_open and isinstance(error, Unavailable):  # the key cannot be checked
                 return ANONYMOUS
             raise
         await self._keys.count(caller.name)
@@ -62,13 +62,13 @@ class Gate:
             await part.aclose()
 
     async def charge(self, caller: Caller, address: str, n_calls: int) -> None:
-        """Count so many more calls. Raises TooMany."""
+        """Count further calls; raise TooMany at the caller's limit."""
         limiter, name = self._limit(caller, address)
         await limiter.count(name, n_calls)
 
     @asynccontextmanager
     async def hold(self, caller: Caller, address: str) -> AsyncIterator[None]:
-        """Count the call as under way while the block runs. Raises TooMany."""
+        """Count the call as under way while the block runs; raise TooMany at the caller's limit."""
         limiter, name = self._limit(caller, address)
         async with limiter.hold(name):
             yield
@@ -99,10 +99,15 @@ class Access:
         """Build the parts; nothing is sent before the first request.
 
         Args:
-            timeout_s: How long Redis may take for one call.
+            redis_url: Address of the ledger's Redis.
+            timeout_s: Seconds that Redis may take for one call.
+            admin_sha256: Hexadecimal digest of the admin's key.
+            key_rate: Limits of each key.
+            address_rate: Limits of each address without a key.
             anonymous: Whether asking needs no key.
-            on_refusal: Is called with by what a refused call was counted, key or address, and see RateLimiter.
-            key_outage_s: How long keys that were in use are accepted while Redis is away.
+            tokens: Verifies an issuer's tokens; None without an issuer.
+            on_refusal: Receives the kind of count, key or address, and the limit that refused a call.
+            key_outage_s: Seconds for which recently used keys are accepted while Redis is away.
         """
         connection = Connection(redis_url, timeout_s)
         store, counters = KeyStore(connection), RedisCounters(connection)
@@ -114,7 +119,7 @@ class Access:
         return Access(Gate(authenticator, keys, addresses, anonymous), store, Audit(connection), connection)
 
     async def aclose(self) -> int:
-        """Return how many calls are not in the audit since it could not be written."""
+        """Return the number of calls that are missing in the audit because it could not be written."""
         await self.gate.aclose()
         n_lost = await self.audit.aclose()
         await self.connection.aclose()

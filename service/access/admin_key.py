@@ -1,7 +1,7 @@
-"""The admin's key: made at the first start, so that no service ever runs with a key that everybody knows.
+"""The admin's key, which the first start generates, so that no service ever runs with a default key.
 
 Owns the file `admin.key` in the var folder (mode 600), which the `errata` command reads there. The command's own
-variable, ERRATA_KEY, is never read here: it holds whatever key the person of that terminal has, of whichever service.
+variable, ERRATA_KEY, is never read here: it may hold another key, of another service.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from service.access.api_keys import parse_name
 
 FILE = "admin.key"
 MIN_CHARS = 16
-OPEN = 0o077  # mode bits of everybody else
+OPEN = 0o077  # mode bits of other users
 
 
 class BadKey(ValueError):
@@ -23,14 +23,14 @@ class BadKey(ValueError):
 
 
 def load_admin_key(var: Path, key: str | None) -> str:
-    """Return `key` (from ERRATA_ADMIN_KEY), else the one in the file, which is made when there is none."""
+    """Return `key` (from ERRATA_ADMIN_KEY), or else the key in the file, which is generated if there is none."""
     if key is not None:
         return check_key(key, "ERRATA_ADMIN_KEY")
     path = var / FILE
     if not path.exists():
         new_key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:  # written beside the file and renamed, so that the file is whole from the moment it exists
+        try:  # The key is written beside the file and renamed, so that the file is complete from its first moment.
             with os.fdopen(fd, "w", encoding="utf-8") as file:
                 file.write(new_key + "\n")
             draft.replace(path)
@@ -49,7 +49,7 @@ def load_admin_key(var: Path, key: str | None) -> str:
 
 
 def check_key(key: str, source: str) -> str:
-    """Return the key. Raises BadKey when it is weak, or a key that was issued to somebody."""
+    """Return the key; raise BadKey if it is weak or an issued one."""
     if not re.fullmatch(rf"[!-~]{{{MIN_CHARS},}}", key):
         advice = f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
         raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")

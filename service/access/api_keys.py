@@ -1,7 +1,7 @@
-"""API keys: how one is made and checked, and the store of those that were issued.
+"""API keys: how they are generated and checked, and the store of those that were issued.
 
-A secret has 256 random bits, so that its SHA-256 can be stored as it is: there is nothing to guess. The secret itself
-is stored nowhere.
+A secret has 256 random bits, so its SHA-256 can be stored without a salt: it cannot be guessed. The secret itself is
+stored nowhere.
 
 Redis layout; no other module names this key:
 
@@ -29,7 +29,7 @@ from service.ledger.redis.connection import Connection
 KEYS = PREFIX + "keys"
 KEY_PREFIX = "errata"
 SECRET_BYTES = 32
-MAX_NAME_CHARS = 64  # nobody has a longer name, so it need not be looked up
+MAX_NAME_CHARS = 64  # characters of a name; a longer one need not be looked up
 ATTEMPTS = 5
 
 
@@ -38,12 +38,12 @@ def fingerprint(key: str) -> str:
 
 
 def generate_key(name: str) -> str:
-    """Make a key. The name is part of it, so that a leaked key tells whose it is."""
+    """Generate a key. The name is part of it, so that a leaked key shows its owner."""
     return f"{KEY_PREFIX}_{name}_{secrets.token_urlsafe(SECRET_BYTES)}"
 
 
 def parse_name(key: str) -> str | None:
-    """Return whose key it says it is; None for a key that was not made here."""
+    """Return the name in a key; None for a key that was not generated here."""
     prefix, _, rest = key.partition("_")
     name, underscore, _ = rest.partition("_")
     return name if prefix == KEY_PREFIX and underscore and 0 < len(name) <= MAX_NAME_CHARS else None
@@ -53,8 +53,8 @@ class Secret(BaseModel):
     """A secret's digest.
 
     Attributes:
-        sha256: Of the whole key, hexadecimal.
-        until: Unix time in seconds from which on it is not accepted; None for the end of the key.
+        sha256: Hexadecimal digest of the whole key.
+        until: Unix time in seconds at which it ends; None for the end of the key.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -70,8 +70,8 @@ class ApiKey(BaseModel):
     """The record of an issued key. Times are unix times in seconds.
 
     Attributes:
-        expires: When the key ends, whatever its secrets; None for never.
-        secrets: The newest first; an older one is accepted until it ends.
+        expires: End of the key, whatever its secrets; None for never.
+        secrets: Its secrets, the newest first; an older one is accepted until it ends.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -96,15 +96,17 @@ class ApiKey(BaseModel):
         return Caller(self.name, self.scopes)
 
     def without_secrets(self) -> ApiKey:
-        """Return a copy that accepts nothing until it is rotated."""
+        """Return a copy that accepts no secret until it is rotated."""
         return self.model_copy(update={"secrets": ()})
 
     def rotate(self, key: str, now: float, keep_old_s: float, expires_in_s: float | None = None) -> ApiKey:
         """Return a copy with a new secret.
 
         Args:
-            keep_old_s: How long the old secrets are accepted; none of them longer than before.
-            expires_in_s: Until the key's new end; None to leave its end as it is.
+            key: The new key.
+            now: Unix time in seconds.
+            keep_old_s: Seconds for which the old secrets are accepted, though none beyond its end.
+            expires_in_s: Seconds until the key's new end; None leaves its end as it is.
         """
         old_end = now + keep_old_s
         ends = [old_end if secret.until is None else min(old_end, secret.until) for secret in self.secrets]
@@ -131,7 +133,7 @@ class KeyStore:
         return ApiKey.model_validate_json(record) if record else None
 
     async def all(self) -> Sequence[ApiKey]:
-        """Return every key by name, the revoked ones too."""
+        """Return every key by name, revoked ones included."""
         async with self._connection.call("list its keys"):
             records: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
         return sorted(map(ApiKey.model_validate_json, records.values()), key=lambda key: key.name)
@@ -139,10 +141,10 @@ class KeyStore:
     async def issue(
         self, name: str, scopes: Sequence[Scope], expires: float | None, created_by: str
     ) -> tuple[ApiKey, str]:
-        """Make a key; return its record, and the key itself, which cannot be read again.
+        """Generate a key, and return its record and the key itself, which cannot be read again.
 
         Raises:
-            KeyTaken: there is, or was, a key of this name.
+            KeyTaken: A key has or had this name.
         """
         secret = generate_key(name)
         key = ApiKey(
@@ -164,11 +166,11 @@ class KeyStore:
     async def rotate(
         self, name: str, keep_old_s: float, expires_in_s: float | None = None
     ) -> tuple[ApiKey, str]:
-        """Give a key a new secret; return its record and the new key. See ApiKey.rotate.
+        """Give a key a new secret, and return its record and the new key. See ApiKey.rotate.
 
         Raises:
-            NotFound: no key of this name is in force.
-            InvalidInput: the key has ended and gets no new end.
+            NotFound: There is no valid key of this name.
+            InvalidInput: The key has ended and gets no new end.
         """
         secret = generate_key(name)
 
@@ -183,11 +185,11 @@ class KeyStore:
         return await self._change(name, rotate), secret
 
     async def revoke(self, name: str) -> ApiKey:
-        """End a key for good. Raises NotFound when no key of this name is in force."""
+        """End a key for good; raise NotFound if there is no valid key of this name."""
         return await self._change(name, lambda old: old.model_copy(update={"revoked": time.time()}))
 
     async def restore(self, key: ApiKey) -> bool:
-        """Put back a key from a backup; return False when there is a key of this name, or nobody may have it."""
+        """Put back a key from a backup, or return False if a key has this name or the name is not allowed."""
         if find_fault(key.name) or await self._read(key.name) is not None:
             return False
         return await self.swap(key.name, b"", key)

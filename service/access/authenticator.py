@@ -1,4 +1,4 @@
-"""From the Authorization header of a request to a caller: the admin's key, an issued key, or a token of the issuer.
+"""Recognises the caller of a request by its Authorization header: the admin's key, an issued key, or an issuer's token.
 
 Keys are compared by their digests, in constant time.
 """
@@ -17,9 +17,9 @@ from service.access.caller import ADMIN, Caller
 from service.access.key_cache import KeyCache
 from service.errors import Unauthorized
 
-MAX_KEY_CHARS = 16_384  # of a token; proxies let no more pass
+MAX_KEY_CHARS = 16_384  # characters of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
-PLACEHOLDER = "none"  # for clients that cannot send nothing, such as OpenAI's
+PLACEHOLDER = "none"  # placeholder of clients that always send a key, such as OpenAI's
 MAX_GOOD_TOKENS, GOOD_TOKEN_S = (
     10_000,
     60.0,
@@ -27,14 +27,14 @@ MAX_GOOD_TOKENS, GOOD_TOKEN_S = (
 
 
 def carries_key(authorization: str | None) -> bool:
-    """Whether a caller means to be known: not without a header, nor with one that carries nothing."""
+    """Return whether a header carries a key, and not nothing or the placeholder."""
     _, _, key = (authorization or "").partition(" ")
     return bool(authorization) and key.strip() not in ("", PLACEHOLDER)
 
 
 class TokenVerifier(Protocol):
     async def verify(self, token: str) -> Caller:
-        """Return the caller whom a token names. Raises Unauthorized when the token is not good."""
+        """Return the caller that a token names; raise Unauthorized if the token is not valid."""
 
 
 class Authenticator:
@@ -42,8 +42,8 @@ class Authenticator:
 
     Args:
         admin_sha256: Hexadecimal digest of the admin's key, which needs no Redis.
-        keys: The keys that were issued.
-        tokens: None where no issuer vouches for callers.
+        keys: The issued keys.
+        tokens: Verifies an issuer's tokens; None without an issuer.
     """
 
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
@@ -53,14 +53,15 @@ class Authenticator:
     async def authenticate(
         self, authorization: str | None, before_lookup: Callable[[], Awaitable[None]] | None = None
     ) -> Caller:
-        """Return whose key the header carries.
+        """Return the caller whose key the header carries.
 
         Args:
-            before_lookup: Is awaited before Redis is asked for a name that the cache does not have, and before the
-                signature of a token is checked that was not good lately.
+            authorization: The header's value.
+            before_lookup: Is awaited before Redis is asked for a name that is not in the cache, and before the
+                signature of a token is checked that was not valid recently.
 
         Raises:
-            Unauthorized: it carries none, or an unknown one.
+            Unauthorized: The header carries no key, or an unknown one.
         """
         if not authorization:
             raise Unauthorized(f"this needs a key: {HOW}")
@@ -88,7 +89,7 @@ class Authenticator:
         raise Unauthorized(f"this key is not known here: {HOW}")
 
     def forget(self, name: str) -> None:
-        """Read the key of this name anew for the next request."""
+        """Read the key of this name again for the next request."""
         self._keys.forget(name)
 
     async def aclose(self) -> None:

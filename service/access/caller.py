@@ -1,4 +1,4 @@
-"""Who is calling, and what that caller may do."""
+"""The caller of a request, and the caller's rights."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Caller:
     """An authenticated caller.
 
     Attributes:
-        name: What the ledger notes as the author of a commit.
-        scopes: What the caller may do. Scopes are not nested.
+        name: Author of the caller's commits in the ledger.
+        scopes: Rights of the caller. Scopes are not nested.
         by: How the caller was recognised.
     """
 
@@ -35,13 +35,13 @@ class Caller:
             raise Forbidden(f"{self.name!r} lacks the scope {scope!r}: use a key that has it", scope=scope)
 
     def allow(self, scope: Scope) -> Caller:
-        """Return the same caller with a scope that everybody has."""
+        """Return the same caller with a scope that every caller has."""
         return self if scope in self.scopes else replace(self, scopes=(*self.scopes, scope))
 
 
 @lru_cache(10_000)
 def source_of(address: str) -> str:
-    """Return the network that limits of an address count: of IPv6 its /64, in which one host takes any address."""
+    """Return the network that an address's limits count: for IPv6 its /64, in which one host may take any address."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""A cache of issued keys, so that hardly a question waits for Redis, and answers go on while Redis is away."""
+"""A cache of issued keys, so that few questions wait for Redis, and answers continue while Redis is away."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.concurrency import Refreshing, cancel_and_wait
 from service.errors import LedgerUnavailable
 
 MAX_AGE_S = 1.0  # Age up to which a key is accepted that was revoked elsewhere
-REFRESH_AGE_S = 0.5  # Age from which on a key is read anew, beside those who use it
+REFRESH_AGE_S = 0.5  # Age at which a key is read again in the background
 PATIENCE_S = 0.5  # Seconds that a key waits for Redis; then it waits no more until Redis answers
 OUTAGE_S = 24 * 3_600.0  # Age up to which a key is accepted while Redis is away
 MAX_NAMES = 10_000
@@ -22,11 +22,11 @@ MAX_NAMES = 10_000
 class KeyCache:
     """Serves a key from the cache while it is fresh, and an older one while Redis is away.
 
-    Names without a key are cached apart, so that guesses never evict a real key. All requests for one name share a
-    read.
+    Names without a key are cached separately, so that guesses never evict a real key. All requests for one name share
+    a read.
 
     Args:
-        load: Reads a key by name; None where there is none. Raises LedgerUnavailable.
+        load: Reads a key by name, None without one; raises LedgerUnavailable.
         clock: Monotonic time in seconds.
         outage_s: Age up to which a key is accepted while Redis is away.
     """
@@ -47,7 +47,7 @@ class KeyCache:
         return name in self._keys
 
     async def get(self, name: str) -> ApiKey | None:
-        """Return the key of this name. Raises LedgerUnavailable without a usable record while Redis is away."""
+        """Return the key of this name; raise LedgerUnavailable without a usable record while Redis is away."""
         entry = self._keys.get(name) or self._unknown.get(name)
         if entry is None:
             entry = self._unknown[name] = Refreshing(partial(self._read, name), clock=self._clock)

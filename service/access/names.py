@@ -1,6 +1,6 @@
-"""What a caller may be called: one check for keys that are issued or restored, and for whom an issuer names.
+"""The names that callers may have: one check for keys that are issued or restored, and for an issuer's callers.
 
-A name stands in the ledger for ever, in logs, in the audit and in terminals.
+A name stays for ever in the ledger, and appears in logs, in the audit and in terminals.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import unicodedata
 
 from service.access.caller import ADMIN, ANONYMOUS
 
-MAX_CHARS = 260  # an issuer's subject of 255 (OpenID Connect Core 1.0, section 5.1), and a prefix
+MAX_CHARS = (
+    260  # characters of an issuer's subject, 255 (OpenID Connect Core 1.0, section 5.1), and of a prefix
+)
 OWN_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
 
 
 def find_fault(name: str) -> str | None:
-    """Return why nobody may have this name, as a predicate; None for a good one."""
+    """Return why a name is not allowed, as a predicate; None for a good one."""
     if unicodedata.normalize("NFKC", name).casefold() in OWN_NAMES:
         return "is a name of the service's own"
     if not 0 < len(name) <= MAX_CHARS:

@@ -1,7 +1,7 @@
-"""Callers that an OpenID Connect issuer vouches for: its signed tokens stand for keys.
+"""Callers of an OpenID Connect issuer: its signed tokens stand for keys.
 
 RFC 7519 (JWT), RFC 7517 (JWKS) and OpenID Connect Discovery 1.0. PyJWT checks signature, issuer, audience and times;
-here is where the issuer's public keys come from, and what a claim means in Errata.
+this module fetches the issuer's public keys, and maps claims to names and scopes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from service.errors import NotReady, Unauthorized
 
 # Signatures that only the issuer can make; never `none`, nor a secret that both sides share.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-LEEWAY_S = 30.0  # between the issuer's clock and ours
-NAME_PREFIX = "oidc:"  # so that nobody whom the issuer names can pass for the owner of a key
+LEEWAY_S = 30.0  # tolerated difference between the issuer's clock and ours
+NAME_PREFIX = "oidc:"  # prefix of an issuer's names, so that none equals the name of a key
 
-MAX_AGE_S = 300.0  # then keys are fetched again, so that a key that was withdrawn is not believed for ever
-MIN_PAUSE_S = 5.0  # between two fetches, so that forged tokens do not turn into requests to the issuer
+MAX_AGE_S = 300.0  # age at which keys are fetched again, so that a withdrawn key is not accepted for ever
+MIN_PAUSE_S = 5.0  # pause between two fetches, so that forged tokens do not become requests to the issuer
 TIMEOUT_S = 5.0
 MAX_JSON_BYTES = 1_000_000  # Bytes of a page of the issuer
-STALE_WAIT_S = 1.0  # for a refresh, where the key is in the cache
+STALE_WAIT_S = 1.0  # wait for a refresh, if the key is in the cache
 DISCOVERY = "/.well-known/openid-configuration"
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Claims:
-    """Which claim says what.
+    """The claims that are read.
 
     Attributes:
-        scopes: The claim with the scopes: a list, or words in one text; those that begin with `prefix` are ours.
+        scopes: The claim with the scopes, a list or words in one text; those that begin with `prefix` are ours.
         name: The claim with the author's name.
     """
 
@@ -53,7 +53,7 @@ class Claims:
     name: str
 
     def read_scopes(self, claims: Mapping[str, Any]) -> tuple[Scope, ...]:
-        """Raises Unauthorized when the claim is of another kind."""
+        """Return the scopes; raise Unauthorized if the claim has another type."""
         value = claims.get(self.scopes, [])
         words = value.split() if isinstance(value, str) else value
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -62,7 +62,7 @@ class Claims:
         return tuple(scope for scope in ALL_SCOPES if scope in names)
 
     def read_name(self, claims: Mapping[str, Any]) -> str:
-        """Raises Unauthorized without one, or with one that nobody may have: a commit needs an author."""
+        """Return the name; raise Unauthorized without an allowed one, since a commit needs an author."""
         name = claims.get(self.name)
         if not isinstance(name, str) or not name.strip():
             raise Unauthorized(f"the token has no claim {self.name!r}, which names its owner")
@@ -77,11 +77,11 @@ class OidcVerifier:
         self._claims, self._jwks = claims, jwks
 
     async def verify(self, token: str) -> Caller:
-        """Return the caller whom a token names.
+        """Return the caller that a token names.
 
         Raises:
-            Unauthorized: the text says what is wrong with the token.
-            NotReady: the issuer's keys cannot be fetched.
+            Unauthorized: The text names the fault of the token.
+            NotReady: The issuer's keys cannot be fetched.
         """
         try:
             kid = jwt.get_unverified_header(token).get("kid")
@@ -100,11 +100,11 @@ class OidcVerifier:
 
 
 class Jwks:
-    """The issuer's public keys, cached; with the issuer away, cached keys go on.
+    """The issuer's public keys, cached; while the issuer is away, cached keys are accepted.
 
     Args:
         issuer: Its address.
-        host: Where its keys are, with the port if it is not the usual one; None for the issuer's own host.
+        host: Host of its keys, with an unusual port; None for the issuer's own host.
         clock: Monotonic time in seconds.
     """
 
@@ -118,8 +118,8 @@ class Jwks:
         """Return a key by its id; None for the only one.
 
         Raises:
-            Unauthorized: the issuer does not have the key.
-            NotReady: the issuer cannot be reached, and never was.
+            Unauthorized: The issuer does not have the key.
+            NotReady: The issuer cannot be reached, and no key was ever fetched.
         """
         if kid not in (self._keys.value or {}):
             await self._keys.refresh(TIMEOUT_S)
@@ -137,13 +137,13 @@ class Jwks:
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 return await fetch_keys(self._issuer, self._host)
-        except Exception as error:  # whatever it sends
+        except Exception as error:  # the issuer may send anything
             log.warning("the keys of %s cannot be read: %s: %s", self._issuer, type(error).__name__, error)
             raise
 
 
 async def fetch_keys(issuer: str, host: str | None) -> Mapping[str | None, jwt.PyJWK]:
-    """Return the issuer's signing keys by id, and also under None where there is only one."""
+    """Return the issuer's signing keys by id, and under None if there is only one."""
     async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
         about = await get_json(client, issuer + DISCOVERY)
         if about["issuer"].rstrip("/") != issuer:
@@ -158,7 +158,7 @@ async def fetch_keys(issuer: str, host: str | None) -> Mapping[str | None, jwt.P
 
 
 def check_jwks_address(address: httpx.URL, issuer: httpx.URL, host: str | None) -> None:
-    """Raise ValueError for an address to which the issuer should not send us: it may be one of our own network."""
+    """Raise ValueError for an address that the issuer may not send us to: it may be in our own network."""
     if address.scheme != issuer.scheme:
         raise ValueError(f"its keys are at {address}, which is not as safe as it is itself")
     if address.userinfo or address.query or address.fragment:

@@ -1,7 +1,7 @@
-"""How much one caller may call for: a sliding window, counted in Redis for all ingresses together.
+"""Limits of a caller's calls: a sliding window, counted in Redis for all ingresses together.
 
-An ingress takes calls out of the window a lease at a time, so that most calls ask nobody. With Redis away each process
-counts for itself, so that a limit holds about as well and answers go on.
+An ingress takes calls from the window a lease at a time, so that most calls need no request to Redis. With Redis away
+each process counts separately, so that a limit holds approximately and answers continue.
 
 Redis layout, by the `limits` library; no other module names these keys:
 
@@ -30,9 +30,9 @@ from service.ledger.keys import PREFIX
 from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
-LEASES = 100  # that a limit is divided into
-RETRY_REDIS_S = 1.0  # while it is away
-MAX_CALLERS = 10_000  # whose leases are remembered
+LEASES = 100  # leases that a limit is divided into
+RETRY_REDIS_S = 1.0  # pause between two attempts while Redis is away
+MAX_CALLERS = 10_000  # callers whose leases are kept
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Rate:
 
     @staticmethod
     def parse(text: str | None, max_concurrent: int | None = None) -> Rate:
-        """Raises ValueError for what is no rate."""
+        """Parse a rate; raise ValueError for a text that is none."""
         try:
             return Rate(None if text is None else parse(text), max_concurrent)
         except ValueError as error:
@@ -61,7 +61,7 @@ class Rate:
 class RedisCounters(RedisStorage):
     """Counters over the ledger's own connection, so that a cluster, TLS and time limits are the same for both.
 
-    Never connects by itself: the address that the library wants is nobody's.
+    It never connects by itself: the address that the library asks for is a placeholder.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -72,13 +72,13 @@ class RedisCounters(RedisStorage):
 
 @dataclass
 class Lease:
-    """What one caller may do without asking: calls that the shared window has counted and that are yet to come.
+    """The calls of one caller that the shared window has counted already and that may still come.
 
     Attributes:
-        balance: How many of them are left.
+        balance: Number of calls that are left.
         ends_at: Monotonic time at which the window has forgotten them.
-        refused_cost: What the window had no room for until `refused_until`.
-        renewing: Held while more is asked for.
+        refused_cost: Cost for which the window has no room until `refused_until`.
+        renewing: Lock that is held while more calls are requested.
     """
 
     balance: int = 0
@@ -92,7 +92,7 @@ class LeasedWindow:
     """One limit in Redis, from which each caller's calls are taken a lease at a time.
 
     Args:
-        storage: Where all processes count.
+        storage: Counters of all processes.
         clock: Monotonic time in seconds.
     """
 
@@ -103,7 +103,7 @@ class LeasedWindow:
         self._leases: LRUCache[str, Lease] = LRUCache(MAX_CALLERS)
 
     async def take(self, caller: str, cost: int) -> None:
-        """Count calls of this cost. Raises TooMany."""
+        """Count calls of this cost; raise TooMany at the limit."""
         lease = self._lease(caller)
         if lease.balance < cost:
             async with lease.renewing:
@@ -112,7 +112,7 @@ class LeasedWindow:
         lease.balance -= cost
 
     async def ask(self) -> None:
-        """Raise whatever keeps Redis from being asked."""
+        """Raise the error that keeps Redis from being asked, if there is one."""
         await self._window.test(self._limit, "nobody")
 
     def _lease(self, caller: str) -> Lease:
@@ -124,7 +124,7 @@ class LeasedWindow:
         return lease
 
     async def _renew(self, lease: Lease, caller: str, cost: int) -> None:
-        """Take a whole lease, or near the limit only what is needed."""
+        """Take a whole lease, or near the limit only the calls that are needed."""
         if cost >= lease.refused_cost and self._clock() < lease.refused_until:
             raise too_many(self._limit, lease.refused_until - self._clock())
         for amount in sorted({max(self._size, cost), cost}, reverse=True):
@@ -153,10 +153,10 @@ class RateLimiter:
     """Counts the calls of each caller.
 
     Args:
-        shared: Where all processes count; None to count in this process alone.
-        timeout_s: How long a call waits for Redis; then none does until Redis answers again.
+        shared: Counters of all processes; None to count in this process alone.
+        timeout_s: Seconds that a call waits for Redis; then no call waits until Redis answers again.
         clock: Monotonic time in seconds.
-        on_refusal: Is called with the limit that refused a call: rate, concurrent.
+        on_refusal: Receives the limit that refused a call: rate or concurrent.
     """
 
     def __init__(
@@ -178,11 +178,7 @@ class RateLimiter:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def count(self, caller: str, cost: int = 1) -> None:
-        """Count one call. Raises TooMany when it is one too many.
-
-        Args:
-            cost: How many calls it counts for.
-        """
+        """Count a call of this cost; raise TooMany at the limit."""
         if self._rate.limit is None:
             return
         if cost > self._rate.limit.amount:
@@ -204,14 +200,14 @@ class RateLimiter:
             raise
 
     async def _count_shared(self, caller: str, cost: int) -> bool:
-        """Return False when Redis does not answer."""
+        """Count in Redis, or return False if it does not answer."""
         assert self._shared is not None
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._shared.take(caller, cost)
         except TooMany:
             raise
-        except Exception as error:  # whatever the library meets on its way to Redis
+        except Exception as error:  # the library may raise anything on its way to Redis
             if not self._is_away:
                 log.warning("calls are counted here alone until Redis answers: %s", type(error).__name__)
             self._is_away, self._retry_at = True, self._clock() + RETRY_REDIS_S
@@ -228,7 +224,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def hold(self, caller: str) -> AsyncIterator[None]:
-        """Count a call as under way while the block runs. Raises TooMany at the caller's maximum."""
+        """Count a call as under way while the block runs; raise TooMany at the caller's maximum."""
         maximum = self._rate.max_concurrent
         if maximum is None:
             yield

@@ -1,1 +1,1 @@
-"""Who goes next: questions in batches, callers in turns, commits before other work of the editor."""
+"""The order of work: questions in batches, callers in turns, commits before other work of the editor."""

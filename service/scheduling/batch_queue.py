@@ -1,4 +1,4 @@
-"""Collect single items into batches: the more items wait, the larger the next batch; a lone item leaves at once.
+"""Collects single items into batches: the more items wait, the larger the next batch; a lone item leaves at once.
 
 The ingress sends questions that arrive together across a Ray handle in one call (a call between processes costs more
 than an answer), and a replica answers them in one forward pass. There is no waiting time to tune. Ray's `serve.batch`
@@ -22,14 +22,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
-REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is looked at
+REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is checked
 TURNS_PER_BATCH = (
     2  # number of turns; fewer and longer ones answer more, more and shorter ones let others wait less
 )
 
 
 class Requeue(Enum):
-    """The sign in place of a result that an item waits for another turn."""
+    """Stands in place of a result for an item that waits for another turn."""
 
     REQUEUE = "requeue"
 
@@ -39,7 +39,7 @@ REQUEUE = Requeue.REQUEUE
 
 @dataclass(eq=False)
 class Entry(Generic[Item, Result]):
-    """An item that waits, and the future of its result."""
+    """A waiting item, and the future of its result."""
 
     item: Item
     future: asyncio.Future[Result]
@@ -53,14 +53,14 @@ class BatchQueue(Generic[Item, Result]):
     Args:
         process: Computes the results of one batch, in order. An exception in place of a result fails its item alone;
             an exception that is raised fails the whole batch.
-        max_batch: Work in one batch; the number of items, where each has the work 1.
+        max_batch: Work in one batch; the number of items, if each has the work 1.
         max_running: Batches under way at once.
-        capacity: Items that may wait before further ones are refused, those of callers first who have more than
-            their share; None for any number.
-        defer: Take a batch one turn of the event loop later, so that items submitted in the same turn share it.
-        on_length: Called with the number of waiting items whenever it changes.
+        capacity: Items that may wait before further ones are refused, first those of callers with more than their
+            share; None for any number.
+        defer: Whether a batch is taken one turn of the event loop later, so that items of the same turn share it.
+        on_length: Receives the number of waiting items whenever it changes.
         rest: Factor of a rest: the caller of an item that is queued again, or has more work than a turn, lets others
-            go first for so many times as long as the batch took.
+            go first for this factor times the duration of the batch.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class BatchQueue(Generic[Item, Result]):
 
         Args:
             item: Input of `process`.
-            asker: Caller and request with whose items it takes turns.
+            asker: Caller and request that take turns with others.
             work: Share of a batch that it takes. An item with more than a whole batch is alone in its batch.
 
         Raises:
             TooMany: `capacity` items wait already.
-            NotReady: the batch was cancelled.
+            NotReady: The batch was cancelled.
         """
         self._check_capacity(asker.caller)
         loop = asyncio.get_running_loop()
@@ -134,7 +134,9 @@ class BatchQueue(Generic[Item, Result]):
 
     async def _run(self, batch: Sequence[Entry[Item, Result]]) -> None:
         """Settle every future of the batch, whatever `process` does."""
-        batch = [entry for entry in batch if not entry.future.done()]  # the other callers hung up
+        batch = [
+            entry for entry in batch if not entry.future.done()
+        ]  # the callers of the other entries hung up
         failure: Exception = NotReady("the call to the model was given up: try again in a moment")
         requeue: list[Entry[Item, Result]] = []
         loop = asyncio.get_running_loop()
@@ -146,7 +148,7 @@ class BatchQueue(Generic[Item, Result]):
                     requeue.append(entry)
                 else:
                     settle(entry.future, result)
-        except Exception as error:  # the callers of the batch get it
+        except Exception as error:  # the callers of the batch get the error
             failure, requeue = error, []
         finally:
             for entry in batch:

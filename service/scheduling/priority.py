@@ -1,7 +1,7 @@
-"""A commit's work goes first in the thread of the models, which runs one piece of work after the other.
+"""The priority of a commit's work in the thread of the models, which runs one piece of work after the other.
 
 A dry run of a thousand edits, a diff and the fact tests are seconds of work that no correction should wait for. They
-hand in one piece at a time, none while a commit is under way: it waits for the one that runs and for no other.
+hand in one piece at a time, and none while a commit is under way, so a commit waits for at most one piece.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 
 MAX_WAIT_S = 0.25  # longest wait of one piece, so that many commits do not stop the others for good
-PIECES = 8  # number of pieces that others make of work that a commit does at once
+PIECES = 8  # number of pieces into which others split work that a commit does at once
 
 _goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
 
@@ -40,7 +40,7 @@ class CommitPriority:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until this task may hand in a piece: a commit at once, others one after the other."""
+        """Wait until this task may hand in a piece: a commit may at once, others one after the other."""
         if _goes_first.get():
             yield
             return
@@ -52,5 +52,5 @@ class CommitPriority:
 
 
 def piece_size(commit_size: int) -> int:
-    """Return how many items this task may hand in together, where a commit hands in `commit_size`."""
+    """Return how many items this task may hand in together; a commit may hand in `commit_size`."""
     return commit_size if _goes_first.get() else max(1, commit_size // PIECES)

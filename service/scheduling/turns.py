@@ -1,6 +1,7 @@
-"""Take turns by work: callers share a queue equally, and so do the requests of one caller.
+"""Turns by work: callers share a queue equally, and so do the requests of one caller.
 
-Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers and once more inside of each.
+Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers and once more for the requests of
+each.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Flow(Generic[Item]):
         return self.items[0]
 
     def rotate(self) -> int:
-        """Let the next part have its turn; return how many parts there are to choose from."""
+        """Let the next part have its turn, and return the number of parts."""
         if len(self.parts) == 1:
             return next(iter(self.parts.values())).rotate()
         if self.parts:
@@ -92,7 +93,7 @@ class Flow(Generic[Item]):
 
 
 class Turns(Generic[Item]):
-    """The items that wait.
+    """The waiting items.
 
     Args:
         quantum: Work of one turn.
@@ -113,7 +114,7 @@ class Turns(Generic[Item]):
         return len(self._items)
 
     def count(self, caller: str) -> int:
-        """Return how many items of the caller wait."""
+        """Return the number of the caller's waiting items."""
         return self._counts[caller]
 
     @property
@@ -157,7 +158,7 @@ class Turns(Generic[Item]):
         return items
 
     def rest(self, asker: Asker, seconds: float) -> None:
-        """Let others who ask for little go before the caller for so many seconds."""
+        """Let others with short questions go before the caller for a time."""
         now = self._clock()
         self._rests = {key: end for key, end in self._rests.items() if end > now}
         self._rests |= dict.fromkeys((asker, asker.caller), now + seconds)
@@ -174,7 +175,7 @@ class Turns(Generic[Item]):
             del self._counts[item.asker.caller]
 
     def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
-        """Return whether the asker rests, or would have more of the share than `max_work` and than others have."""
+        """Return whether the asker rests, or would get more work done than `max_work` and than the others together."""
         now, asker = self._clock(), item.asker
         if self._is_resting(asker, now):
             return True
@@ -188,7 +189,7 @@ class Turns(Generic[Item]):
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))
 
     def _is_resting(self, asker: Asker, now: float) -> bool:
-        """Return whether the asker rests, which it does only while another asks for little."""
+        """Return whether the asker rests, as it does only while another has a short question."""
         short = self._short_request
         if short is None or short == asker or now - self._short_request_at >= RECENT_S:
             return False

@@ -1,4 +1,4 @@
-"""The work of a request, in short questions (models/cost.py): how it is measured where no model is, and its bound."""
+"""The work of a request in short questions (models/cost.py): its measure without a model, and its bound."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ INPUT_OF_FIELD = {
 COST = "cost"  # the module beside a loader's module, and the function in it
 NAME = re.compile(
     r"[A-Za-z0-9]+|\S"
-)  # a name has at least so much: one Latin word, or a character of another script
+)  # least number of characters of a name: one Latin word, or a character of another script
 
 
 def load_cost(loader: str) -> Cost:
-    """Return what a question costs the system of a loader `MODULE:FUNCTION` (`models.system.Costs`), and load none."""
+    """Return the cost function of the system of a loader `MODULE:FUNCTION`, without loading the system."""
     package = loader.partition(":")[0].rpartition(".")[0]
     if not package or find_spec(f"{package}.{COST}") is None:
         return default_cost
@@ -36,7 +36,7 @@ def load_cost(loader: str) -> Cost:
 
 
 def to_ask(request: Mapping[str, Any]) -> Ask:
-    """Return what a request asks, as it crosses the wire or a handle."""
+    """Return the question of a request, as it crosses the wire or a handle."""
     sampling = request.get("sampling")
     return Ask(
         request["question"],
@@ -59,7 +59,7 @@ def bound_cost(cost: Cost, ask: Ask) -> int:
 
 
 def check_work(work: int) -> None:
-    """Raise TooLarge if one request may not ask for so much."""
+    """Raise TooLarge if a request has more work than one may have."""
     if work > MAX_WORK:
         detail = (
             f"the request has the work of {work:,} short questions (each 100 characters of a question, and of a "

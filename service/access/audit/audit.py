@@ -1,11 +1,11 @@
-"""Who called the admin routes, for what, from where and with what outcome: written once, never changed.
+"""The audit of the admin routes: caller, call, address and outcome, written once and never changed.
 
 Redis layout; no other module names these keys:
 
     {errata}:audit            stream    calls that may have changed something, one an entry; never trimmed
-    {errata}:audit:refused    stream    refused calls, and those of nobody known, merged (merger.py); trimmed
+    {errata}:audit:refused    stream    refused calls, and those of unknown callers, merged (merger.py); trimmed
     {errata}:audit:reads      stream    calls that only read, merged; trimmed
-    {errata}:audit:restored   stream    what a backup brought, of before: a stream takes nothing older than it has
+    {errata}:audit:restored   stream    earlier entries from a backup: a stream takes none older than its newest
 
 `entry` is a Call as JSON; ids are by the server's clock, and no two streams have the same one.
 """
@@ -26,7 +26,7 @@ from service.ledger.redis.connection import Connection
 STREAMS = (CHANGES, REFUSALS, READS)
 MAX_MERGED = 5_000  # Entries of each stream that is trimmed
 PAGE = 500  # entries read at once; those that a filter leaves out are skipped
-MAX_SCANNED = 5_000  # entries that one request looks at, whatever its filter leaves out
+MAX_SCANNED = 5_000  # Entries that one request reads, however many its filter leaves out
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Entry:
     """A call in a stream.
 
     Attributes:
-        id: In the order of time, `<milliseconds>-<number>` by the clock of the Redis server.
-        restored: A backup brought it.
+        id: `<milliseconds>-<number>` by the clock of the Redis server, which sorts by time.
+        restored: Whether a backup brought it.
     """
 
     id: str
@@ -49,18 +49,18 @@ class Entry:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The id as numbers that sort. Raises ValueError for what is no id of a stream."""
+        """The id as numbers that sort; raises ValueError for a text that is not the id of a stream."""
         milliseconds, _, number = self.id.partition("-")
         return int(milliseconds), int(number)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which calls to read; None leaves nothing out.
+    """The calls to read; None leaves nothing out.
 
     Attributes:
-        path: How the path begins.
-        since: Unix time in seconds; so is `until`.
+        path: Beginning of the path.
+        since: Unix time in seconds, like `until`.
     """
 
     name: str | None = None
@@ -81,7 +81,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Page:
-    """Entries, the newest first. next: the id to go on before; None at the end."""
+    """Entries, the newest first, and the id before which the next page ends; None after the last page."""
 
     entries: Sequence[Entry]
     next: str | None
@@ -115,15 +115,11 @@ class Audit:
             await self._append(keys=[call.stream], args=arguments)
 
     async def aclose(self) -> int:
-        """Write what is counted; return how many calls could not be written."""
+        """Write all counted calls, and return the number of calls that could not be written."""
         return await self._merger.aclose()
 
     async def newest(self, limit: int, before: str | None, filter: Filter) -> Page:
-        """Return matching entries, among them what this process has yet to write.
-
-        Args:
-            before: The id to go on from.
-        """
+        """Return at most `limit` matching entries before an id, including those that this process has yet to write."""
         await self._merger.write_due()
         start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(filter.until, "+")
         entries: list[Entry] = []
@@ -137,7 +133,7 @@ class Audit:
         return Page(entries, None)
 
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
-        """Return entries, the oldest first. after: the id of the entry to go on from."""
+        """Return entries, the oldest first, after the entry with the id `after`."""
         entries: list[Entry] = []
         async for entry in self._merge(f"({after}" if after else "-", "+"):
             entries.append(entry)
@@ -146,7 +142,7 @@ class Audit:
         return entries
 
     async def restore(self, entries: Sequence[Entry]) -> int:
-        """Put back what a backup had, in order; return how many entries were not there already."""
+        """Put back the entries of a backup, in order, and return how many were missing."""
         async with self._connection.call("write its audit back"):
             last: list[Any] = await self._redis.xrevrange(RESTORATION, "+", "-", count=1)
             newest = _parse(RESTORATION, last[0]).place if last else (0, 0)

@@ -1,4 +1,4 @@
-"""One call of an admin route, and in which stream of the audit it stands."""
+"""One call of an admin route, and the stream of the audit that it belongs to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.ledger.keys import PREFIX
 CHANGES = PREFIX + "audit"
 REFUSALS, READS, RESTORATION = CHANGES + ":refused", CHANGES + ":reads", CHANGES + ":restored"
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-EXPORT = "/admin/export"  # takes everything away, and is noted like a change
+EXPORT = "/admin/export"  # route that copies everything, and is noted like a change
 CLIENT_GONE = 499
 
 
@@ -20,12 +20,12 @@ class Call(BaseModel):
     """One call of an admin route.
 
     Attributes:
-        name: Of the caller; "" for one who is not known.
+        name: Name of the caller; "" for an unknown one.
         summary: The request in a few words.
-        code: Of a problem.
-        version: Of a commit.
-        request: The request's id, as in the logs; of the last one where there are several.
-        count: Of calls like this one, where several were merged into one entry.
+        code: Code of a problem.
+        version: Version of a commit.
+        request: Id of the request, as in the logs; of the last one, if several were merged.
+        count: Number of calls like this one that were merged into the entry.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,7 +36,7 @@ class Call(BaseModel):
     path: str
     by: Method | None = None
     summary: Annotated[str, Field(validation_alias=AliasChoices("summary", "what"))] = (
-        ""  # `what` until 2026-11-23
+        ""  # its name was `what` until 2026-11-23
     )
     status: int
     code: str | None = None
@@ -46,7 +46,7 @@ class Call(BaseModel):
 
     @property
     def stream(self) -> str:
-        """What may have changed something stands in a stream that nothing else can fill."""
+        """The stream of the entry; calls that may have changed something have one that no other calls can fill."""
         is_refused = 400 <= self.status < 500 and self.status != CLIENT_GONE
         if self.by is None or is_refused:
             return REFUSALS

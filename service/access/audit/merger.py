@@ -1,8 +1,8 @@
-"""Merges calls that changed nothing, so that no number of them fills Redis: one entry with a count for those alike.
+"""Merges calls that changed nothing, so that no number of them fills Redis: equal calls are one entry with a count.
 
-The first of a kind is written at once, beside the call; how often it came again, after the window. A source has a few
-kinds, so that a noisy one does not keep others out; further ones are one entry of that source. Strangers share
-their room, and beyond it one entry. A caller who is known always has room, and the paths of its entry are listed.
+The first of a kind is written at once, beside the call; the number of repetitions follows after the window. A source
+has a few kinds, so that a noisy one does not keep others out; further kinds are one entry of that source. Strangers
+share their room, and beyond it one entry. A known caller always has room, and its entry lists the paths.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
 
 WINDOW_S = 600.0
-RETRY_S = 10.0  # while Redis is away
+RETRY_S = 10.0  # pause between two attempts while Redis is away
 KINDS_PER_SOURCE = 5
 MAX_KINDS = 100  # Kinds of all strangers
 MAX_PATHS = 20  # Paths of a known caller that the entry of several kinds lists
@@ -41,7 +41,7 @@ Kind: TypeAlias = tuple[Source, str, str, str, int, str | None]
 
 @dataclass
 class Group:
-    """Calls of one kind. call: the last of them. count, paths: of those that are not written yet."""
+    """Calls of one kind: the last call, and number and paths of those that are not written yet."""
 
     call: Call
     due_at: float
@@ -50,9 +50,11 @@ class Group:
 
 
 class CallMerger:
-    """Args:
-    append: Writes an entry. Raises LedgerUnavailable; the calls are then written later.
-    clock: Monotonic time in seconds.
+    """Merges calls and writes their entries.
+
+    Args:
+        append: Writes an entry; raises LedgerUnavailable, and then the calls are written later.
+        clock: Monotonic time in seconds.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class CallMerger:
         self._task: asyncio.Task[None] | None = None
 
     def add(self, call: Call) -> None:
-        """Count a call. Writes nothing itself."""
+        """Count a call, without writing anything."""
         kind, entry = self._choose(call)
         if kind not in self._groups:
             self._groups[kind] = Group(entry, self._clock())
@@ -78,10 +80,10 @@ class CallMerger:
         if is_listed and (path in group.paths or len(group.paths) < MAX_PATHS):
             group.paths[path] += 1
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run(), context=Context())  # of no request
+            self._task = asyncio.create_task(self._run(), context=Context())  # the task belongs to no request
 
     async def write_due(self) -> None:
-        """Write what is due, in the order in which it came. Raises LedgerUnavailable."""
+        """Write the entries that are due, in the order of their calls; raise LedgerUnavailable."""
         async with self._writing:
             now = self._clock()
             for kind, group in list(self._groups.items()):
@@ -94,7 +96,7 @@ class CallMerger:
                 group.due_at = now + WINDOW_S
 
     async def aclose(self) -> int:
-        """Write all that is left, due or not; return how many calls could not be written."""
+        """Write all remaining entries, due or not, and return the number of calls that could not be written."""
         if self._task is not None:
             await cancel_and_wait([self._task])
         for group in self._groups.values():
@@ -141,7 +143,7 @@ class CallMerger:
             raise
 
     async def _run(self) -> None:
-        """While there are kinds: write each when it is due."""
+        """Write each kind when it is due, until there are no more."""
         while self._groups:
             self._new.clear()
             wait_s = RETRY_S

@@ -1,4 +1,4 @@
-"""Puts every call of an admin route and every change of a document into the audit, whatever becomes of it.
+"""Records every call of an admin route and every change of a document in the audit, whatever its outcome.
 
 A change is written before its answer leaves.
 """
@@ -20,21 +20,21 @@ from service.logs import WITHOUT_LIMIT
 from service.metrics import metrics
 from service.outcome import CODE, VERSION, Outcome
 
-MAX_CHARS = 500  # of a request's summary and path
+MAX_CHARS = 500  # characters of a request's summary and path
 MAX_METHOD_CHARS = 16
 DOCUMENTS = "/v1/documents/"
-HANG_UP_S = 2.0  # for a change to come to its end when its caller hung up, and to be noted with it
+HANG_UP_S = 2.0  # seconds for a change to end after its caller hung up, and to be recorded with it
 
 log = logging.getLogger(__name__)
 
 
 def summarize(request: Request, summary: str) -> None:
-    """Set what the audit says of a request, in a few words."""
+    """Set the audit's summary of a request, in a few words."""
     request.state.summary = summary[:MAX_CHARS]
 
 
 def set_outcome(request: Request, outcome: Outcome) -> None:
-    """Set what the audit says became of a request, where its headers have left long before."""
+    """Set the audit's outcome of a request whose headers have left long before."""
     request.state.outcome = outcome
 
 
@@ -52,7 +52,7 @@ class AuditMiddleware:
             nonlocal is_written
             if not is_written:
                 is_written = True
-                await finish(self._write(_describe(scope, status, headers)))  # also when the client hangs up
+                await finish(self._write(_describe(scope, status, headers)))  # even if the client hangs up
 
         async def receive_noting_end() -> Message:
             nonlocal is_received
@@ -83,10 +83,10 @@ class AuditMiddleware:
         await run_to_end(call(), lambda: HANG_UP_S if may_change and is_received else 0.0)
 
     async def _write(self, call: Call) -> None:
-        """The answer leaves even when the entry cannot be written: a commit that was made is made."""
+        """Write the entry. The answer leaves even if that fails, for the change has been made."""
         try:
             await self._audit.record(call)
-        except BaseException as error:  # a cancellation, too: whatever it is, the entry is lost
+        except BaseException as error:  # a cancellation counts, too: the entry is lost in any case
             metrics.AUDIT_LOST.inc()
             entry = call.model_dump_json(exclude_none=True)
             log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=WITHOUT_LIMIT)
@@ -95,7 +95,7 @@ class AuditMiddleware:
 
 
 def _is_audited(scope: Scope) -> bool:
-    """Return True for an admin route, and for a change of a document."""
+    """Return whether a call is of an admin route or changes a document."""
     path: str = scope["path"]
     return path.startswith(ADMIN) or (path.startswith(DOCUMENTS) and scope["method"] not in READ_METHODS)
 

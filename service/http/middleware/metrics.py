@@ -12,7 +12,7 @@ from service.metrics import metrics
 log = logging.getLogger(__name__)
 
 NO_ROUTE, OTHER_METHOD = "none", "other"
-PROBES = frozenset({"/healthz", "/readyz"})  # asked every second; a 503 is their answer, and no failure
+PROBES = frozenset({"/healthz", "/readyz"})  # routes asked every second; a 503 is no failure
 BUSIEST = ("/v1/answers", "/admin/edits")
 METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -28,7 +28,7 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, started_at = 499, perf_counter()  # 499: gone before there was an answer
+        status, started_at = 499, perf_counter()  # 499: the client left before there was an answer
         metrics.IN_FLIGHT.inc()
 
         async def send_noting_status(message: Message) -> None:
@@ -56,5 +56,5 @@ class MetricsMiddleware:
                     "ms": round(1e3 * duration_s, 1),
                     "caller": caller.name if caller else "",
                 }
-                # The route's template: a path may hold what is nobody's business.
+                # The template stands for the path, which may hold private data.
                 log.log(level, "%s %s %d", scope["method"], route, status, extra=fields)

@@ -1,7 +1,7 @@
-"""Refuses what a browser sends for a foreign page: names that are not this service's, and calls across sites.
+"""Refuses requests that a browser sends for a foreign page: other host names, and calls across sites.
 
-Where only this machine can connect, asking needs no key, and a page that somebody looks at could ask, too: by a name of
-its own that resolves to 127.0.0.1 (DNS rebinding), or by sending what it cannot read the answer of.
+If only this machine can connect, asking needs no key, and a page in a person's browser could ask, too: under a name
+that resolves to 127.0.0.1 (DNS rebinding), or by sending a request whose answer it cannot read.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.errors import Forbidden
 from service.http.errors import respond_error
 
-OWN_SITES = ("same-origin", "none")  # none: typed in, or a bookmark
+OWN_SITES = ("same-origin", "none")  # `none`: the address was typed in, or is a bookmark
 SAFE_METHODS = ("GET", "HEAD")
 
 
 class OriginMiddleware:
-    """hosts: names by which this service may be called; empty: any. pages: hosts of further pages that may call it."""
+    """Refuses requests to names other than `hosts` (empty allows any), and calls from foreign pages outside `pages`."""
 
     def __init__(self, app: ASGIApp, hosts: Set[str], pages: Set[str]) -> None:
         self._app, self._hosts, self._pages = app, hosts, pages
@@ -34,7 +34,7 @@ class OriginMiddleware:
             await self._app(scope, receive, send)
 
     def _find_refusal(self, method: str, headers: Headers) -> str | None:
-        host = headers.get("host", "").lower()  # no browser leaves it out
+        host = headers.get("host", "").lower()  # every browser sends it
         name = _read_name(host)
         if host and self._hosts and name not in self._hosts:
             names = ", ".join(sorted(self._hosts))
@@ -48,7 +48,7 @@ class OriginMiddleware:
         place = (origin or "").partition("://")[2].lower()
         if origin is not None and _read_name(place) in self._pages:
             return False
-        if site is None:  # an old browser, or none
+        if site is None:  # an old browser, or another program
             return origin is not None and place != host
         target = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
         is_link = method in SAFE_METHODS and target == ("navigate", "document")  # its reader sees the answer
@@ -56,7 +56,7 @@ class OriginMiddleware:
 
 
 def _read_name(place: str) -> str:
-    """Of `name:port`; empty where it is neither a name nor an address."""
+    """Return the name in `name:port`; empty if it is neither a name nor an address."""
     try:
         return urlsplit(f"//{place}").hostname or ""
     except ValueError:

@@ -1,9 +1,9 @@
-"""Keeps what a client sends from setting Ray Serve's limits, and Ray's own request id out of the answer.
+"""Keeps clients from setting Ray Serve's limits, and Ray's own request id out of the answer.
 
-Ray lets any client set or switch off the server's time limits by a header: ours are the routes' own. It adds an
-X-Request-ID beside ours. It lets uvicorn take its own protocol, which bounds neither heads nor connections: ours does.
-Ray calls `build` (RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH) wherever it listens for HTTP, before it starts uvicorn: in
-its proxies, where nothing else of an application runs, and in an ingress that listens itself.
+Ray lets any client set or switch off the server's time limits by a header, whereas our routes set theirs. It adds an
+X-Request-ID beside ours. It lets uvicorn use its own protocol, which bounds neither heads nor connections, as ours
+does. Ray calls `build` (RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH) wherever it listens for HTTP, before it starts
+uvicorn: in its proxies, where nothing else of an application runs, and in an ingress that listens itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RayHeadersMiddleware:
 
 
 def build() -> list[Middleware]:
-    """Return the middlewares outside of all of Ray's; from now on uvicorn takes our protocol. Raises RuntimeError."""
+    """Return the middlewares outside all of Ray's, and make uvicorn use our protocol; raises RuntimeError."""
     HTTP_PROTOCOLS["auto"] = PROTOCOL
     config = Config(RayHeadersMiddleware, log_config=None)
     config.load()
@@ -54,7 +54,7 @@ def build() -> list[Middleware]:
 
 
 def check() -> bool:
-    """Make uvicorn take our protocol in this process; return False, and log an error, if Ray's proxies do not."""
+    """Make uvicorn use our protocol in this process; return False, and log an error, if Ray's proxies do not."""
     build()
     is_told = os.environ.get(CALLBACK) == CALLBACK_VALUE
     if not is_told:

@@ -1,4 +1,4 @@
-"""Gives every request an id that its answer, the logs and the audit name, or takes the one that its sender gave it."""
+"""Gives every request an id that its answer, the logs and the audit name; a sender may choose it."""
 
 from __future__ import annotations
 

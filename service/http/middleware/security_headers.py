@@ -21,7 +21,7 @@ HSTS = "max-age=31536000"
 
 
 class SecurityHeadersMiddleware:
-    """tls: whether this process speaks TLS; otherwise the proxy that does adds what is said of it."""
+    """Adds the headers to every answer; without `tls`, the proxy that speaks TLS adds the header about it."""
 
     def __init__(self, app: ASGIApp, tls: bool) -> None:
         self._app = app
@@ -48,7 +48,7 @@ class SecurityHeadersMiddleware:
 
 
 def _strip_host(location: str) -> str:
-    """Starlette takes the host of a redirect from the request's Host, which its sender may choose."""
+    """Remove the host of a redirect, which Starlette takes from the request's Host and its sender may choose."""
     _, has_host, place = location.partition("://")
     path = place.partition("/")[2] if has_host else location
     return "/" + path.lstrip("/")
