@@ -117,7 +117,7 @@ def verify_sums(folder: Path, names: Sequence[str]) -> str:
     """Check files against SHA256SUMS and return the digest of all of them, `sha256:...`.
 
     Raises:
-        CheckpointError: names the file that is missing or damaged.
+        CheckpointError: A file is missing or damaged; the text names it.
     """
     lines = (
         line.partition("  ") for line in _read_bytes(folder / SUMS).decode(errors="replace").splitlines()

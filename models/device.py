@@ -79,7 +79,7 @@ def quick_dtype(device: torch.device, dtype: torch.dtype) -> torch.dtype:
 
 
 def learns_in_bfloat16(device: torch.device) -> bool:
-    """Return True where the hardware multiplies in bfloat16 by itself, so that steps of a training are quicker."""
+    """Return whether the hardware multiplies in bfloat16, so that steps of a training are faster."""
     return device.type == CUDA or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 

@@ -58,7 +58,7 @@ class Matrix:
     def _multiply(
         self, x: Tensor, activation: Literal["none", "relu"] = "none", residual: Tensor | None = None
     ) -> Tensor:
-        """Multiply by oneDNN's packed product where it is quicker, else by torch's own."""
+        """Multiply by oneDNN's packed product if it is faster, otherwise by torch's own."""
         if self._packed is None or (self._is_small and x.numel() == x.shape[-1]):
             weight = self.weight
             product = F.linear(x if x.dtype == weight.dtype else x.to(weight.dtype), weight, self.bias)

@@ -172,7 +172,7 @@ class Tensors(Mapping[str, "Tensor"]):
 
 
 class Layout(NamedTuple):
-    """What the header of a block says.
+    """The header of a block.
 
     Attributes:
         kind: Name by which the memory knows how to read the tensors.
@@ -232,7 +232,7 @@ def _layout(header: bytes) -> Layout:
 
 @dataclass(frozen=True)
 class Delta:
-    """What one commit writes to one memory.
+    """The rows that one commit writes to one memory.
 
     Attributes:
         puts: Blocks to put, each in place of a block of the same key.
@@ -295,7 +295,7 @@ class Image:
 
     @cached_property
     def _total(self) -> Any:
-        """Return the running SHA-256 over base and blocks, which a version with more blocks goes on with."""
+        """Return the running SHA-256 over base and blocks, which a version with more blocks continues."""
         total = hashlib.sha256(self.base.encode())
         total.update(b"".join(block.sha256 for block in self.ordered_blocks))
         return total
@@ -326,7 +326,7 @@ Views: TypeAlias = Mapping[str, View]
 
 @runtime_checkable
 class Change(Protocol):
-    """What an edit asks of one memory, resolved to plain values. A memory knows the kinds that it accepts."""
+    """The request of an edit to one memory, resolved to plain values. A memory knows the kinds that it accepts."""
 
     @property
     def kind(self) -> ChangeKind:
@@ -368,7 +368,7 @@ class AnswerChange:
 
 
 class Fields(BaseModel):
-    """What a curator writes to change a memory in a way that the memory alone knows; a subclass for each kind."""
+    """The fields of a change that only one memory knows; each kind has a subclass."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -389,7 +389,7 @@ class FieldsChange:
         id: Id of the edit.
         kind: A kind that the memory accepts.
         fields: What the curator wrote, checked.
-        question: Question that shows whether the change works; "" where none is known.
+        question: Question that shows whether the change works; "" if none is known.
         answer: Expected answer to the question.
     """
 
@@ -401,7 +401,7 @@ class FieldsChange:
 
 
 class Options(BaseModel):
-    """What a curator may set beside a change; a memory subclasses it. A memory with several methods has `method`.
+    """The settings of a curator beside a change; a memory subclasses it. A memory with several methods has `method`.
 
     Options are frozen and refuse unknown names, so equal options are one entry of a cache.
     """
@@ -410,7 +410,7 @@ class Options(BaseModel):
 
     @classmethod
     def methods(cls) -> tuple[str, ...]:
-        """Return the editing methods, the default first; () where there is nothing to choose from."""
+        """Return the editing methods, the default first; () for a memory with one."""
         field = cls.model_fields.get("method")
         return () if field is None else get_args(field.annotation)
 
@@ -437,7 +437,7 @@ class EditRefused(ValueError):
 
 @dataclass(frozen=True)
 class Material:
-    """What one edit contributes to the fold. It is built once, from the base alone, and never changes.
+    """The contribution of one edit to the fold. It is built once, from the base alone, and never changes.
 
     Attributes:
         edit: Id of the edit.
@@ -454,7 +454,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Usage:
-    """How full a memory is.
+    """The fill level of a memory.
 
     Attributes:
         slots_used: Number of slots that all active edits take.
@@ -529,7 +529,7 @@ class TakesFields(Protocol):
 
 @runtime_checkable
 class ChecksFields(Protocol):
-    """Refuses a change that has no effect where it is made, such as the correction of a text that is not there.
+    """Refuses a change that has no effect on its version, such as the correction of a text that is missing.
 
     `build` sees the base alone. What depends on the other edits is checked once, on the version that the change is made
     on; the fold does not depend on it.

@@ -25,13 +25,13 @@ class BadInquiry(ValueError):
 
 @dataclass(frozen=True)
 class SensesInquiry:
-    """Which word is to be shown.
+    """A request for the senses of a word.
 
     Attributes:
         word: The word.
         senses: Numbers of senses; none means all.
         top_k: How many words each sense is shown by.
-        exact: Whether the word stands as it is written; else it is the one behind a space, where that is known.
+        exact: Whether to take the word as written; otherwise the word behind a space is taken, if that is known.
         first_piece: Whether the first piece of several is shown.
     """
 
@@ -78,7 +78,7 @@ class WordSenses:
     """The senses of one word.
 
     Attributes:
-        word: The word to the letter, with the space before it where it has one.
+        word: The word to the letter, with the space before it, if there is one.
         token: Its id.
         senses: Its senses.
         warnings: What a reader should know of the word.
@@ -113,7 +113,7 @@ class BiasInquiry:
 
 @dataclass(frozen=True)
 class SenseShare:
-    """What one sense of the words adds to the log-odds of a pair, averaged over the prompts.
+    """The addition of one sense of the words to the log-odds of a pair, averaged over the prompts.
 
     Attributes:
         sense: Its number.
@@ -128,7 +128,7 @@ class SenseShare:
 
 @dataclass(frozen=True)
 class BiasPoint:
-    """What a multiplier on a sense of the words does.
+    """The effect of a multiplier on a sense of the words.
 
     Attributes:
         multiplier: The multiplier.
@@ -164,7 +164,7 @@ class PairBias:
 
 @dataclass(frozen=True)
 class BiasReport:
-    """What an inquiry found.
+    """The result of an inquiry.
 
     Attributes:
         words: The words whose senses were multiplied, to the letter.

@@ -42,15 +42,15 @@ INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """How a text is drawn, for systems with the input `sampling`.
+    """The settings of a drawn text, for systems with the input `sampling`.
 
     Attributes:
-        temperature: 0 takes the likeliest token.
-        top_p: Probability mass of the likeliest tokens that are drawn from, in (0, 1].
+        temperature: Temperature of the draw; 0 takes the most probable token.
+        top_p: Probability mass of the most probable tokens that are drawn from, in (0, 1].
         seed: Seed of the draws.
         max_tokens: Most tokens of the answer; None for the system's own limit.
         stop: Texts before which the answer ends.
-        logprobs: Number of other tokens that are told beside each token of the answer; None tells no token.
+        logprobs: Number of other tokens that are listed beside each token of the answer; None lists no token.
     """
 
     temperature: float = 0.0
@@ -136,7 +136,7 @@ class TokenScore:
     Attributes:
         text: The token to the letter.
         logprob: Its log-probability.
-        top: The likeliest tokens in its place with their log-probabilities, the likeliest first.
+        top: The most probable tokens in its place with their log-probabilities, the most probable first.
     """
 
     text: str
@@ -159,7 +159,7 @@ class Reply:
         explanation: What the answer rests on, as JSON values, if the question asked for it.
         facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
         nearby_edit: An edit that the caller may ask back about; None where an edit answers.
-        finish: How a drawn answer ended: by itself or before a stop, or at its limit; None where none was drawn.
+        finish: How a drawn answer ended: by itself or before a stop, or at its limit; None if none was drawn.
         tokens: Tokens of a drawn answer, if the question asked for them.
     """
 
@@ -182,7 +182,7 @@ class AnswerDelta:
     """A part of an answer that is still being made.
 
     Attributes:
-        text: What the answer goes on with; the texts of all deltas together are the answer.
+        text: Next part of the answer; the texts of all deltas together are the answer.
         progress: How far a system has come that reads before it writes, as JSON values.
     """
 
@@ -253,7 +253,7 @@ class ForeseesTaught(Protocol):
     """Foresees which of all questions in `Probes.training` a change may reach."""
 
     def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
-        """Return the trained questions that may be answered differently, likeliest first; None if it cannot tell."""
+        """Return the trained questions whose answers may have changed, the likeliest first; None if it cannot tell."""
 
 
 @runtime_checkable
@@ -279,7 +279,7 @@ class Routes(Protocol):
 
 @dataclass(frozen=True)
 class ScopeVerdict:
-    """What became of one wording that a question resembles.
+    """The scope's verdict on one wording that a question resembles.
 
     Attributes:
         owner: The edit that was given the wording.
@@ -311,10 +311,10 @@ class HasScope(Protocol):
         """Set how sure the scope has to be, before the first question."""
 
     def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
-        """Return the edit that each question likeliest asks for, however unlikely; None where no edit is near."""
+        """Return the edit that each question most probably asks for, however improbable; None if no edit is near."""
 
     def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
-        """Return what became of the wordings that the question resembles most, the likeliest first."""
+        """Return the verdicts on the wordings that the question resembles most, the likeliest first."""
 
 
 @runtime_checkable
@@ -359,7 +359,7 @@ class ReadsNeighbours(Protocol):
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a loader returns. Systems of one process share a memory by its name.
+    """The result of a loader. Systems of one process share a memory by its name.
 
     Attributes:
         system: The system.

@@ -13,7 +13,7 @@ class Refusal:
 
     Args:
         constraint: The first literal that nothing satisfies; None where the head does not fit the pair.
-        values: Numbers of the constraint's variables, where they are the same for all its bindings.
+        values: Numbers of the constraint's variables, if they are the same for all its bindings.
         reasons: Where the constraint has rules, why each of them fails.
     """
 
@@ -34,10 +34,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the rules say of one pair.
+    """The verdict of the rules on one pair.
 
     Args:
-        rule: The first rule that allows the pair; None where none does.
+        rule: The first rule that allows the pair; None if none does.
         refusals: Of the rules before it, or of all, why they do not.
     """
 

@@ -32,7 +32,7 @@ from models.attention.rules.syntax import Program, Rule, RuleError
 
 UER_BIAS = (
     -10000.0
-)  # what K-BERT's authors add to a forbidden score; a row without keys then averages all of them
+)  # addition of K-BERT's authors to a forbidden score; a row without keys then averages all of them
 BLOCK = 128  # edge of FlexAttention's blocks
 CPU = torch.device("cpu")
 NO_FACTS = Facts()
@@ -75,7 +75,7 @@ class Mask:
 
     Args:
         allowed: True where the query may attend to the key; a head axis only where the rules speak of heads.
-        source: The place in `rules` of the first rule that allows a pair, -1 where none does.
+        source: The place in `rules` of the first rule that allows a pair, -1 if none does.
         n_dropped: How many facts named tokens that the request lacks.
     """
 
@@ -115,7 +115,7 @@ class Mask:
     def additive(
         self, style: Choice["inf", "uer"], dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "*head query key"]:
-        """Return the addition to scores: 0 where a pair is allowed, else minus infinity or UER_BIAS."""
+        """Return the addition to scores: 0 for an allowed pair, otherwise minus infinity or UER_BIAS."""
         bias = torch.zeros(self.allowed.shape, dtype=dtype, device=self.allowed.device)
         return bias.masked_fill_(~self.allowed, -torch.inf if style == "inf" else UER_BIAS)
 

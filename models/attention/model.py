@@ -39,7 +39,7 @@ class Groundings:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The values of all heads, and where they come from.
+    """The values of all heads, and their origins.
 
     Args:
         relations: Each head's terms in ascending order, and its values.
@@ -67,7 +67,7 @@ class RuleModel(nn.Module):
     Args:
         rules: The text, or a program that was read before.
         weights: Numbers or matrices by name; a parameter without gradients is fixed.
-        networks: What `@name` stands for; each maps a batch of values, [grounding rows columns], to another.
+        networks: Networks by the name of `@name`; each maps a batch of values, [grounding rows columns], to another.
         arithmetic: "closed" computes only numbers that the facts have, as PyNeuraLogic does.
         limit: Largest number of bindings of any step.
 

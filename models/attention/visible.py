@@ -16,7 +16,7 @@ def visible(
 ) -> Bool[Tensor, "*batch query key"]:
     """Return True where `query` may attend to `key`. Symmetric, and every token sees itself.
 
-    branch: TRUNK for a word of the sentence, else the number of its fact.
+    branch: TRUNK for a word of the sentence, otherwise the number of its fact.
     anchor: which word of the sentence the token belongs to, or hangs from.
     """
     query, key = branch[..., :, None], branch[..., None, :]

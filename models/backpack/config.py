@@ -23,7 +23,7 @@ class BackpackConfig:
 
     Attributes:
         vocab: Rows of the embedding, padding included.
-        words: Token ids that stand for a text; those from here to `vocab` are padding and never said.
+        words: Number of token ids with a text; those from here to `vocab` are padding and never answered.
         senses: Sense vectors of each token.
         width: Size of a sense vector, of an embedding and of the context network's states.
         layers: Blocks of the context network.

@@ -52,7 +52,7 @@ class TensorUnpickler(pickle.Unpickler):
     """Builds tensors and containers alone."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the class if it is allowed, else `Ignored`."""
+        """Return the class if it is allowed, otherwise `Ignored`."""
         return super().find_class(module, name) if (module, name) in ALLOWED else Ignored
 
 

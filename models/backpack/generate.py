@@ -15,11 +15,11 @@ from models.backpack.network import Backpack, Cache, Reading, SenseEdits
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the next token is chosen.
+    """The choice of the next token.
 
     Attributes:
         max_tokens: Longest continuation in tokens.
-        temperature: 0 takes the likeliest token.
+        temperature: Temperature of the draw; 0 takes the likeliest token.
         top_p: Probability mass of the likeliest tokens that are drawn from, in (0, 1].
         seed: Seed of the draws.
     """

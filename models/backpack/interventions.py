@@ -69,8 +69,8 @@ class SenseOverlay:
         """Build the overlay of edited tokens.
 
         Args:
-            senses: Token id -> its senses, where they are edited.
-            factors: Token id -> its factors, where they are edited.
+            senses: Token id -> its senses, if they are edited.
+            factors: Token id -> its factors, if they are edited.
             base: Token id -> its senses in the checkpoint, for tokens of which the factors alone are edited.
 
         Raises:

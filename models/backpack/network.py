@@ -23,7 +23,7 @@ INIT_STD = 0.02
 
 @runtime_checkable
 class SenseEdits(Protocol):
-    """What an edited memory changes: the senses of tokens, and how much they weigh."""
+    """The changes of an edited memory: the senses of tokens, and their weights."""
 
     def apply(
         self,
@@ -44,7 +44,7 @@ class SenseEdits(Protocol):
 
 @dataclass(frozen=True)
 class Cache:
-    """What a text that was read leaves behind, so that its next token costs one step.
+    """The state after a text, so that its next token costs one step.
 
     Attributes:
         layers: Keys and values of the context network.
@@ -68,7 +68,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the network says of some tokens.
+    """The network's output for some tokens.
 
     Attributes:
         logits: Next-token logits over the padded vocabulary [batch token vocab].
@@ -142,7 +142,7 @@ class Backpack(nn.Module):
 
         Args:
             ids: Token ids; padding may stand before or behind a text.
-            is_real: False at padding; None where there is none.
+            is_real: False at padding; None without any.
             edits: Senses and weights that differ from the checkpoint's.
             past: The cache of the tokens before.
         """
@@ -171,7 +171,7 @@ class Backpack(nn.Module):
         return ((causal(rows, columns) & is_real[:, None]) | (rows[:, None] == columns))[:, None]
 
     def mask_padding(self, logits: Float[Tensor, "*row vocab"]) -> Float[Tensor, "*row vocab"]:
-        """Give the ids that stand for no text a probability of zero."""
+        """Give the ids without a text a probability of zero."""
         is_word = torch.arange(self.config.vocab, device=logits.device) < self.config.words
         return logits.masked_fill(~is_word, float("-inf"))
 

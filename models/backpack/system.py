@@ -42,7 +42,7 @@ class Case:
         ask: The question.
         view: The memory at the version that is asked.
         match: The edit that the question asks for, or nearly does; None where no edit is near.
-        fact: That edit, where it answers; None where it is merely near.
+        fact: That edit if it answers; None if it is merely near.
         prompt: Tokens of the question.
         truncated: Whether the question was cut.
         edits: What acts on its text; None where nothing does.
@@ -85,7 +85,7 @@ class BackpackSystem(ForesightRouter):
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """Answer questions, those without candidates in one batch, and those that are drawn by themselves."""
+        """Answer questions: those without candidates in one batch, and drawn ones separately."""
         cases = self._prepare(asks, views)
         free = [
             place for place, case in enumerate(cases) if not case.ask.candidates and case.ask.sampling is None
@@ -234,7 +234,7 @@ class BackpackSystem(ForesightRouter):
         yield self._reply_drawn(case, draft)
 
     def _draw(self, case: Case) -> Iterator[Draft]:
-        """Yield a drawn answer as it grows; its limit is the caller's, as far as the positions reach."""
+        """Yield a drawn answer as it grows, up to the caller's limit or the last position."""
         assert case.ask.sampling is not None, "an answer is drawn if its question says how"
         model, speller = self.reader.model, self.reader.speller
         limit = min(case.ask.sampling.max_tokens or case.limit, model.config.positions - len(case.prompt))

@@ -37,7 +37,7 @@ class Document:
 
     Attributes:
         text: The text.
-        title: Its title, "" where it has none.
+        title: Its title, "" without one.
         media_type: Kind of text.
         edits: Ids of the edits that it follows from, in order; the first put it.
     """
@@ -54,7 +54,7 @@ class Document:
 
 
 def compose(changes: Sequence[TextChange], document: Document | None = None) -> Document | None:
-    """Return the document that changes give, or None where it is not there.
+    """Return the document after changes, or None if it does not exist.
 
     Args:
         changes: Of one document, in ledger order.

@@ -52,7 +52,7 @@ class DocumentFields(Fields):
         title: Title, which a `put` sets.
         media_type: Kind of text, which a `put` sets.
         old: Text to correct; it has to stand in the document once.
-        new: What stands there afterwards; it may be empty.
+        new: Text in its place; it may be empty.
     """
 
     id: str = Field(pattern=f"^{SLUG}$")

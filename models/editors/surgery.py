@@ -26,7 +26,7 @@ AdapterEdit = Literal["least_squares", "raw"]
 
 @dataclass(frozen=True)
 class Site:
-    """Where an answer begins: the last bank at the first decode step.
+    """The beginning of an answer: the last bank at the first decode step.
 
     Attributes:
         weights: Slot weights a.
@@ -41,7 +41,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Head:
-    """How the final norm's input becomes logits: rows @ x / sqrt(mean(x^2) + epsilon).
+    """The map from the final norm's input to logits: rows @ x / sqrt(mean(x^2) + epsilon).
 
     Attributes:
         rows: Output matrix with the norm's weight and T5's scale multiplied in.

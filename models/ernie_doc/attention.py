@@ -22,7 +22,7 @@ from models.ernie_doc.positions import shift
 
 
 class Tables(NamedTuple):
-    """What one layer attends to besides states; it depends on weights alone, so a reader computes it once.
+    """The tables that one layer attends to besides states: they depend on weights alone and are computed once.
 
     Attributes:
         rows: r, projected rows of the position table in feed order.

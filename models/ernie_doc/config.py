@@ -14,7 +14,7 @@ RATES = ("hidden_dropout", "attention_dropout", "inner_dropout")
 
 @dataclass(frozen=True)
 class ErnieDocConfig:
-    """What a checkpoint fixes.
+    """The sizes that a checkpoint fixes.
 
     Attributes:
         vocab: Rows of the word table.

@@ -9,5 +9,5 @@ DOCUMENT = 64  # a document of 1,000 words, in short questions; more than a batc
 
 
 def cost(ask: Ask) -> int:
-    """Return the cost; how long a document is stands in the memory and not in the question."""
+    """Return the cost; the memory knows the length of a document, the question does not."""
     return default_cost(ask, DOCUMENT if ask.document is not None else 0)

@@ -18,7 +18,7 @@ SPAN_DROPOUT = 0.1  # rate before the span head, in the authors' code
 
 
 class Reading(NamedTuple):
-    """What one segment gives.
+    """The output for one segment.
 
     Attributes:
         states: Outputs of the last layer, rows of padding included.

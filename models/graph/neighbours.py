@@ -15,7 +15,7 @@ from models.graph.knowledge import Entity
 
 @dataclass(frozen=True)
 class Reach:
-    """How far from the entities of a question a system reads.
+    """The distance from the entities of a question up to which a system reads.
 
     Attributes:
         hops: Largest number of facts on a path. The entity at its end is not read.
@@ -55,8 +55,8 @@ class Neighbourhood:
         """Take the entities of the frontier, and face those that their facts lead to.
 
         Args:
-            entities: Id -> entity, of every id of the frontier; None where there is none.
-            in_edges: Id -> facts about the entity, of every id of the frontier; needed where there is a `fan_in`.
+            entities: Id -> entity, of every id of the frontier; None if there is none.
+            in_edges: Id -> facts about the entity, of every id of the frontier; needed with a `fan_in`.
         """
         fresh = [entity for id in self.frontier if (entity := entities[id]) is not None]
         self.entities |= {entity.id: entity for entity in fresh}

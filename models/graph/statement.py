@@ -54,7 +54,7 @@ class Value(NamedTuple):
 
 @dataclass(slots=True)
 class RelationValues:
-    """The values of one relation of one entity, by the id of the value's entity, else by its text.
+    """The values of one relation of one entity, by the id of the value's entity or, without one, by its text.
 
     Two entities of one name are two values. A text that is the name of an entity among the values is that entity.
     """
@@ -72,7 +72,7 @@ class RelationValues:
         self.keys.setdefault(text, key)
 
     def remove(self, text: str, object_id: str) -> None:
-        """Remove the value that is this entity, else the value with this text; all values if both are empty."""
+        """Remove the value that is this entity, or else the value with this text; all values if both are empty."""
         keys = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
         for key in keys:
             self.values.pop(key, None)

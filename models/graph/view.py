@@ -82,7 +82,7 @@ class GraphView:
         return fold_entity(id, in_order, self.label, self.new_labels)
 
     def in_edges(self, id: str, rows: Iterable[tuple[Statement, ...]] = ()) -> tuple[InEdge, ...]:
-        """Return where facts about an entity may be found, those of edits in front; see `models.graph.in_edges`.
+        """Return the places of facts about an entity, those of edits in front; see `models.graph.in_edges`.
 
         Args:
             id: The entity that is their object.
@@ -93,7 +93,7 @@ class GraphView:
         return interleave((*of_edits, *of_base, *of_imports))
 
     def label(self, relation: str) -> str:
-        """Return how people call a relation: as the newest edit says, else the newest import, else the base."""
+        """Return the label of a relation: the newest edit's, or else the newest import's, or else the base's."""
         label = self._about_relation(relation, LABEL)
         labels = (active.manifest.relations.get(relation) for active in reversed(self.imports))
         return label or next(filter(None, labels), "") or self.base.label(relation)
@@ -120,7 +120,7 @@ class GraphView:
         return {*self.base.relations, *(name for name in names if not name.startswith("@"))}
 
     def _about_relation(self, relation: str, property: str) -> str:
-        """Return the property that edits give the relation itself; "" where they give none."""
+        """Return the property that edits give the relation itself; "" if they give none."""
         value = ""
         for _, source in self.edits.get(RELATION + relation, ()):
             for statement in source.statements:

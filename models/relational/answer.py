@@ -28,7 +28,7 @@ SMALLEST_SHARE = 1e-6  # least share of weights, so that their log-odds are fini
 
 @dataclass(frozen=True)
 class Sources:
-    """What one question reads.
+    """The sources that one question reads.
 
     Attributes:
         graph: The graph at the asked version.
@@ -102,7 +102,7 @@ class Answerer:
 
     @torch.no_grad()
     def read(self, asks: Sequence[Ask], sources: Sequence[Sources]) -> list[Reading | Reason]:
-        """Read questions in one pass of the encoder; a Reason stands where there is nothing to read."""
+        """Read questions in one pass of the encoder; one without sources gets a Reason."""
         masked = [mask_mentions(ask.question, ask.mentions if ask.use_graph else ()) for ask in asks]
         places = [place for place, question in enumerate(masked) if question.mentions]
         readings = iter(

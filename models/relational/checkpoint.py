@@ -34,7 +34,7 @@ class Model:
         network: The trained part.
         reader: Reads texts with the frozen encoder.
         confidence: The scale of answers.
-        digest: Digest of the folder it came from; "" where it came from none.
+        digest: Digest of its folder; "" without one.
     """
 
     network: RelationalNetwork

@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
     """Why an edge may not be walked.
 
     Attributes:
-        edit: Edit of the rule that forbids it; "" where it is none.
+        edit: Edit of the rule that forbids it; "" for a rule without one.
         sentence: The rule or its constraint, in words.
     """
 
@@ -59,7 +59,7 @@ class EdgeRules(Protocol):
 
 @dataclass(frozen=True)
 class Constraints:
-    """Which edges may be walked.
+    """The edges that may be walked.
 
     Attributes:
         rules: Rules of `attend(I,E)`; a walk may leave node I by edge E if one of them holds.
@@ -89,7 +89,7 @@ class Constraints:
         return frozenset(e for i, e in pairs if e < len(graph.edges) and graph.edges[e].subject == i)
 
     def extend(self, graph: Subgraph) -> Subgraph:
-        """Return the graph as it is: these rules infer nothing."""
+        """Return the graph unchanged: these rules infer nothing."""
         return graph
 
     def why_forbidden(self, graph: Subgraph, edges: Sequence[int]) -> Mapping[int, Refusal]:

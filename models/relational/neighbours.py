@@ -13,7 +13,7 @@ class EntityNeighbours:
     """Neighbours of entities, from anything that finds an entity by its id.
 
     Args:
-        find: Returns the entity with an id; None where there is none.
+        find: Returns the entity with an id; None if there is none.
         find_in_edges: Returns where facts about the entity with an id may be found.
     """
 
@@ -27,7 +27,7 @@ class EntityNeighbours:
 
     @staticmethod
     def of_entities(entities: Mapping[str, Entity]) -> "EntityNeighbours":
-        """Read a graph of these entities, by their ids, and nothing else."""
+        """Read a graph of these entities alone, by their ids."""
         in_edges = in_edges_of_entities(entities.values())
         return EntityNeighbours(entities.get, lambda id: in_edges.get(id, ()))
 

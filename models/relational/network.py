@@ -23,7 +23,11 @@ from models.encoder.minilm import WIDTH
 from models.relational.config import Config
 from models.relational.question import TokenStates
 
-FORMS = ("entities", "count", "yes_no")  # what a question wants of the nodes that its path ends at
+FORMS = (
+    "entities",
+    "count",
+    "yes_no",
+)  # kinds of answers that a question wants of the last nodes of its path
 NULL, STAY, FIRST_LABEL = 0, 1, 2  # rows of the keys; labels of relations follow
 FIRST_SCALE = 10.0  # scale of cosines before training
 
@@ -138,7 +142,7 @@ class RelationalNetwork(nn.Module):
 def _mention_scores(
     scores: Float[Tensor, "batch token"], mentions: Bool[Tensor, "batch mention token"]
 ) -> Float[Tensor, "batch mention"]:
-    """Return the log-probability of each mention from the mean score of its tokens; all equal where there is none."""
+    """Return the log-probability of each mention from the mean score of its tokens; all are equal without any."""
     n_tokens = mentions.sum(-1)
     means = torch.einsum("bmt,bt->bm", mentions.to(scores.dtype), scores) / n_tokens.clamp(min=1)
     is_there = (n_tokens > 0) | ~(n_tokens > 0).any(-1, keepdim=True)

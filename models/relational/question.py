@@ -16,7 +16,7 @@ from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Mention
 from models.kbert.query import CACHED_TEXTS, MENTION, VectorCache, label_question
 
-CACHED_QUESTIONS = 1_024  # some 25 KB each; probes come again with every commit
+CACHED_QUESTIONS = 1_024  # questions in the cache, some 25 KB each; probes recur with every commit
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TokenStates:
     Attributes:
         states: Last hidden states, zero at padding.
         mask: True at real tokens.
-        starts: True at the tokens of each mention, in the order of the masked question; no token where it was cut.
+        starts: True at the tokens of each mention, in the order of the masked question; no token if it was cut.
         truncated: Which questions were cut.
     """
 

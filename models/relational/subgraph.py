@@ -187,7 +187,7 @@ class _Builder:
             if subject not in entities:
                 n_without_room += (
                     len(entities) >= self._config.max_nodes
-                )  # else it is no entity at this version
+                )  # otherwise it is no entity at this version
                 continue
             for fact in entities[subject].facts:
                 if (fact.relation, fact.object_id) != (relation, entity.id) or not fact.label.strip():

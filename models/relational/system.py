@@ -58,7 +58,7 @@ class RelationalSystem:
         ]
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Compare the sub-graphs: an answer follows from the question and from them, and from nothing else."""
+        """Compare the sub-graphs, from which alone, with the question, an answer follows."""
         return [
             old != new or self._graph(old, before.views) != self._graph(new, after.views)
             for old, new in zip(before.asks, after.asks, strict=True)

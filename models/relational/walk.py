@@ -68,7 +68,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Search:
-    """What became of all walks of one question.
+    """The results of all walks of one question.
 
     Attributes:
         finished: Walks that end at an answer, the heaviest first.
@@ -81,7 +81,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Field:
-    """Where one question may walk.
+    """The edges on which one question may walk.
 
     Attributes:
         graph: Its sub-graph.
@@ -102,7 +102,7 @@ class Field:
 
 @dataclass(frozen=True)
 class _Front:
-    """A walk that goes on.
+    """A walk that has not ended.
 
     Attributes:
         question: Place of its question in the batch.

@@ -120,7 +120,7 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _fill(kinds: Any, layers: int) -> tuple[LayerKind, ...]:
-    """Return a kind for each layer: a shorter list goes on with `sim`, as in the authors' code."""
+    """Return a kind for each layer: a shorter list is filled with `sim`, as in the authors' code."""
     if kinds is None:
         warnings.warn(
             f"the configuration lacks {LAYER_TYPES}: the list of the authors' base model is taken, "

@@ -90,12 +90,12 @@ class PretrainingLogits:
 
 @dataclass(frozen=True)
 class PretrainingLabels:
-    """What the three tasks should say; NO_LABEL where nothing is asked.
+    """The labels of the three tasks; NO_LABEL at places without one.
 
     Attributes:
         words: Token ids.
         entities: Numbers of candidates.
-        order: 0 where the second text follows the first, else 1.
+        order: 0 if the second text follows the first, otherwise 1.
     """
 
     words: Int[Tensor, "batch token"]
@@ -105,7 +105,7 @@ class PretrainingLabels:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What a model took from a checkpoint.
+    """The tensors that a model took from a checkpoint.
 
     Attributes:
         matches: Names of the tensors that fill the model.
@@ -153,7 +153,7 @@ class ErniePretraining(ErnieWithHead):
 
 
 class ErnieSpans(ErnieWithHead):
-    """Where an answer begins and where it ends."""
+    """Predicts the first and the last token of an answer."""
 
     def __init__(self, config: ErnieConfig) -> None:
         super().__init__(config)
@@ -190,7 +190,7 @@ class ErnieTagger(ErnieClassifier):
 
 
 class ErnieTyping(ErnieWithHead):
-    """Which types an entity has, each a question on its own. The linear map has no bias."""
+    """Predicts the types of an entity, each independently. The linear map has no bias."""
 
     def __init__(self, config: ErnieConfig, types: int) -> None:
         super().__init__(config)

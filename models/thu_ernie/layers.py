@@ -27,12 +27,12 @@ from models.thu_ernie.config import ErnieConfig, LayerKind
 
 @dataclass(frozen=True)
 class Masks:
-    """What attention may look at.
+    """The masks of attention.
 
     Attributes:
         tokens: Added to the score of each token as a key.
         entities: Added to the score of each entity as a key.
-        is_linked: 1 where a token has an entity, else 0.
+        is_linked: 1 at tokens with an entity, otherwise 0.
     """
 
     tokens: Float[Tensor, "batch 1 1 token"]

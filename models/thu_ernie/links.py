@@ -60,7 +60,7 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Sense:
-    """What a form names, and how often it does, from 0 to 1."""
+    """A meaning of a form, and its frequency from 0 to 1."""
 
     entity: str
     score: float

@@ -1,7 +1,7 @@
 """THU-ERNIE without a head: texts with entity vectors in, token states out.
 
 Zhang et al. (arXiv:1905.07129), section 3. Embeddings and pooler are BERT's (Devlin et al., arXiv:1810.04805). An
-entity has neither a position nor a segment: its vector comes from the table as it is.
+entity has neither a position nor a segment: its vector comes from the table unchanged.
 """
 
 from collections import deque
@@ -47,7 +47,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the network says of a batch.
+    """The network's output for a batch.
 
     Attributes:
         tokens: States of the last layer.

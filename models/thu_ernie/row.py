@@ -65,7 +65,7 @@ class Row:
         return Row(tuple(tokens), tuple(segments), links, rejections)
 
     def entity_rows(self, row_of: Callable[[str], int]) -> list[int]:
-        """Return the table's row for each token, NO_ENTITY where it names none."""
+        """Return the table's row for each token, NO_ENTITY if it names none."""
         rows = [NO_ENTITY] * len(self.tokens)
         for place, link in self.links.items():
             rows[place] = row_of(link.entity)

@@ -52,7 +52,7 @@ class ThuErnieSystem:
         return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """Answer from the context where there is one, else by entities."""
+        """Answer from the context if there is one, otherwise from entities."""
         relinked_asks = [relink_ask(ask, view) for ask, view in zip(asks, views, strict=True)]
         replies = self._answer([relinked_ask.ask for relinked_ask in relinked_asks], views)
         return [

@@ -25,7 +25,7 @@ COMPARISONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "gt": torch.gt,
     "neq": torch.ne,
 }
-# For each term of a relation, how it follows from the operands; None where it does not.
+# For each term of a relation, its function of the operands; None if it has none.
 ARITHMETIC: dict[str, tuple[Solver | None, ...]] = {
     "sub": (lambda b, c: b + c, lambda a, c: a - c, lambda a, b: a - b),
     "add": (lambda b, c: c - b, lambda a, c: c - a, lambda a, b: a + b),

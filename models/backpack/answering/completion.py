@@ -19,7 +19,7 @@ class Task:
     Attributes:
         prompt: Tokens of the question.
         limit: Most tokens of the answer, its end included.
-        branches: How many of the likeliest first tokens are gone on from.
+        branches: Number of the likeliest first tokens that are continued.
         edits: What acts on this text alone.
     """
 
@@ -34,7 +34,7 @@ class BatchEdits:
     """The edits of each text of a batch.
 
     Attributes:
-        by_row: Edits of each row; None where there are none.
+        by_row: Edits of each row; None without any.
     """
 
     by_row: tuple[SenseEdits | None, ...]
@@ -88,7 +88,7 @@ class Completion:
 
     @property
     def answers(self) -> list[DecodedAnswer]:
-        """Return the answers as far as they go, one for each text."""
+        """Return the answers so far, one for each text."""
         return self._answers.group(self._branches)
 
     def advance(self) -> bool:

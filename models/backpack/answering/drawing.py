@@ -17,14 +17,14 @@ from models.system import SamplingOptions, TokenScore
 
 @dataclass(frozen=True)
 class Draft:
-    """An answer as far as it goes.
+    """An answer in progress.
 
     Attributes:
-        text: Its text; while it goes on, the part that no further token changes.
+        text: Its text; before its end, the part that no further token changes.
         tokens: Its tokens, without the end of the line.
         logprobs: Log-probability of each token that was said, those of a stop and of the end of the line included.
         scores: The tokens as a caller sees them; () if it did not ask for them.
-        finish: How it ended; None while it goes on.
+        finish: How it ended; None before its end.
     """
 
     text: str
@@ -79,7 +79,7 @@ def draw(
 
 
 def find_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Return where the first stop begins in a text; None where there is none."""
+    """Return the place of the first stop in a text; None without one."""
     return min((text.index(stop) for stop in stops if stop in text), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Which questions read a changed word, told without answering them anew.
+"""Finds the questions that read a changed word, without answering them again.
 
 Hewitt et al., arXiv:2305.16765, section 3: the senses of a word enter the output from the place on where it is read,
 and no sense weight depends on them. So a greedy answer stays as it is unless the question, or the answer that was
@@ -37,7 +37,7 @@ def find_changed_tokens(before: SensesView, after: SensesView) -> Set[int]:
 
 
 class Foresight:
-    """Tells which questions read one of some tokens. Thread-safe.
+    """Tells which questions read one of some tokens. Threads may share it.
 
     Args:
         reader: The checkpoint.
@@ -101,7 +101,7 @@ class Foresight:
 
 
 class ForesightRouter(Router):
-    """Keeps the capabilities `Foresees` and `ForeseesTaught`, and those of a system with a scope.
+    """Implements `Foresees` and `ForeseesTaught`, and the capabilities of a system with a scope.
 
     Args:
         reader: The checkpoint.

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from models.checkpoint import CheckpointError
 
 NEWLINE = "\u010a"  # the byte-level name of the piece that is one line feed
-BROKEN = "\ufffd"  # what a decoder says of bytes that are no whole character
+BROKEN = "\ufffd"  # the decoder's sign for bytes that are no whole character
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-TOLERANCE = 1e-6  # by how much a row may be missed, in logits: far above rounding, far below a margin
+TOLERANCE = 1e-6  # tolerated error of a row, in logits: far above rounding, far below a margin
 MAX_STEPS = 500  # rows that are tried before the word counts as one that cannot lead
 SMALLEST = 1e-14  # multiplier below which a row is inactive
 
@@ -20,15 +20,15 @@ SMALLEST = 1e-14  # multiplier below which a row is inactive
 def find_push(
     embedding: Float[Tensor, "word width"], target: int, needs: Float[Tensor, " word"]
 ) -> Float[Tensor, " width"] | None:
-    """Return the smallest push that gives `target` what it needs against each word.
+    """Return the smallest push that gives `target` the lead that it needs over each word.
 
     Args:
         embedding: E in float64.
         target: The word that is to lead.
-        needs: How much its logit has to gain on that of each word; minus infinity for itself.
+        needs: Gain that its logit needs over that of each word; minus infinity for itself.
 
     Returns:
-        The push, zero where nothing is needed; None where no push can do it.
+        The push, zero if none is needed; None if no push suffices.
     """
     push = torch.zeros_like(embedding[0])
     active: list[int] = []

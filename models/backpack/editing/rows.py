@@ -87,7 +87,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class ForcedReading:
-    """A question with the answer behind it, as far as the steps of the answer go.
+    """A question with the answer behind it, up to the last step of the answer.
 
     Attributes:
         ids: Tokens that are read [key].
@@ -167,7 +167,7 @@ def complete_rows(
 
 @dataclass(frozen=True)
 class TextEdits:
-    """What acts on one text: changed senses first, then the rows of the fact that it asks for.
+    """The edits of one text: changed senses first, then the rows of the fact that it asks for.
 
     Attributes:
         senses: Senses changed for all texts.

@@ -40,7 +40,7 @@ Base = Literal["none", "minilm"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model that was trained here reads documents.
+    """The settings with which a model that was trained here reads documents.
 
     Attributes:
         question_room: Tokens of a question.
@@ -114,8 +114,8 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         dtype: Of the weights; scores, softmax and memory stay in float32.
 
     Raises:
-        CheckpointError: Names the file that is missing, damaged or of another model.
-        EncoderNotFound: The checkpoint stands on MiniLM, whose files are not there.
+        CheckpointError: A file is missing, damaged or of another model; the text names it.
+        EncoderNotFound: The checkpoint needs MiniLM, whose files are missing.
     """
     digest = verify_sums(folder, FILES)
     config = read_config(folder)

@@ -36,7 +36,7 @@ FEED_FORWARD = 4  # the port's inner width, in widths
 
 @dataclass(frozen=True)
 class Report:
-    """What became of the tensors of a checkpoint.
+    """The use of the tensors of a checkpoint.
 
     Attributes:
         applied: Names in the checkpoint that the model has taken.

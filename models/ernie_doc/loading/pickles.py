@@ -145,7 +145,7 @@ class ArrayUnpickler(pickle.Unpickler):
     """Knows the names in `ALLOWED` and no other."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a name stands for.
+        """Return the function of this file that a name stands for.
 
         Raises:
             UnsafeCheckpoint: The name is not in `ALLOWED`.

@@ -29,7 +29,7 @@ AUTHORS_STRIDE = 128  # tokens from window to window, in the authors' scripts
 
 @dataclass(frozen=True)
 class AnswerRule:
-    """How a question is asked.
+    """The settings with which a question is asked.
 
     Attributes:
         spans: How spans are compared.
@@ -66,12 +66,12 @@ class Answer:
 
 
 class Progress(NamedTuple):
-    """How far an answer has come.
+    """The progress of an answer.
 
     Attributes:
         phase: Comparing chunks of the text with the question, reading windows, or asking some of them.
         done: Chunks or windows that are done.
-        total: Chunks or windows of the phase; None where it is not known before its end.
+        total: Chunks or windows of the phase; None if it is not known before its end.
     """
 
     phase: Phase

@@ -27,11 +27,11 @@ FAR = -1.0  # cosine of a window in which no chunk begins
 
 @dataclass(frozen=True)
 class Choice:
-    """The windows that a question is put to.
+    """The windows that a question is asked of.
 
     Attributes:
         numbers: Of the windows, in the order of the text.
-        cosines: Nearness of each of them; None where all windows are asked, for none is compared.
+        cosines: Nearness of each of them; None if all windows are asked, for then none is compared.
     """
 
     numbers: Sequence[int]

@@ -65,7 +65,7 @@ class Reader:
         return State(self.origin, name_digest("second", skim.digest), 0, 0, skim.memory)
 
     def read(self, document: Document, start: State | None = None) -> Iterator[State]:
-        """Return the state after each segment, from the store where it is there.
+        """Return the state after each segment, from the store if it is there.
 
         Args:
             document: What to read.

@@ -18,7 +18,7 @@ from models.ernie_doc.reading.state import State, StateError, decode
 
 @runtime_checkable
 class States(Protocol):
-    """Where states are kept between readings. Thread-safe."""
+    """A store of states between readings. Threads may share it."""
 
     def get(self, digest: str) -> State | None:
         """Return a state, or None if it is not there."""
@@ -28,7 +28,7 @@ class States(Protocol):
 
 
 class RecentStates:
-    """The states that were used last, in memory.
+    """The most recently used states, in memory.
 
     Args:
         most_bytes: Bound of all states together; a state that is larger is not kept.
@@ -45,7 +45,7 @@ class RecentStates:
 
     def put(self, state: State) -> None:
         """Keep a state for a while."""
-        with self._lock, suppress(ValueError):  # it is larger than the bound
+        with self._lock, suppress(ValueError):  # the state is larger than the bound
             self._states[state.digest] = replace(state, memory=state.memory.cpu())
 
 

@@ -20,7 +20,7 @@ MAX_INFERRED = 512  # edges that rules may add to a sub-graph
 
 @dataclass(frozen=True)
 class EditedRule:
-    """A rule and where it comes from.
+    """A rule and its origin.
 
     Attributes:
         rule: The rule.

@@ -96,7 +96,7 @@ class Aligner:
         return link_question(ask.question, mentions, finder, self.model.settings.subjects), finder
 
     def reply(self, reading: Reading) -> Reply:
-        """Say the best candidate where it is sure enough."""
+        """Reply with the best candidate if it is sure enough."""
         entries = reading.alignment.entries
         if not entries:
             return Reply(None, 0.0, "", _why_nothing(reading), truncated=reading.truncated)
@@ -205,7 +205,7 @@ def _why_nothing(reading: Reading) -> Reason:
 
 
 def _why_unsure(reading: Reading, best: AlignedCandidate) -> Reason:
-    """Say that nothing is linked, that the zero row fits better than any fact, or that the best is not sure enough."""
+    """Return the reason: nothing is linked, the zero row fits better than any fact, or the best is not sure enough."""
     if not reading.linking.subjects and not reading.ask.candidates:
         return NO_ENTITY
     return NO_FACT if best.logit < 0 and best.candidate.facts else UNSURE

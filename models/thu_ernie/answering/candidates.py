@@ -56,7 +56,7 @@ class NoRow:
 
 @dataclass(frozen=True)
 class Choice:
-    """What one mask may be aligned with."""
+    """The candidates that one mask may be aligned with."""
 
     candidates: tuple[Candidate, ...]
     exclusions: tuple[NoRow, ...] = ()
@@ -81,7 +81,7 @@ def list_neighbours(entity: Entity, subject: FoundRow | None, finder: RowFinder)
 def list_texts(
     texts: Iterable[str], choices: Sequence[Choice], names: Mapping[str, str], finder: RowFinder
 ) -> Choice:
-    """Return the candidates of a request, each by a neighbour of this name, else by a known answer, else by its text.
+    """Return the candidates of a request: each is a neighbour of this name, or a known answer, or its text.
 
     Args:
         texts: Answers to choose from.

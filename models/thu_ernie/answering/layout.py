@@ -57,7 +57,7 @@ def lay_mask(question: AlignedText, subject: Link | None, vocabulary: Vocabulary
 
     Args:
         question: The question with its mentions, cut.
-        subject: The mention that is asked about, whose row the mask carries; None where there is none.
+        subject: The mention that the question is about, whose row the mask carries; None without one.
         vocabulary: Of the model.
     """
     mask = AlignedText((vocabulary.spans.tag(MASK),), {} if subject is None else {0: subject})

@@ -42,7 +42,7 @@ class LinkedQuestion:
     rejections: tuple[Rejection, ...]
 
     def links_for(self, subject: LinkedMention | None) -> list[Link]:
-        """Return the links of the question if one mention means `subject`; the others mean what they likeliest do."""
+        """Return the links of the question if one mention means `subject`; the others take their likeliest meanings."""
         links: dict[tuple[int, int], Link] = {}
         for mention in self.subjects:
             links.setdefault((mention.link.begin, mention.link.end), mention.link)

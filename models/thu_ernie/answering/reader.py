@@ -27,7 +27,7 @@ SCALES = ("neighbours", "answers", "span")  # kinds of answers, each with its ow
 
 @dataclass(frozen=True)
 class Settings:
-    """How a checkpoint reads.
+    """The settings with which a checkpoint reads.
 
     Attributes:
         question_room: Tokens of a question.
@@ -59,7 +59,7 @@ class Model:
         answers: Every answer of the facts that it was trained on -> the name of its row.
         settings: How it reads.
         confidences: Scale of each kind of answer.
-        digest: Digest of the folder it came from; "" where it came from none.
+        digest: Digest of its folder; "" without one.
     """
 
     network: ErnieAnswers

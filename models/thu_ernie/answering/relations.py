@@ -37,7 +37,7 @@ def list_relations(relations: Mapping[str, str], subject: FoundRow, finder: RowF
     """Return a candidate for each relation: the row to which it leads from a subject.
 
     Args:
-        relations: What a request calls a relation -> its id; "" where there is none.
+        relations: Id of each relation that a request names; "" if there is none.
         subject: Row of what the text is about.
         finder: Rows at the asked version.
     """

@@ -23,12 +23,12 @@ Source: TypeAlias = Literal["table", "edit", "facts", "neighbours"]
 
 @dataclass(frozen=True)
 class FoundRow:
-    """The row of something, and where it comes from.
+    """A row and its origin.
 
     Attributes:
         vector: The row.
         source: `table`, an `edit`, the `facts` that an edit of the graph changed, or the `neighbours` in the graph.
-        edit: Id of the edit that wrote it, "" where none did.
+        edit: Id of the edit that wrote it, "" if none did.
     """
 
     vector: Float[Tensor, " size"]
@@ -56,7 +56,7 @@ class RowFinder:
         return FoundRow(vector, "edit" if edit else "table", edit)
 
     def of_entity(self, entity: Entity) -> FoundRow | None:
-        """Return the row of an entity, from its facts where it has no row or where the graph edits them."""
+        """Return the row of an entity; it follows from the facts if the entity has none or the graph edits them."""
         row = self.find(entity.id)
         if row is None:
             return self._mean(self._solve(fact) for fact in entity.facts)
@@ -64,7 +64,7 @@ class RowFinder:
         return row if vector is None else FoundRow(vector, "facts")
 
     def of_object(self, subject: FoundRow | None, fact: Fact) -> FoundRow | None:
-        """Return the row of a fact's object; where it has none, of what the subject's row leads to."""
+        """Return the row of a fact's object; if it has none, the row to which the subject's row leads."""
         row = self.find(row_name(fact.object, fact.object_id))
         step = None if row is not None or subject is None else self.find(RELATION + fact.relation)
         if subject is None or step is None:
@@ -72,7 +72,7 @@ class RowFinder:
         return FoundRow(subject.vector + step.vector, "neighbours")
 
     def _solve(self, fact: Fact) -> Tensor | None:
-        """Return o - r of a fact; None where one of both has no row."""
+        """Return o - r of a fact; None if one of both has no row."""
         object, step = self.find(row_name(fact.object, fact.object_id)), self.find(RELATION + fact.relation)
         return None if object is None or step is None else object.vector - step.vector
 
@@ -102,7 +102,7 @@ class BatchRows:
         object.__setattr__(self, "_matrix", torch.stack(rows))
 
     def row_of(self, entity: str) -> int:
-        """Return the row of a name; NO_ENTITY where it has none."""
+        """Return the row of a name; NO_ENTITY if it has none."""
         return self._numbers.get(entity, NO_ENTITY)
 
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:

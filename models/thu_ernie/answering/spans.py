@@ -94,7 +94,7 @@ class Pointer:
         return SpanReading(ask, linking, passage, len(windows), tuple(spans), truncated)
 
     def reply(self, reading: SpanReading) -> Reply:
-        """Say the best span where it is sure enough."""
+        """Reply with the best span if it is sure enough."""
         scale = self.model.confidences["span"]
         if not reading.spans:
             return Reply(None, 0.0, "", NOT_SAID, truncated=reading.truncated)

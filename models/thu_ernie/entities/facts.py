@@ -145,7 +145,7 @@ class FactSolver:
     def _candidates(
         self, relation: str, objects: Mapping[str, Float[Tensor, "_ size"]]
     ) -> Float[Tensor, "candidate size"]:
-        """Return the rows of the objects that a relation has anywhere; its own where it has none."""
+        """Return the rows of all objects of a relation; its own row if it has none."""
         names = [name for name in self.facts.by_relation.get(relation, ()) if self._has(name)]
         return self._rows(names[:MAX_CANDIDATES]) if names else objects[relation]
 

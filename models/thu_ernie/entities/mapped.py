@@ -61,7 +61,7 @@ class MappedArrays:
             ) from cause
 
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return a copy of some rows of an array; an IndexError where it has no such row.
+        """Return a copy of some rows of an array; raise IndexError if it lacks one.
 
         Args:
             name: Name of the array.

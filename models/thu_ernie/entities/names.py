@@ -21,11 +21,11 @@ from models.checkpoint import CheckpointError
 from models.thu_ernie.entities.mapped import NEW, MappedArrays
 
 NO_ENTITY = 0  # Row of zeros, which no entity has
-TEXT = "="  # Before a literal value in the name of its row
+TEXT = "="  # prefix of a literal value in the name of its row
 
 
 def row_name(text: str, object_id: str) -> str:
-    """Return the name of the row of an object: its id, or its text where it is no entity."""
+    """Return the name of the row of an object: its id, or its text if it is no entity."""
     return object_id or TEXT + text
 
 
@@ -38,7 +38,7 @@ class EntityNames:
 
     @staticmethod
     def open(path: Path) -> "EntityNames":
-        """Map the index of a file; CheckpointError where it is none."""
+        """Map the index of a file; raise CheckpointError if it is none."""
         arrays = MappedArrays.open(path, "hash", "row").arrays
         return EntityNames(arrays["hash"], arrays["row"])
 

@@ -36,11 +36,11 @@ NO_WORD = "a form needs a letter, a digit or a sign by which a text could name a
 
 
 class LinkFields(Fields):
-    """What a form names.
+    """The change of a form's meaning.
 
     Attributes:
         form: A name as people write it; its case does not matter.
-        entity: Id of the entity that it names, in place of whatever it named; None where it names nothing.
+        entity: Id of the entity that it names, in place of its former meanings; None if it names nothing.
     """
 
     form: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
@@ -60,7 +60,7 @@ class LinkFields(Fields):
 
 @dataclass(frozen=True)
 class EditedLink:
-    """What an edit says of a form.
+    """The link that an edit gives a form.
 
     Attributes:
         entity: Id of the entity; None where the form names nothing.

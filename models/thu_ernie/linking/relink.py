@@ -67,7 +67,7 @@ def relink(ask: Ask, view: LinksView, find: FindEntity) -> RelinkedAsk:
     Args:
         ask: The question with the mentions of the graph.
         view: The edited links.
-        find: Returns an entity of the graph at this version; None where there is none.
+        find: Returns an entity of the graph at this version; None if there is none.
     """
     if not view.links or not ask.use_graph:
         return RelinkedAsk(ask)
