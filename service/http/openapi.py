@@ -2,7 +2,7 @@
 
 A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
 that has one. A route names only its answer, and the problems of its own. The name of its function is the id of the
-operation and the first sentence of its docstring the summary; fields are described by name (descriptions.py).
+operation and the first sentence of its docstring the summary; descriptions.py tells where fields are described.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from errata.wire import Problem, Response
+from errata.wire import Request as WireRequest
 from errata.wire.openai import ChatError
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
@@ -22,7 +23,14 @@ from pydantic.json_schema import models_json_schema
 
 from service.http.auth import Guard
 from service.http.body import JsonBody
-from service.http.descriptions import EXAMPLES, FIELDS, PARAMETERS, describe_field
+from service.http.descriptions import (
+    ATTRIBUTES,
+    EXAMPLES,
+    FIELDS,
+    PARAMETERS,
+    describe_by_name,
+    describe_fields,
+)
 from service.http.errors import CHAT
 from service.http.responses import PROBLEM
 
@@ -141,12 +149,21 @@ def _describe_parameters(operation: dict[str, Any]) -> None:
 
 
 def _describe_fields(schemas: dict[str, Any]) -> None:
+    kinds = {kind.__name__: kind for kind in (*_list_kinds(WireRequest), *_list_kinds(Response))}
     for name, schema in schemas.items():
         if "description" in schema:  # a docstring, whose attributes are described as fields
-            schema["description"] = schema["description"].partition("\n\nAttributes:")[0]
+            schema["description"] = schema["description"].partition(ATTRIBUTES)[0]
+        attributes = describe_fields(kinds[name]) if name in kinds else {}
         for field, content in schema.get("properties", {}).items():
-            if (description := describe_field(name, field)) is not None:
-                content.setdefault("description", description)
+            description = content.get("description") or attributes.get(field) or describe_by_name(name, field)
+            if description is not None:
+                content["description"] = description
+
+
+def _list_kinds(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield kind
+    for part in kind.__subclasses__():
+        yield from _list_kinds(part)
 
 
 def _dependencies(dependant: Dependant) -> Iterator[Dependant]:

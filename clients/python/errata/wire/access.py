@@ -51,6 +51,10 @@ class KeyState(Response):
     """A key. A time is None for an event that has not happened.
 
     Attributes:
+        created_by: Name of the key that made it.
+        expires: End of the key.
+        rotated: Time of its newest secret.
+        revoked: Time at which it was revoked.
         has_secret: False for a key from a backup without secrets, until it is rotated.
     """
 
@@ -82,6 +86,9 @@ class AuditEntry(Response):
     Attributes:
         name: The caller's name, "" for an unknown caller.
         by: How the caller was authenticated.
+        address: Where the call came from.
+        method: The verb of HTTP.
+        path: The path that was called.
         summary: The request in a few words.
         code: Code of the problem in the response, if it was one.
         version: Version of the commit that the call made, if it made one.

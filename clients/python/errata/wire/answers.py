@@ -27,6 +27,7 @@ class Sampling(Request):
 
     Attributes:
         temperature: 0 takes the likeliest token.
+        top_p: Draw from the likeliest tokens that have this share of the probability.
         seed: Another seed gives another draw.
         max_tokens: Limit in the model's tokens.
         stop: The answer ends before the first of these.
@@ -48,9 +49,11 @@ class AnswerRequest(Request):
 
     Attributes:
         model: "auto" asks all models that can read the question, and the surest answers; None is the service's choice.
+        document: A document that the question is about, for models that read documents.
         kg: "none" answers without the graph, for systems that read it.
         version: Read exactly this version, which may not be older than `min_version`.
         min_version: Wait until the replica has at least this version.
+        sampling: The way the text is drawn, for models that write freely; the answer is given at any score.
     """
 
     question: Text
@@ -98,6 +101,15 @@ class AnswerFact(Response):
 
 
 class Timings(Response):
+    """Times of a question, in milliseconds.
+
+    Attributes:
+        queue_ms: Milliseconds of waiting for other questions.
+        graph_ms: Milliseconds of reading the graph.
+        model_ms: Milliseconds of the model.
+        total_ms: Milliseconds from the question's arrival at the replica to its answer.
+    """
+
     queue_ms: float
     graph_ms: float
     model_ms: float
@@ -148,10 +160,13 @@ class Answer(Response):
     Attributes:
         answer: None when the model declines; then `reason` is the code, `reason_text` the words, and `best` the answer
             that it was not sure enough of.
+        alternatives: Further answers, the likeliest first.
         edits: Ids of the edits that the answer rests on.
         facts: Facts of the graph that it rests on.
         nearby_edit: An edit that the question may have meant.
+        truncated: True if the question was longer than the model reads.
         degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
+        explanation: What the model went by, in the model's own form.
         finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
         tokens: The tokens of a drawn answer, where `logprobs` asks for them.
     """

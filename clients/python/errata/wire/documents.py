@@ -53,7 +53,12 @@ class TextOptions(RemovalOptions):
 
 
 class DocumentHead(Response):
-    """A document without its text, but with the text's digest and the edits that made it, the first of which put it."""
+    """A document without its text.
+
+    Attributes:
+        title: "" without one.
+        edits: Ids of the edits that made the text, in order; the first put it.
+    """
 
     id: str
     title: str = ""

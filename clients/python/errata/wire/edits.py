@@ -82,6 +82,7 @@ class FactItem(Request):
         relation: Its name in the graph; `label`, `alias` and `description` are names of an entity.
         act: Set one value in place of all others, add one, or remove one. None follows the relation: 409 `add_or_set`
             where it has a value and does not say how many it holds.
+        only: "graph" changes the graph alone, and no other memory.
         create: Make a new subject or relation, though its name is one letter away from one in use (otherwise 409
             `similar_name`).
     """
@@ -114,9 +115,11 @@ class MemoryItem(Request):
     """A change of a kind that only one memory knows: a rule, rows, senses, a document.
 
     Attributes:
+        memory: The memory that is changed.
         kind: A kind of change that /v1/models lists for the memory.
         change: The fields of that kind.
         question: A question that shows whether the change works, kept as a fact test with its `answer`; both or none.
+        answer: The expected answer to the question.
         model: The system that is asked; by default the first that reads the memory.
     """
 
@@ -164,8 +167,10 @@ class EditRequest(Request):
         measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is
             quick, and its rows are cached for the commit. A request whose Idempotency-Key made a commit is answered
             with that commit.
+        edits: Corrections, facts and definitions of relations, which become one commit.
         expected_version: Answer 409 if the ledger has moved on.
         method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
+        options: Settings of the method, by name.
         strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
             one unasked.
         skip_refused: Leave out refused edits and commit the others; the report lists those left out.

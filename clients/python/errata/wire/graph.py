@@ -72,9 +72,14 @@ class ImportCounts(Response):
     """The counts of an import.
 
     Attributes:
+        entities: Entities that the file names.
+        new_entities: Entities that the graph did not have.
         rejected: Number of lines that cannot be used.
+        rejected_by: Number of rejected lines by reason.
         skipped: Well-formed statements that are left out on purpose, by reason.
         rejected_lines: The first of the rejected lines.
+        seconds: Duration of the import.
+        source: Name of the file.
     """
 
     format: Format

@@ -105,6 +105,8 @@ class ScopeCandidate(Response):
     Attributes:
         edit: The edit that answers for the wording, with `answer`.
         owner: The edit that has the wording.
+        question: The wording.
+        cosine: Similarity of the wording and the question, from -1 to 1.
         probability: How likely both ask for the same; None where it was clear without the judge.
         verdict: `answers`; `less_likely` than the one that does; `near`, so that the reply names it; `not_asked`;
             `other_literal`, another number or code; `other_subject`; `far`.
@@ -156,6 +158,7 @@ class WhyReport(Response):
     """An answer with all that it rests on.
 
     Attributes:
+        answer: The answer, as /v1/answers gives it.
         causes: The edits, in the order of the answer.
         facts: Facts of the graph's base.
         without: The answer without the causes, or without the facts where there are no causes; None where the answer
@@ -175,6 +178,7 @@ class Change(Response):
         before: None where the model declines, as for `after`.
         is_measured: False for the oldest of very many changes, whose answers are those of the edits and not measured
             on the models; None then means that no edit answers.
+        change: "added", "removed" or "replaced" by the later version.
     """
 
     question: str
@@ -206,6 +210,8 @@ class Diff(Response):
     """The difference between two versions.
 
     Attributes:
+        from_version: The earlier of the two.
+        to_version: The later of the two.
         changes: Questions of edits that are answered differently.
         probes: Number of further questions that were compared.
         unmeasured_probes: Number of further known questions whose answers may differ.
@@ -228,6 +234,8 @@ class CheckReport(Response):
     """The fact tests at one version, one for each wording of an active edit.
 
     Attributes:
+        holding: Number of tests that hold.
+        broken: The tests that fail.
         superseded: Number of tests whose questions later edits answer; `superseded_tests` lists them on request.
         edits: Counts of edits by state.
         overwritten: Superseded tests that no edit names in `replaces`.

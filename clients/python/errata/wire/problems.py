@@ -67,6 +67,8 @@ class Problem(Response):
     """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept.
 
     Attributes:
+        type: A URI that names the kind of the problem.
+        instance: The path of the request.
         errors: The first wrong fields of a request that cannot be used.
     """
 

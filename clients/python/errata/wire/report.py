@@ -31,6 +31,7 @@ class EditReport(Response):
             `relation`, `object` and `act`.
         holds: True if the new answer is given.
         counterexamples: Questions that the edit is not about; one that follows is answered by it all the same.
+        generated_paraphrases: Wordings that the service made up, and whether they follow.
         notes: Figures of the editor about its rows (slots, margin, ...).
         near_questions: Known questions that the edit is not sure enough to answer, the likeliest first.
         memory: The memory that was written.
@@ -102,6 +103,7 @@ class SupersededTest(BrokenTest):
     """A fact test whose question a later edit answers: the edit `by` from `by_version`.
 
     Attributes:
+        by_version: The version of the edit that answers now.
         on_purpose: True if the later edit has the same question, or names the earlier one in `replaces`.
     """
 
@@ -129,6 +131,15 @@ class Capacity(Response):
 
 
 class EditTimings(Response):
+    """Times of a commit, in milliseconds.
+
+    Attributes:
+        editor_ms: Milliseconds of computing the rows.
+        report_ms: Milliseconds of asking before and after.
+        commit_ms: Milliseconds of writing to the ledger.
+        replicas_ms: Milliseconds until the replicas had it.
+    """
+
     editor_ms: float
     report_ms: float
     commit_ms: float
@@ -139,8 +150,13 @@ class Report(Response):
     """The measured effect of a commit.
 
     Attributes:
+        edits: The effect of each edit.
         probes: Number of unrelated questions that were compared before and after.
         unmeasured_probes: Number of further known questions whose answers may have changed.
+        side_effects: Questions of no edit whose answers change.
+        broken_tests: Fact tests of earlier edits that no longer hold.
+        capacity: The room of the memory.
+        test_status: Counts of edits by the state of their fact tests.
         edits_left_out: Number of edits that a revert or rollback switched and `edits` does not list.
         refused: Edits that were left out because of `skip_refused`.
     """

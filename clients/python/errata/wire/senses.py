@@ -44,6 +44,7 @@ class Sense(Response):
     """One sense of a word.
 
     Attributes:
+        number: Number of the sense, from 0.
         strength: Length of its vector with edits.
         base_strength: Length of its vector without edits.
         factor: Factor of edits on its weight.
@@ -76,9 +77,11 @@ class BiasRequest(Request):
     """Asks for the difference between the words of pairs; without pairs the model uses its own list.
 
     Attributes:
+        pairs: Words compared as the next word of a prompt. Without any, the model studies its own.
         words: Words whose senses may carry the difference; each replaces `{word}` in the prompts.
         prompts: Texts up to the place where a pair is compared.
         sentences: Texts on which side effects are measured.
+        multipliers: Factors on the weight of the sense: 0 silences it, 1 changes nothing.
         sense: The sense to change; None for the one that carries most.
     """
 
@@ -108,6 +111,7 @@ class BiasPoint(Response):
     """The effect of a multiplier.
 
     Attributes:
+        multiplier: A factor on the weight of the sense.
         ratio: The pair's larger probability over the smaller, averaged over the prompts.
         median_ratio: Median of the same.
         perplexity: Perplexity of the sentences.
@@ -131,7 +135,15 @@ class PairBias(Response):
 
 
 class BiasReport(Response):
-    """The report, with the words and prompts as they were read; `note` describes the model's own list of pairs."""
+    """The report, with the words and prompts as they were read.
+
+    Attributes:
+        words: Words whose senses may carry the difference; each takes the place of `{word}` in the prompts.
+        prompts: Texts up to the place where a pair is compared.
+        n_sentences: Number of sentences on which everything else was measured.
+        note: The list of pairs that the model studied, where the request named none.
+        pairs: The pairs, in their order.
+    """
 
     model: str
     version: Version

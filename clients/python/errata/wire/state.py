@@ -10,7 +10,17 @@ from errata.wire.base import Details, Response, Version
 
 
 class ReplicaState(Response):
-    """A replica; `degraded` is the code of its problem, and `pid` its process on the machine or in the pod `host`."""
+    """A replica.
+
+    Attributes:
+        lag: Number of versions that it is behind.
+        healthy: True if the replica answers, and from rows that are as they should be.
+        degraded: Code of the problem for which its version may be old, else null.
+        host: Its machine or pod.
+        pid: Id of its process there.
+        applied_ms: Milliseconds from the newest commit until the replica had it.
+        seen_s_ago: Seconds since it last reported.
+    """
 
     replica: str
     model: str
@@ -50,7 +60,17 @@ class MemoryCard(Response):
 
 
 class ModelCard(Response):
-    """One answering system; `object`, `created` (unix s) and `owned_by` are there for OpenAI's clients."""
+    """One answering system, in OpenAI's shape, too.
+
+    Attributes:
+        memories: The memories that the model reads and that can be edited.
+        methods: The ways in which an edit can be written.
+        ready: True if a replica answers.
+        replicas: Number of replicas.
+        details: Further properties, in the form of the model.
+        object: Always `model`.
+        owned_by: Always `errata`.
+    """
 
     id: str
     memories: list[MemoryCard]
@@ -72,8 +92,11 @@ class EditCounts(Response):
     """Counts of edits: each is active or reverted, and each active one has one of three states by its fact tests.
 
     Attributes:
+        active: Edits that answer.
+        reverted: Edits that were taken back.
         superseded: Edits whose questions later active edits answer.
         broken: Edits of which an answer differs from the expected one.
+        holding: Edits whose fact tests all hold.
     """
 
     active: int
@@ -113,7 +136,14 @@ class BackupHead(Response):
 
 
 class RestoreReceipt(Response):
-    """Counts of restored data: commits, tags, keys and calls in the audit that were not there yet."""
+    """The receipt of a restore, with counts of data that were not there yet.
+
+    Attributes:
+        commits: Number of restored commits.
+        tags: Number of restored tags.
+        keys: Number of restored keys.
+        audit: Number of restored calls of the audit.
+    """
 
     version: Version
     commits: int

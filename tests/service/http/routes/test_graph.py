@@ -319,9 +319,9 @@ async def test_a_key_that_is_revoked_while_its_file_comes_imports_nothing(app: F
 async def test_an_import_beyond_a_bound_of_the_operator_is_refused_whole(
     config: Settings, ledger: RedisLedger, limit: dict[str, int], content: bytes, says: str
 ) -> None:
-    bounded = config.model_copy(update=limit)
-    async with start_deployment(Editor, bounded) as editor:
-        app = build_app(bounded, local_router({}), local_editor(editor))
+    limited = config.model_copy(update=limit)
+    async with start_deployment(Editor, limited) as editor:
+        app = build_app(limited, local_router({}), local_editor(editor))
         async with client_of(app) as client:
             problem = parse_problem(
                 await client.post(IMPORT, content=content, headers=ADMIN), 413, "too_large"
