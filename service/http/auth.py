@@ -1,6 +1,6 @@
-"""Who may call a route: a dependency that runs before the body is read, so that strangers cost nothing."""
+"""The guards of routes: a dependency that runs before the body is read, so that refused requests cost nothing."""
 
-# Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
+# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,7 +16,7 @@ from service.scheduling.work import check_work
 
 @dataclass(frozen=True)
 class Account:
-    """What an admitted request is charged to: its caller, or the network of its address."""
+    """The account of an admitted request: its caller, or the network of its address."""
 
     gate: Gate
     caller: Caller
@@ -35,7 +35,7 @@ class Account:
             await self.gate.authenticator.authenticate(authorization)
 
     async def charge(self, work: int, n_paid: int = 1) -> None:
-        """Count the work of the request, of which `n_paid` is counted already. Raises TooLarge, TooMany."""
+        """Count the work of the request beyond `n_paid`, which is counted already; raise TooLarge or TooMany."""
         check_work(work)
         if work > n_paid:
             await self.gate.charge(self.caller, self.source, work - n_paid)
@@ -43,7 +43,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Guard:
-    """A dependency that lets in callers with one scope. scope: None lets in every caller with a key."""
+    """A dependency that lets in callers with one scope, or, if `scope` is None, every caller with a key."""
 
     gate: Gate
     scope: Scope | None
@@ -62,18 +62,18 @@ class Guard:
 
 
 def get_source(request: Request) -> str:
-    """Return the network that a request comes from, as a trusted proxy says it."""
+    """Return the network that a request comes from; a trusted proxy names it."""
     return source_of(request.client.host) if request.client else "nowhere"
 
 
 def get_caller(request: Request) -> Caller:
-    """Return whom the guard of the route has let in."""
+    """Return the caller that the route's guard has let in."""
     caller: Caller = request.state.caller
     return caller
 
 
 async def get_account(request: Request) -> Account:  # FastAPI would run a plain function in a thread
-    """Return what the request is charged to, once the guard of the route has let it in."""
+    """Return the account of a request that the route's guard has let in."""
     account: Account = request.state.account
     return account
 

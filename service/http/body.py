@@ -1,10 +1,10 @@
-"""Reads what a request carries: its body as a wire type, never more than its limit; a stream; an Idempotency-Key.
+"""Reads the contents of a request: its body as a wire type, within a limit; a stream; an Idempotency-Key.
 
 FastAPI would read a body before the guard of the route has run, and as Python objects: the README says why that is
 not used.
 """
 
-# Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
+# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -45,7 +45,7 @@ FLUSH_S = 10.0  # Seconds after which less is passed on, so that the reader know
 SILENCE_S = 60.0  # Seconds between two pieces of a stream
 STREAM_LIMIT_S = 6 * 3_600.0  # Seconds for a whole stream, which has one of few slots
 
-SLICE_BYTES = 16_384  # Bytes of a body that are looked at together, within a millisecond
+SLICE_BYTES = 16_384  # Bytes of a body that are scanned together, within a millisecond
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("|\\?\Z)', re.DOTALL)  # To its end, or to that of the data
 SIGNS = b"{", b"[", b":", b","
 
@@ -54,7 +54,7 @@ Kind = TypeVar("Kind", bound=WireRequest)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bytes and parts that a body may have. Pydantic looks at all parts at once, some 0.5 us for each that is wrong."""
+    """Bytes and parts that a body may have. Pydantic checks all parts at once, some 0.5 us for each wrong one."""
 
     bytes: int
     parts: int
@@ -67,11 +67,11 @@ EDITS = Bounds(20_000_000, 500_000)  # A preview of 20,000 edits
 
 
 class PartCounter:
-    """Takes a body piece by piece, cut anywhere. limit: texts and signs that open or part values, all together."""
+    """Takes a body in pieces; `limit` bounds its texts and the signs that open or separate values."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._open_text = b""  # What a text that goes on in the next piece is read behind
+        self._open_text = b""  # an unfinished text, which is read together with the next piece
         self.n_parts = 0
 
     def add(self, data: bytes) -> None:
@@ -95,7 +95,11 @@ class JsonBody(Generic[Kind]):
     text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
     async def __call__(self, request: Request) -> Kind:
-        """Read the body. Raises UnsupportedMediaType, TooLarge, TooSlow, TooMany, MalformedJson, InvalidInput."""
+        """Read the body.
+
+        Raises:
+            UnsupportedMediaType, TooLarge, TooSlow, TooMany, MalformedJson, InvalidInput: The body cannot be used.
+        """
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
@@ -116,14 +120,16 @@ class JsonBody(Generic[Kind]):
 async def read_body(
     request: Request, too_large: TooLarge, most_bytes: int, look: Callable[[bytes], object] = len
 ) -> bytes:
-    """Read a body whole.
+    """Read a whole body.
 
     Args:
-        too_large: Is raised where it has more than `most_bytes`.
-        look: Is called with each piece before the next is read; what it raises ends the reading.
+        request: The request.
+        too_large: Error of a body with more than `most_bytes`.
+        most_bytes: Largest size of the body.
+        look: Receives each piece before the next is read; an error that it raises ends the reading.
 
     Raises:
-        TooSlow: It did not come in time.
+        TooSlow: It did not arrive in time.
         TooMany: The caller, or all together, make the service hold too many bytes.
     """
     content_length, data = request.headers.get("content-length", ""), bytearray()
@@ -140,7 +146,7 @@ async def read_body(
                 data += chunk
                 for start in range(0, len(chunk), SLICE_BYTES):
                     look(chunk[start : start + SLICE_BYTES])
-                    await asyncio.sleep(0)  # what has come already is handed over without a pause
+                    await asyncio.sleep(0)  # data that has arrived already is handed over without a pause
     except TimeoutError as error:
         detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
         raise TooSlow(detail) from error
@@ -152,11 +158,12 @@ def json_body(kind: type[WireRequest], bounds: Bounds = FEW_FIELDS) -> Any:
 
 
 def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: bool = False) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence and one by one.
+    """Return the error of an invalid input, which lists its faults in one sentence and one by one.
 
     Args:
-        of: What leads to the part of the body that was checked.
-        in_query: The fields are parameters, and none is in a body.
+        error: The faults.
+        of: Path to the part of the body that was checked.
+        in_query: Whether the fields are parameters of the query.
     """
     n_mistakes = error.error_count()
     if n_mistakes > MAX_DESCRIBED:
@@ -178,7 +185,7 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
 
 
 async def read_chunks(request: Request) -> AsyncIterator[bytes]:
-    """Yield the body piece by piece. Raises ClientDisconnect when the sender is gone, TooSlow when it is silent."""
+    """Yield the body piece by piece; raise ClientDisconnect if the sender is gone, and TooSlow if it is silent."""
     buffer, due, end = bytearray(), monotonic() + FLUSH_S, monotonic() + STREAM_LIMIT_S
     stream = request.stream()
     while True:
@@ -200,10 +207,10 @@ async def read_chunks(request: Request) -> AsyncIterator[bytes]:
 
 
 def read_idempotency_key(request: Request) -> str:
-    """Return the Idempotency-Key, a new one if there is none: with it a write is sent again and made once.
+    """Return the Idempotency-Key, or a new one: with it a write may be sent again and is made once.
 
     Raises:
-        InvalidInput
+        InvalidInput: The key cannot be used.
     """
     key = request.headers.get("idempotency-key")
     if key is None:

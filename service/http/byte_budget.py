@@ -10,18 +10,18 @@ from service.errors import TooMany
 
 
 class ByteBudget:
-    """Four callers fill it together, each with all that it may hold."""
+    """A budget of bytes; four callers fill it together, each with all that it may hold."""
 
     def __init__(self, total: int = 256_000_000) -> None:
         self.total, self.n_held = total, 0
         self._by_caller: Counter[str] = Counter()
 
     def change(self, caller: str, n_bytes: int) -> None:
-        """Count bytes that are held from now on, or, if negative, no longer. Raises TooMany where there is no room.
+        """Count bytes that are held from now on or, if negative, no longer; raise TooMany if there is no room.
 
         Args:
-            caller: A name or an address; "" for a proxy, which speaks for many and has all of the budget.
-            n_bytes: How many more.
+            caller: A name or an address; "" for a proxy, which serves many callers and has all of the budget.
+            n_bytes: Number of bytes.
         """
         limit, n_held = self.total // 4 if caller else self.total, self._by_caller[caller] + n_bytes
         if n_bytes > 0 and (self.n_held + n_bytes > self.total or n_held > limit):

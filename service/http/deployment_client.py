@@ -1,8 +1,8 @@
-"""The deployments behind the ingress, as typed calls; the one place where foreign exceptions of a call turn into ours.
+"""The deployments behind the ingress, as typed calls; the one place that maps foreign exceptions of a call to ours.
 
-A call that died with its replica is sent again where that is harmless, so that the loss of a replica costs a question
-some milliseconds and not its answer. Ray is imported where a call has failed and nowhere else, so that the
-application can be built, and tested, without it.
+A call that died with its replica is sent again if that is harmless, so that the loss of a replica costs a question
+some milliseconds and not its answer. Ray is imported only after a call has failed, so that the application can be
+built, and tested, without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANSWER_S = 30.0
 READ_S = 30.0
 READY_S = 5.0
 TAG_S = 60.0
-COMMIT_S = 600.0  # a thousand edits, each measured before and after
+COMMIT_S = 600.0  # time limit of a commit: a thousand edits, each measured before and after
 FEED_S = 120.0
 STUDY_S = 120.0
 FINISH_S = 3_600.0
@@ -37,8 +37,8 @@ class DeploymentClient:
 
     Args:
         handle: Ray's DeploymentHandle, or any object with its shape: `await handle.method.remote(*args)`.
-        name: The deployment as a person knows it.
-        attempts: More than one only where calling twice does no harm.
+        name: Name of the deployment in messages.
+        attempts: Number of attempts; more than one only if calling twice does no harm.
     """
 
     def __init__(self, handle: Any, name: str, attempts: int = 1) -> None:
@@ -50,7 +50,7 @@ class DeploymentClient:
         """Call a method of the handle.
 
         Raises:
-            ErrataError: what the method raises of ours; TooMany, NotReady or Internal when the call itself fails.
+            ErrataError: The method's error; TooMany, NotReady or Internal if the call itself fails.
         """
         return await self._call(lambda: method.remote(*args), timeout_s, self._attempts)
 
@@ -103,7 +103,7 @@ class ModelClient(DeploymentClient):
 
     @cached_property
     def _methods(self) -> tuple[Any, Any]:
-        """Ray makes a new handle at each look-up of a method."""
+        """Return a handle, of which Ray makes a new one at each look-up of a method."""
         return self.handle.answer, self.handle.answer_many
 
     @cached_property
@@ -115,12 +115,12 @@ class ModelClient(DeploymentClient):
         return outcome
 
     async def answer_many(self, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
-        """Return one outcome a question, in order, from one replica."""
+        """Return the outcomes of questions, in order, from one replica."""
         outcomes: list[Outcome] = await self.send(self._methods[1], questions, timeout_s=ANSWER_S)
         return outcomes
 
     async def stream(self, question: Mapping[str, object]) -> AsyncIterator[bytes | Outcome]:
-        """Yield deltas as JSON, last the outcome. Another replica is asked when one dies before its first word."""
+        """Yield deltas as JSON, and last the outcome. Another replica is asked if one dies before its first word."""
         stream: Any = None
 
         def begin() -> Awaitable[bytes | Outcome]:
@@ -138,12 +138,12 @@ class ModelClient(DeploymentClient):
             stream.cancel()
 
     async def describe(self) -> dict[str, Any]:
-        """Return what one replica says of its system."""
+        """Return one replica's description of its system."""
         description: dict[str, Any] = await self.send(self.handle.describe, timeout_s=READ_S)
         return description
 
     async def state(self) -> dict[str, Any]:
-        """Return how one replica stands."""
+        """Return the state of one replica."""
         state: dict[str, Any] = await self.send(self.handle.state, timeout_s=READY_S)
         return state
 
@@ -161,10 +161,10 @@ class EditorClient(DeploymentClient):
     async def _write(
         self, method: Any, *args: Any, key: str | None, timeout_s: float = COMMIT_S, attempts: int = 1
     ) -> Outcome:
-        """Send a write; one that dies with the editor again, if its key makes sure that it is made once.
+        """Send a write. If it dies with the editor and has a key, which makes sure that it is made once, send it again.
 
         Raises:
-            NotReady: with `in_doubt` and the key: it may have been made.
+            NotReady: It may have been made; the error has `in_doubt` and the key.
         """
         try:
             outcome: Outcome = await self._call(lambda: method.remote(*args), timeout_s, attempts)
@@ -176,7 +176,7 @@ class EditorClient(DeploymentClient):
         return await self._commit(self.handle.edit, request, author, key)
 
     async def edit_document(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        """Edit as `edit` does, where documents are served."""
+        """Edit as `edit` does, if documents are served."""
         return await self._commit(self.handle.edit_document, request, author, key)
 
     async def revert(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
@@ -186,7 +186,7 @@ class EditorClient(DeploymentClient):
         return await self._commit(self.handle.rollback, request, author, key)
 
     async def _commit(self, method: Any, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        """Send what makes a commit, unless it is a trial, which is never in doubt."""
+        """Send a request for a commit; a dry run is never in doubt."""
         if request["dry_run"] or not request.get("measure", True):
             return await self._outcome(method, request, author, key, timeout_s=COMMIT_S)
         return await self._write(method, request, author, key, key=key, attempts=COMMIT_ATTEMPTS)
@@ -196,7 +196,7 @@ class EditorClient(DeploymentClient):
         return await self._outcome(self.handle.check, True, superseded, timeout_s=COMMIT_S)
 
     async def last_check(self, superseded: bool) -> Outcome:
-        """Return what the fact tests said when they last ran."""
+        """Return the last report of the fact tests."""
         return await self._outcome(self.handle.check, False, superseded)
 
     async def import_begin(self, order: Mapping[str, Any], author: str, key: str) -> Outcome:
@@ -209,7 +209,7 @@ class EditorClient(DeploymentClient):
         return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S)
 
     async def import_finish(self, session: str, wait: Wait, key: str) -> Outcome:
-        """Commit what was fed with this key. An editor that died has lost it, so it is not sent again."""
+        """Commit the import of this key. An editor that died has lost it, so the call is not sent again."""
         return await self._write(self.handle.import_finish, session, wait, key=key, timeout_s=FINISH_S)
 
     async def import_abandon(self, session: str) -> None:
@@ -274,11 +274,11 @@ class EditorClient(DeploymentClient):
         return await self._outcome(self.handle.replicas)
 
     async def find_replicas(self) -> ReplicaList | None:
-        """Return every replica as it last reported. None while the ledger, where they report, is away."""
+        """Return the last report of every replica; None while the ledger, to which they report, is away."""
         outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S)
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
     async def state(self) -> dict[str, Any]:
-        """Return whether the editor can edit; `degraded` is the code of what keeps it from that."""
+        """Return whether the editor can edit; `degraded` is the code of the problem that prevents it."""
         state: dict[str, Any] = await self.send(self.handle.ready, timeout_s=READY_S)
         return state

@@ -1,7 +1,7 @@
-"""The one error handler: whatever goes wrong leaves as an RFC 9457 problem document with a stable code.
+"""The one error handler: every failure leaves as an RFC 9457 problem document with a stable code.
 
-One path speaks OpenAI's shape instead, in which OpenAI's clients find the sentence and the code. /v1/models is shared
-with everybody else: problem documents do there, for OpenAI's client goes by the status and finds `code` in them, too.
+One path uses OpenAI's shape instead, in which OpenAI's clients find the sentence and the code. /v1/models has other
+clients, too, and uses problem documents, since OpenAI's client reads the status and finds `code` in them, too.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ OPENAI_SUBSTITUTES = {
 }
 """What there is in place of what OpenAI's clients know, by path."""
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-CLIENT_GONE = 499  # nobody reads it; the request is counted under it
+CLIENT_GONE = 499  # status of a request whose client has left; it is only counted
 VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 HEADERS: dict[type[ErrataError], dict[str, str]] = {
     Unauthorized: {"www-authenticate": 'Bearer realm="errata"'},
-    TooSlow: {"connection": "close"},  # what is left of the body would be read as the next request
+    TooSlow: {"connection": "close"},  # the rest of the body would be read as the next request
 }
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:
         path = request.url.path
-        if path.startswith(ADMIN):  # no guard has counted what no route takes
+        if path.startswith(ADMIN):  # no guard has counted a request without a route
             try:
                 await request.app.state.access.gate.charge(ANONYMOUS, get_source(request), 1)
             except TooMany as refusal:
@@ -76,7 +76,7 @@ def install(app: FastAPI) -> None:
         title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             detail = f"{request.method} is not for {path}: /docs lists what is"
-            # Those of every route of the path: the router itself names the verbs of the first one alone.
+            # The verbs of every route of the path are listed: the router itself names those of the first one alone.
             scopes = {verb: {**request.scope, "method": verb} for verb in VERBS}
             matches = (
                 verb
@@ -97,7 +97,7 @@ def install(app: FastAPI) -> None:
 
 
 class UnexpectedErrorMiddleware:
-    """Innermost, so that an unexpected error is measured, audited and sent as every other answer is."""
+    """The innermost middleware, so that an unexpected error is measured, audited and sent like every other answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -128,7 +128,7 @@ def respond_error(request: Request, error: ErrataError) -> Response:
 
 
 def _shape(request: Request, outcome: Outcome) -> Response:
-    """Return a problem document, but on the paths whose clients are OpenAI's."""
+    """Return a problem document, or OpenAI's shape on the paths of its clients."""
     if request.url.path == CHAT or request.url.path in OPENAI_SUBSTITUTES:
         return respond_chat_error(outcome)
     return respond(outcome)
@@ -137,7 +137,7 @@ def _shape(request: Request, outcome: Outcome) -> Response:
 def respond_chat_error(outcome: Outcome) -> Response:
     """Return a problem in OpenAI's shape.
 
-    What is wrong with a field is 400 here: OpenAI answers so, and its clients know nothing else as their mistake.
+    A wrong field is 400 here, as OpenAI answers; its clients know no other status as their mistake.
     """
     status = 400 if outcome.status == 422 else outcome.status
     body = describe_chat_error(outcome).model_dump_json()
@@ -149,7 +149,7 @@ def describe_chat_error(outcome: Outcome) -> ChatError:
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     named_field = json.loads(outcome.body).get("field")
     field = named_field if named_field in ChatRequest.model_fields else None
-    if problem.errors:  # the first that is wrong; the question is the text of a message
+    if problem.errors:  # the first wrong field; the question is the text of a message
         name = unquote(problem.errors[0].pointer or "").removeprefix("#/").replace("/", ".")
         field = {"#": None, "question": "messages"}.get(name, name)
     return ChatError(error=ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code))

@@ -1,4 +1,4 @@
-"""The deployment that HTTP reaches first: it builds the FastAPI app where it runs, so nothing has to be pickled."""
+"""The deployment that HTTP reaches first. It builds the FastAPI app itself, so nothing has to be pickled."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from service.http.routes import discovery
 from service.metrics import metrics
 from service.scheduling.work import load_cost
 
-ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
+ATTEMPTS = 3  # attempts of a question; an edit has one, unless its caller has given a key
 
 
 class Ingress:
-    """models: a handle per model name."""
+    """The ingress; `models` has a handle for each model name."""
 
     def __init__(
         self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
@@ -34,7 +34,9 @@ class Ingress:
         clients = {
             name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        max_running = 2 * settings.replica_limit  # one answering, one on its way, at each replica
+        max_running = (
+            2 * settings.replica_limit
+        )  # two batches for each replica: one is answered, one is on its way
         self._models = ModelRouter(
             clients,
             settings.max_batch,

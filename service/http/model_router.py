@@ -1,7 +1,7 @@
-"""Sends a question to the model that was asked for, and counts how it ended; the only hop of a question starts here.
+"""Sends a question to its model, and counts its outcome; the only hop of a question starts here.
 
-Every question is counted where all of them pass, those too that never reach a replica. A caller who hangs up is not
-counted here, since nobody was refused; the request is, with status 499.
+Every question is counted here, including those that never reach a replica. A question whose caller hangs up is not
+counted, since it was not refused; its request is, with status 499.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ SERVER_FAILURES = tuple(
     error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
 )
 
-BATCHES_AHEAD = 4  # batches of one request that wait in the queue of a model
-LANES = 16  # calls of one caller for a single question that are under way at one model; further ones wait
+BATCHES_AHEAD = 4  # batches of one request in the queue of a model
+LANES = 16  # single questions of one caller under way at one model; further ones wait
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class Question:
 
     Attributes:
         model: Name of the model.
-        fields: What crosses the handle: the request, its asker and its trace.
-        asker: With whose questions it takes turns.
+        fields: The fields that cross the handle: the request, its asker and its trace.
+        asker: The asker, whose questions take turns with those of others.
         work: Its cost, as far as the request tells it.
-        is_single: Whether it goes to a replica by itself: it may take long, or names a version.
+        is_single: Whether it goes to a replica alone: it may take long, or names a version.
     """
 
     model: str
@@ -67,10 +67,10 @@ class ModelRouter:
     """The models by the names that callers give.
 
     Args:
-        max_batch: Work in one call to a replica, in short questions; what goes beyond goes to other replicas meanwhile.
+        max_batch: Work in one call to a replica, in short questions; the rest goes to other replicas meanwhile.
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
-        costs: What a question costs each model; `default_cost` for those that are left out.
+        costs: Cost function of each model; others have `default_cost`.
     """
 
     def __init__(
@@ -110,9 +110,10 @@ class ModelRouter:
         return self._clients[name]
 
     def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:
-        """Measure a question to one model, the first where it names none; its caller is charged before it is answered.
+        """Measure a question to one model, by default the first; its caller is charged before it is answered.
 
-        It adds the asker and the trace of the request, for questions of several requests cross the handle in one call.
+        The question gets the asker and the trace of its request, for questions of several requests cross the handle
+        in one call.
         """
         model, trace = request.model or next(iter(self._clients), ""), inject()
         fields = request.model_dump(exclude_defaults=True, exclude={"stream"}) | {"asker": asker}
@@ -122,7 +123,7 @@ class ModelRouter:
         return Question(model, fields | ({"trace": trace} if trace else {}), asker, cost(ask), is_single)
 
     async def answer(self, question: Question) -> Outcome:
-        """Answer one question. One that may take long goes by itself, so that no other waits with it."""
+        """Answer one question. A question that may take long goes alone, so that no other waits with it."""
         model, client = question.model, self.get(question.model)
         try:
             if question.is_single:
@@ -138,7 +139,7 @@ class ModelRouter:
         return outcome
 
     async def stream(self, question: Question) -> AsyncIterator[bytes | Outcome]:
-        """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
+        """Yield the deltas of one answer as JSON, and last its outcome. A failed call is an outcome as well."""
         model, client = question.model, self.get(question.model)
         try:
             async with self._lanes.hold((model, question.asker.caller)):
@@ -152,9 +153,9 @@ class ModelRouter:
             yield outcome
 
     async def answer_many(self, questions: Sequence[Question]) -> list[Outcome]:
-        """Return one outcome a question, in order. Nothing is raised: a call that fails is the outcome of its items.
+        """Return the outcomes of questions, in order. No error is raised: a failed call is the outcome of its items.
 
-        So many wait at once as fill the next batches, and leave room for those of others.
+        As many wait at once as fill the next batches, which leaves room for the questions of others.
         """
         slots = asyncio.Semaphore(BATCHES_AHEAD * self._max_batch)
 
@@ -169,7 +170,7 @@ class ModelRouter:
 
 
 async def _send_batch(client: ModelClient, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
-    """In a context of its own: in that of a request, Ray would end the call when that request's caller hangs up."""
+    """Send a batch in a fresh context: Ray ends the calls of a request when its caller hangs up."""
     return await asyncio.create_task(client.answer_many(questions), context=Context())
 
 

@@ -1,8 +1,8 @@
-"""HTTP/1.1 with limits: what uvicorn's own protocol leaves open, a stranger could hold or fill for ever.
+"""HTTP/1.1 with limits, which uvicorn's own protocol lacks: without them a stranger could hold or fill it for ever.
 
-A head is bounded in bytes, number of headers and time; connections are bounded for each address and in all; whoever
-does not read an answer, or goes on sending a body that nobody wants, is cut off. One look a second at all connections
-finds those whose time is up, so that a request costs no timer.
+A head is bounded in bytes, number of headers and time; connections are bounded for each address and in all; a client
+that does not read its answer, or sends on a body that is not read, is cut off. A check of all connections once a
+second finds those whose time is up, so that a request needs no timer.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from service.outcome import Outcome
 MAX_HEAD_BYTES = 64_000
 MAX_HEADERS = 128
 MAX_PIPELINED = 16
-HEAD_S = 10.0  # from the first byte of a head, or from the connection, to its end
-LEFTOVER_S = 10.0  # for the rest of a body whose request is answered already
-STALL_S = 60.0  # without a byte that the reader of an answer takes
+HEAD_S = 10.0  # seconds from the first byte of a head, or from the connection, to its end
+LEFTOVER_S = 10.0  # seconds for the rest of a body whose request is answered already
+STALL_S = 60.0  # seconds in which the reader of an answer takes no byte
 LOOK_EVERY_S = 1.0
 MAX_CONNECTIONS = 4_096
-UNCOUNTED_BYTES = 4_096  # Bytes of a connection that are not worth a look at the budget
+UNCOUNTED_BYTES = 4_096  # Bytes of a connection that are too few to count in the budget
 
 
 class Connections:
-    """Those of one server. per_address: the most of one address. exempt: networks of proxies, which speak for many.
+    """The connections of one server.
 
-    In Ray's proxies nobody calls `set_limits`: a load balancer stands before them, and speaks for all.
+    Ray's proxies leave `per_address` and `exempt`, the networks of proxies, unset: a load balancer stands before
+    them.
     """
 
     per_address: ClassVar[int] = MAX_CONNECTIONS
@@ -49,10 +50,10 @@ class Connections:
         self._loop = loop
         self._open: set[BoundedProtocol] = set()
         self._counts: Counter[str] = Counter()
-        self._timer: asyncio.TimerHandle | None = None  # while connections are open
+        self._timer: asyncio.TimerHandle | None = None  # set while connections are open
 
     def add(self, connection: BoundedProtocol, address: str) -> None:
-        """Raise TooMany where there is no room."""
+        """Add a connection; raise TooMany if there is no room."""
         if self._timer is None:
             self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
         self._open.add(connection)
@@ -84,7 +85,7 @@ class Connections:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Of one connection. Times are the loop's; None where nothing is waited for."""
+    """The protocol of one connection. Times are the loop's; None while it waits for nothing."""
 
     _servers: ClassVar[WeakKeyDictionary[ServerState, Connections]] = WeakKeyDictionary()
 
@@ -103,9 +104,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._leftover_since: float | None = None
         self._stalled_since: float | None = None
         self._unread_bytes = 0
-        self._holder, self._held_bytes = "", 0  # As the budget knows them
-        self._bodiless_bytes = 0  # since the last byte of a body: a head, sizes of chunks, trailers
-        self._has_body = False  # the data that is being parsed
+        self._holder, self._held_bytes = "", 0  # the values that the budget knows
+        self._bodiless_bytes = 0  # bytes since the last byte of a body: a head, sizes of chunks, trailers
+        self._has_body = False  # whether the data that is being parsed has a body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -159,7 +160,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # else a trailer, which nobody reads
+        if self._in_head:  # otherwise it is a trailer, which is not used
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -169,7 +170,7 @@ class BoundedProtocol(HttpToolsProtocol):
         elif len(self.pipeline) >= MAX_PIPELINED:
             self._refusal = TooMany(f"{MAX_PIPELINED} requests of this connection wait: read their answers")
         if self._refusal is not None:
-            raise self._refusal  # httptools hands it on as an error of the parser: `send_400_response`
+            raise self._refusal  # httptools passes it on as an error of the parser: `send_400_response`
         self._in_head, self._head_since = False, None
         super().on_headers_complete()
 
@@ -197,7 +198,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(self._refusal)
 
     def _should_upgrade_to_ws(self) -> bool:
-        """A websocket would leave this protocol, and its limits; no route has one."""
+        """Refuse websockets, which would leave this protocol and its limits; no route has one."""
         return False
 
     def check_times(self, now: float) -> None:
@@ -209,7 +210,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._leftover_since is not None and now > self._leftover_since + LEFTOVER_S:
             self.transport.abort()
         elif self._head_since is not None and now > self._head_since + HEAD_S:
-            if self.flow.read_paused:  # the wait is ours: an answer before this one is not sent yet
+            if self.flow.read_paused:  # the delay is ours: an answer before this one is not sent yet
                 self._head_since = now
             elif self._bodiless_bytes:
                 self._refuse(TooSlow(f"a head did not come within {HEAD_S:g} s: send it at once"))
@@ -227,7 +228,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread_bytes = unread_bytes
 
     def _refuse(self, error: ErrataError) -> None:
-        """Answer with a problem document and hang up; without one, where another answer is under way."""
+        """Answer with a problem document and hang up; send none if another answer is under way."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(_encode(error))
         self.transport.close()
@@ -247,6 +248,6 @@ def _encode(error: ErrataError) -> bytes:
 
 
 def set_limits(per_address: int, exempt: Sequence[str], memory_mb: int) -> None:
-    """Set the limits of every server in this process. exempt: networks of proxies."""
+    """Set the limits of every server in this process; `exempt` are the networks of proxies."""
     Connections.per_address, Connections.exempt = per_address, tuple(exempt)
     BUDGET.total = 1_000_000 * memory_mb

@@ -1,7 +1,8 @@
-"""Whether every model answers, and whether all of the service has converged: told at once, from what is known.
+"""Whether every model answers, and whether the whole service has converged: told at once, from a recent look-up.
 
-A load balancer takes an ingress out when it says no, and answers depend neither on the editor nor on the newest commit
-nor on the last of several replicas. So ready is: each model has a replica that answers. The rest is in the same body.
+A load balancer removes an ingress that is not ready, and answers depend neither on the editor nor on the newest
+commit nor on the last of several replicas. So ready means that each model has a replica that answers. The rest is in
+the same body.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from service.errors import NotReady
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
 
-FRESH_S = 1.0  # what is known for longer is looked up again, once for all who ask
-STALE_S = 5.0  # what is known for longer, since a look-up hangs, is not known any more
-WAIT_S = 0.08  # for a look-up; who asks sooner than it ends is told what was known
-FIRST_WAIT_S = 2.0  # while nothing is known at all
+FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
+STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
+WAIT_S = 0.08  # time that a request waits for a look-up before it gets the last state
+FIRST_WAIT_S = 2.0  # time that a request waits while no state is known
 
 
 class Readiness:
-    """n_replicas: expected of each model."""
+    """The state of the service; `n_replicas` is the expected number of each model."""
 
     def __init__(self, models: ModelRouter, editor: EditorClient, n_replicas: int) -> None:
         self._n_replicas = n_replicas
@@ -34,7 +35,7 @@ class Readiness:
         self._looks: list[Refreshing[Any]] = [self._editor, self._replicas, *self._models.values()]
 
     async def start(self) -> None:
-        """Look by itself from now on, so that whoever asks first is told what is so, too."""
+        """Start refreshing in the background, so that the first request finds a current state."""
         self._watching = asyncio.create_task(self._watch())
 
     async def aclose(self) -> None:
@@ -47,7 +48,10 @@ class Readiness:
             await asyncio.sleep(FRESH_S)
 
     async def describe(self) -> dict[str, Any]:
-        """What GET /readyz answers, within WAIT_S but for the first time. NotReady names a model without a replica."""
+        """Return the body of GET /readyz; raise NotReady if no replica of a model answers.
+
+        It waits for WAIT_S at most, except at the start.
+        """
         wait_s = FIRST_WAIT_S if any(look.is_new for look in self._looks) else WAIT_S
         await asyncio.gather(*(look.refresh(wait_s) for look in self._looks))
         replicas = self._replicas.current(STALE_S)
@@ -69,7 +73,7 @@ class Readiness:
 
 
 def _count(model: str, replicas: ReplicaList) -> dict[str, int]:
-    """live: that answer. current: of these, the healthy ones with the newest version."""
+    """Count the replicas that answer (`live`), and the healthy ones of these with the newest version (`current`)."""
     live = [replica for replica in replicas.replicas if replica.model == model]
     current = [replica for replica in live if replica.healthy and replica.version >= replicas.head]
     return {"live": len(live), "current": len(current)}

@@ -1,4 +1,4 @@
-"""Outcome to HTTP: the bytes that a replica made leave as they are, as JSON or as an event stream."""
+"""HTTP responses from outcomes: the bytes of a replica leave unchanged, as JSON or as an event stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def respond_bytes(status: int, body: bytes, headers: Mapping[str, str]) -> Respo
 
 
 async def stream(items: AsyncIterator[bytes | Outcome]) -> Response:
-    """Send deltas and the answer as server-sent events. A problem at the start has its own status, no stream."""
+    """Send deltas and the answer as server-sent events. A problem at the start has its own status, and no stream."""
     first = await anext(items)
     if isinstance(first, Outcome) and first.status >= 400:
         return respond(first)
@@ -39,7 +39,7 @@ async def stream(items: AsyncIterator[bytes | Outcome]) -> Response:
                 yield b"event: problem\ndata: " + item.body + b"\n\n"
             else:
                 yield b"event: answer\ndata: " + item.body + b"\n\n"
-                yield b"event: done\ndata: {}\n\n"  # last, so that a reader sees whether the stream was cut
+                yield b"event: done\ndata: {}\n\n"  # the last event, so that a reader sees whether the stream was cut
 
     return respond_events(events())
 
@@ -49,7 +49,7 @@ def respond_events(events: AsyncIterator[bytes]) -> Response:
 
 
 async def chain(first: T, rest: AsyncIterator[T]) -> AsyncIterator[T]:
-    """`first`, then the rest."""
+    """Yield `first`, then the rest."""
     yield first
     async for item in rest:
         yield item

@@ -1,4 +1,4 @@
-"""POST /v1/answers and /v1/answers/batch. Kept thin: one process does this for all replicas."""
+"""POST /v1/answers and /v1/answers/batch. They do little work: one process serves all replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /admin/audit: who called the admin routes, the refused ones too."""
+"""GET /admin/audit: the calls of the admin routes, refused ones included."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def build_router(audit: Audit) -> APIRouter:
         since: Time = None,
         until: Time = None,
     ) -> AuditPage:
-        """The newest calls first; `before` continues from an older page. `path`: how it begins.
+        """List the newest calls; `before` continues from an older page. `path` is the beginning of their paths.
 
-        A page may have fewer calls than `limit`, or none, and a `next` all the same: so far was looked.
+        A page may have fewer calls than `limit`, or none, and a `next` all the same: the search stopped there.
         """
         filter = Filter(name, path, refused, version, since, until)
         page = await audit.newest(limit, before, filter)

@@ -26,12 +26,12 @@ EXPORT["responses"][200] = {"description": "The file; one without its seal was c
 
 
 def build_router(backup: Backup, models: ModelRouter, max_bytes: int) -> APIRouter:
-    """Build the routes. max_bytes: The largest backup that is restored."""
+    """Build the routes; `max_bytes` bounds a backup that is restored."""
     router, restoring = APIRouter(tags=["backup"]), asyncio.Lock()
 
     @router.get("/admin/export", **EXPORT)
     async def export_backup(request: Request) -> StreamingResponse:
-        """What cannot be made again, as one tar: commits, rows, graph, tags, audit, digests of keys."""
+        """Return everything that cannot be rebuilt, as one tar: commits, rows, graph, tags, audit, digests of keys."""
         summarize(request, "a backup")
         contents = await backup.contents(await _read_checkpoints(models))
         return StreamingResponse(contents, media_type=archive.MIME, headers=NO_BUFFERING)
@@ -42,10 +42,10 @@ def build_router(backup: Backup, models: ModelRouter, max_bytes: int) -> APIRout
         openapi_extra={"requestBody": {"required": True, "content": TAR}},
     )
     async def restore_backup(request: Request, with_keys: bool = False) -> RestoreReceipt:
-        """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together.
+        """Put a backup back into an empty ledger, bit for bit. It is written only if all of it fits together.
 
-        `with_keys`: its keys open what they opened, those too that were revoked after it was made. Otherwise they open
-        nothing until they are rotated.
+        `with_keys`: its keys are valid again, including those that were revoked after it was made. Otherwise they are
+        invalid until they are rotated.
         """
         summarize(request, "a restore")
         if restoring.locked():
@@ -68,7 +68,7 @@ def build_router(backup: Backup, models: ModelRouter, max_bytes: int) -> APIRout
 
 
 async def _read_checkpoints(models: ModelRouter) -> Mapping[str, str]:
-    """Return the checkpoint that each memory's rows lie on, as far as the models say so."""
+    """Return the checkpoint of each memory's rows, as far as the models tell it."""
     descriptions = [await models.get(name).describe() for name in models.names]
     memories = [memory for description in descriptions for memory in description["memories"]]
     return {memory["name"]: memory["base"] for memory in memories}

@@ -1,8 +1,8 @@
-"""Where Prometheus finds every machine of a cluster, as its HTTP service discovery reads it.
+"""The machines of a cluster for Prometheus, in the form of its HTTP service discovery.
 
-Each machine has a metrics page of ours and one of Ray's own. No key, as for the pages themselves: who may not know the
-machines must not reach them. Serve knows where its ingresses listen and tells its own proxies; there is no public call
-for it in the pinned version, so this file asks Serve's controller. A test asks a running service.
+Each machine has a metrics page of ours and one of Ray's own. These routes need no key, like the pages themselves:
+strangers must not be able to reach the machines. Serve knows where its ingresses listen and tells its own proxies;
+the pinned version has no public call for it, so this file asks Serve's controller. A test asks a running service.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
     """Build the routes.
 
     Args:
-        metrics_port: Of our page on each machine; None where each machine's ingress listens itself, and shows it.
+        metrics_port: Port of our page on each machine; None if each machine's ingress listens itself and has it.
         scheme: http or https, of our own pages; Ray's have no TLS.
     """
     router = APIRouter(prefix="/discovery", tags=["health"])
@@ -35,12 +35,12 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
 
     @router.get("/service")
     async def get_service() -> JSONResponse:
-        """Where /metrics is, machine by machine."""
+        """List the addresses of /metrics, machine by machine."""
         return JSONResponse([{"targets": await pages.get(), "labels": {"__scheme__": scheme}}])
 
     @router.get("/ray")
     async def get_machines() -> JSONResponse:
-        """Where Ray's own page is: processor, memory, disk and GPU of each machine."""
+        """List the addresses of Ray's own page: processor, memory, disk and GPU of each machine."""
         nodes = await machines.get()
         targets = sorted(_format(node["NodeManagerAddress"], node["MetricsExportPort"]) for node in nodes)
         return JSONResponse([{"targets": targets, "labels": {}}])
@@ -63,7 +63,7 @@ async def _find_nodes() -> list[dict[str, Any]]:
 
 
 async def filter_listening(addresses: Sequence[str]) -> list[str]:
-    """Return the addresses where a process listens: on a machine without one of ours none does."""
+    """Return the addresses with a listener: a machine without a process of ours has none."""
 
     async def is_listening(address: str) -> bool:
         host, _, port = address.rpartition(":")

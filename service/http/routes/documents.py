@@ -3,7 +3,7 @@
 A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) with everything else in the query.
 """
 
-# Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
+# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 
@@ -40,8 +40,8 @@ from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 
-JSON_BOUNDS = Bounds(6_100_000, 100)  # Each character escaped takes six bytes
-MAX_TITLE_CHARS = 200  # characters of a title that a file gives itself
+JSON_BOUNDS = Bounds(6_100_000, 100)  # bytes and parts; each escaped character takes six bytes
+MAX_TITLE_CHARS = 200  # characters of a file's own title
 MAX_TEXT_BYTES = 4 * MAX_DOCUMENT_CHARS
 TEXT_TYPES = ("text/plain", "text/markdown")
 FILE_TYPES: tuple[str, ...] = get_args(FileType)
@@ -121,7 +121,7 @@ async def read_text(request: Request) -> str:
 
     Raises:
         TooLarge: It has more bytes than a document can have.
-        TooSlow: It did not come in time.
+        TooSlow: It did not arrive in time.
         InvalidInput: It is no UTF-8.
     """
     data = await read_body(request, _too_long(), MAX_TEXT_BYTES)
@@ -160,9 +160,7 @@ def build_edit_router(editor: EditorClient) -> APIRouter:
 
     @router.put("/v1/documents/{id}", **_document())
     async def put_document(id: Id, body: Body, request: Request) -> Response:
-        """Put a document, or another text in its place, in one commit. A part of it is corrected by /admin/edits, with
-        the memory `documents/texts`.
-        """
+        """Put a document, or another text in its place, in one commit. /admin/edits corrects a part of one."""
         change = {"id": id, "text": body.text, "media_type": body.media_type}
         change |= {"title": body.title} if body.title else {}
         return await _edit(editor, request, f"{len(body.text):,} characters", change, body)

@@ -55,7 +55,7 @@ def build_router(editor: EditorClient) -> APIRouter:
 
     @router.post("/admin/checks", **document(CheckReport))
     async def run_checks(superseded: bool = False) -> Response:
-        """Run the fact tests of every active edit. `superseded` lists those that a later edit answers anew, too."""
+        """Run the fact tests of every active edit. `superseded` lists those that a later edit replaces, too."""
         return respond(await editor.check(superseded))
 
     return router

@@ -25,7 +25,7 @@ def build_self_router() -> APIRouter:
 
     @router.get("/admin/keys/self", **document(Whoami))
     async def whoami(request: Request) -> Whoami:
-        """The name and the scopes of the key that was sent, whatever they are."""
+        """Return the name and the scopes of the key that was sent, whatever they are."""
         caller = get_caller(request)
         return Whoami(name=caller.name, scopes=list(caller.scopes))
 
@@ -37,12 +37,12 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
 
     @router.get("/admin/keys", **document(KeyList))
     async def list_keys() -> KeyList:
-        """Every key that was issued, the revoked ones too. What opens them is kept nowhere."""
+        """List every issued key, revoked ones included. The secrets are stored nowhere."""
         return KeyList(keys=[KeyState.model_validate(_to_wire(key)) for key in await store.all()])
 
     @router.post("/admin/keys", **document(NewKey, 409, status=201))
     async def make_key(body: KeyBody, request: Request) -> NewKey:
-        """Make a key. It is in this response, once: nobody can read it again."""
+        """Issue a key. Only this response has it: it cannot be read again."""
         scopes = list(dict.fromkeys(body.scopes))
         summarize(request, f"a key for {body.name}: {', '.join(scopes)}")
         expires = None if body.expires_in_s is None else time.time() + body.expires_in_s
@@ -52,7 +52,7 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
 
     @router.post("/admin/keys/{name}/rotations", **document(NewKey, 404, status=201))
     async def rotate_key(name: Name, body: RotateBody, request: Request) -> NewKey:
-        """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
+        """Give a key a new secret. The old one stays valid for `keep_old_s` seconds."""
         summarize(request, f"the old one for {body.keep_old_s:g} s more")
         key, secret = await store.rotate(name, body.keep_old_s, body.expires_in_s)
         gate.authenticator.forget(name)
@@ -60,7 +60,7 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
 
     @router.delete("/admin/keys/{name}", **document(KeyState, 404))
     async def revoke_key(name: Name) -> KeyState:
-        """Revoke a key: within a second it opens nothing anywhere."""
+        """Revoke a key: within a second it is valid nowhere."""
         key = await store.revoke(name)
         gate.authenticator.forget(name)
         return KeyState.model_validate(_to_wire(key))

@@ -104,7 +104,7 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
 
 
 def _cut(request: ChatRequest, text: str) -> tuple[str, Finish]:
-    """Return the text before the first stop, of no more than the tokens that are allowed, and what ended it."""
+    """Return the text before the first stop, within the allowed tokens, and the reason of its end."""
     text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
     tokens = TOKEN.findall(text)
     if request.answer_limit is not None and len(tokens) > request.answer_limit:
@@ -113,14 +113,14 @@ def _cut(request: ChatRequest, text: str) -> tuple[str, Finish]:
 
 
 def _settle(request: ChatRequest, text: str) -> str:
-    """Return the beginning that stays whatever an unfinished text goes on with: its end may begin a stop."""
+    """Return the beginning of an unfinished text that cannot change any more: its end may begin a stop."""
     content, _ = _cut(request, text)
     longest = max(map(len, request.stops), default=1)
     return content if content != text else text[: len(text) - longest + 1].rstrip()
 
 
 async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -> AsyncIterator[bytes]:
-    """Yield events: the role, the text as it is made, the end; with `include_usage` one with the usage alone.
+    """Yield events: the role, parts of the text, the end, and with `include_usage` one with the usage alone.
 
     [DONE] comes last, so that a reader sees whether the stream was cut.
     """
@@ -172,7 +172,10 @@ def _encode(
     logprobs: ChatLogprobs | None = None,
     **content: object,
 ) -> bytes:
-    """Write one chunk. Only what is set is sent: `usage` goes to those who want it, null until the last chunk."""
+    """Write one chunk.
+
+    Fields without a value are left out; `usage` is null until the last chunk, if it was asked for.
+    """
     if delta is not None:
         tokens = {} if logprobs is None else {"logprobs": logprobs}
         content["choices"] = [ChatChunkChoice(index=0, delta=delta, finish_reason=finish, **tokens)]

@@ -1,4 +1,4 @@
-"""GET /v1/senses and POST /admin/bias: words by their senses, and which sense carries a difference."""
+"""GET /v1/senses and POST /admin/bias: the senses of words, and the sense that carries a difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BiasBody = Annotated[BiasRequest, json_body(BiasRequest, Bounds(4_000_000, 16_00
 
 
 def build_router(editor: EditorClient) -> APIRouter:
-    """Build the route that anybody may ask."""
+    """Build the route about one word."""
     router = APIRouter(tags=["senses"])
 
     @router.get("/v1/senses", **document(WordSenses, 404))

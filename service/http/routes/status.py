@@ -1,6 +1,6 @@
-"""How the service stands: for callers the models and their memory, for load balancers and Prometheus the probes.
+"""The state of the service: the models and their memory for callers, the probes for load balancers and Prometheus.
 
-Probes need no key and tell nothing secret. Some load balancers read nothing but the status, hence HEAD.
+Probes need no key and tell nothing secret. Some load balancers read only the status, so they accept HEAD.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
 
     @router.get("/v1/models", **document(ModelList))
     async def list_models() -> ModelList:
-        """The systems, their memories, sizes and replicas; OpenAI's clients read it too."""
+        """List the systems with their memories, sizes and replicas; OpenAI's clients read it, too."""
         descriptions = {name: await models.get(name).describe() for name in models.names}
         replicas = await editor.find_replicas()
         return ModelList(data=[_build_card(name, descriptions[name], replicas) for name in models.names])
 
     @router.get("/v1/models/{id}", **document(ModelCard, 404))
     async def get_model(id: str) -> ModelCard:
-        """One of the systems."""
+        """Return one of the systems."""
         description = await models.get(id).describe()
         return _build_card(id, description, await editor.find_replicas())
 
     @router.get("/v1/memory", **document(MemoryState))
     async def get_memory() -> Response:
-        """The newest version, the checksum of each memory, and how many edits are in force."""
+        """Return the newest version, the checksum of each memory, and the number of active edits."""
         return respond(await editor.memory())
 
     return router
@@ -50,34 +50,35 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
     """Build the routes without a key.
 
     Args:
-        render_metrics: Returns Prometheus text; runs in a thread, for it reads a file of every process.
+        readiness: State of the models and of the service.
+        render_metrics: Returns Prometheus text; it runs in a thread, since it reads a file of every process.
     """
     router = APIRouter(tags=["health"])
-    # Strangers may ask as often as they like.
+    # The rate of strangers is not limited here.
     page = Refreshing(lambda: asyncio.to_thread(render_metrics), FRESH_S)
 
     @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
     async def get_health() -> Response:
-        """This process answers."""
+        """Confirm that this process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     @router.head("/readyz", include_in_schema=False, response_model=None)
     @router.get("/readyz", **document(None, 503))
     async def get_readiness() -> Response:
-        """Each model has a replica that answers. `converged`: all replicas are there, with the newest version."""
+        """Confirm that each model has a replica that answers. `converged`: all replicas have the newest version."""
         return Response(json.dumps(await readiness.describe()), media_type="application/json")
 
     @router.get("/metrics", response_class=PlainTextResponse, response_model=None)
     async def get_metrics() -> Response:
-        """Prometheus text, of all processes on this machine."""
+        """Return Prometheus text, of all processes on this machine."""
         return Response(await page.get(), media_type=CONTENT_TYPE_LATEST)
 
     return router
 
 
 def _build_card(name: str, description: dict[str, object], replicas: ReplicaList | None) -> ModelCard:
-    """Ready: a replica of it is healthy. Without the ledger nobody counts them, and the one that answered is one."""
+    """Describe a model, which is ready if a replica is healthy or, without the ledger's count, if one has answered."""
     n_replicas, ready = 1, True
     if replicas is not None:
         members = _select(name, replicas)

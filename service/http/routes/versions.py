@@ -54,37 +54,37 @@ def build_router(editor: EditorClient) -> APIRouter:
         author: Author = None,
         since: Since = None,
     ) -> Response:
-        """The newest commits first; `before` continues from an older one."""
+        """List the newest commits; `before` continues from an older one."""
         return respond(await editor.log(limit, before, grep, author, since))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
     async def get_version(version: Commit) -> Response:
-        """One commit: its edits, what it wrote, and its report."""
+        """Return one commit: its edits, its writes, and its report."""
         return respond(await editor.show(version))
 
     @router.get("/admin/edits/{id}", **document(EditDetail, 404))
     async def get_edit(id: EditId) -> Response:
-        """One edit, and who made it, when and why."""
+        """Return one edit with the author, time and message of its commit."""
         return respond(await editor.show_edit(id))
 
     @router.get("/admin/diff", **document(Diff, 404))
     async def compare_versions(older: From, to: To) -> Response:
-        """Which questions two versions answer differently."""
+        """List the questions that two versions answer differently."""
         return respond(await editor.diff(older, to))
 
     @router.get("/admin/checks", **document(CheckReport, 404))
     async def get_checks(superseded: bool = False) -> Response:
-        """What the fact tests said when they last ran. `superseded` lists those that a later edit answers anew, too."""
+        """Return the last report of the fact tests. `superseded` lists those that a later edit replaces, too."""
         return respond(await editor.last_check(superseded))
 
     @router.get("/admin/replicas", **document(ReplicaList))
     async def list_replicas() -> Response:
-        """Version, checksums, lag and health of each replica."""
+        """List version, checksums, lag and health of each replica."""
         return respond(await editor.replicas())
 
     @router.get("/admin/tags", **document(TagList))
     async def list_tags() -> Response:
-        """Every tag, the newest version first."""
+        """List every tag, the newest version first."""
         return respond(await editor.tags())
 
     return router

@@ -26,7 +26,7 @@ def build_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
     async def explain_answer(
         question: Question, account: RequestAccount, model: Model = None, min_version: MinVersion = None
     ) -> Response:
-        """Ask a question and tell which edits and facts answer it, who made them, and what answers without them."""
+        """Ask a question, and return the edits and facts behind the answer, and the answer without them."""
         fields = {"question": question, "model": model, "min_version": min_version}
         outcome = await answer_query(models, account, fields)
         if outcome.status >= 400:
@@ -36,7 +36,7 @@ def build_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
 
     @router.get("/admin/scope", **document(ScopeReport, 404))
     async def get_scope(question: Question, model: Model = None) -> Response:
-        """The edits that a question resembles most, and why each does or does not answer it."""
+        """List the edits that a question resembles most, and why each does or does not answer it."""
         return respond(await editor.scope(question, model))
 
     return router
