@@ -218,7 +218,7 @@ def translate_failures(
 ) -> Iterator[None]:
     """Turn exceptions of httpx into errors of Errata, which no other place does."""
     address = f"{request.url.scheme}://{request.url.netloc.decode()}"
-    if http.is_closed:  # by another thread, maybe, during a pause
+    if http.is_closed:  # another thread may have closed it during a pause
         raise Closed("this client is closed and can send nothing more: make a new one")
     try:
         yield

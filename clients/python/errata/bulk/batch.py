@@ -1,4 +1,4 @@
-"""The lines of one commit, and what the service's answers say of each of them."""
+"""The lines of one commit, and the service's reports about each of them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ PLACE = re.compile(r"\bedits\.(\d+)\b")
 
 
 class Batch:
-    """number: from 1. size: of all its lines; `lines` has those that are sent.
+    """The lines of one commit.
 
-    earlier_reply: to the commit that an earlier run made of it.
+    Attributes:
+        number: Number of the batch, from 1.
+        size: Number of all its lines; `lines` has those that are sent.
+        earlier_reply: Reply to the commit that an earlier run made of it.
     """
 
     def __init__(self, number: int, lines: Sequence[Line]) -> None:
-        """What is sent of the lines is decided here, so that the same file always gives the same commits."""
+        """Choose the lines to send now, so that the same file always gives the same commits."""
         self.number, self.size = number, len(lines)
         self.lines = [line for line in lines if line.is_pending]
         self.earlier_reply: Reply[EditReceipt] | None = None
@@ -30,7 +33,7 @@ class Batch:
         return [line.item for line in self.lines if line.item is not None]
 
     def record(self, receipt: EditReceipt) -> None:
-        """Note what became of each line. A fact has several reports: one for the graph, one for each other system."""
+        """Note the outcome of each line. A fact has several reports: one for the graph, one for each other system."""
         for report in receipt.report.edits:
             if report.place is None or report.place >= len(self.lines):
                 continue
@@ -48,7 +51,7 @@ class Batch:
         self.refuse(receipt.report.refused)
 
     def record_no_op(self, error: Refused) -> None:
-        """All of it is answered so already, or refused."""
+        """Note that every line has its answer already, or was refused."""
         self.refuse(error.extra_list("refused", RefusedEdit))
         for line in self.lines:
             if line.is_pending:
@@ -63,7 +66,7 @@ class Batch:
             self.lines[edit.place].refuse(edit.reason or edit.code, self.name_lines(edit.detail))
 
     def name_lines(self, detail: str) -> str:
-        """The service's `edits.3` as a line of the file."""
+        """Replace the service's `edits.3` by the place of the line in the file."""
 
         def where(match: re.Match[str]) -> str:
             place = int(match[1])

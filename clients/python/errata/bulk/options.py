@@ -1,4 +1,7 @@
-"""How a file is made into commits, and which of these options name the run: the same again finds what it has made."""
+"""Options of a file of corrections.
+
+Some of them identify the run: the same run again finds the commits that it has made.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ BATCH_SIZE = 500  # lines in one commit; README.md of this folder says why
 
 
 class BatchOptions(TypedDict, total=False):
-    """model: whom a line corrects that does not say so itself. batch_size: lines in one commit.
+    """The options that divide a file into commits.
 
-    skip_bad: leave out what cannot be made; else one bad line keeps all of them from being made.
-    teach_rephrased: of EasyEdit's files, teach the rephrased prompts instead of asking them in the end.
-    again: make anew what this file has made before and what was taken back since.
+    Attributes:
+        model: The model to correct, for lines that name none.
+        batch_size: Lines in one commit.
+        skip_bad: Whether lines that cannot be used are left out; otherwise one of them stops the whole file.
+        teach_rephrased: Whether the rephrased prompts of EasyEdit's files are taught, not asked in the end.
+        again: Whether commits of this file that were taken back are made again.
     """
 
     model: str | None
@@ -27,17 +33,18 @@ class BatchOptions(TypedDict, total=False):
 
 
 class FileOptions(EditOptions, BatchOptions, total=False):
-    """What an edit takes goes for every commit of the file.
+    """The options of a file; those of an edit apply to every commit.
 
-    idempotency_key: another one makes another run of the same file, of which nothing has been made yet.
+    Attributes:
+        idempotency_key: Identifies a run; another key makes another run of the same file, without any commit yet.
     """
 
 
 class RunSettings:
-    """The options with their defaults filled in. commit: what goes for every commit, but its key."""
+    """The options with their defaults filled in; `commit` has those of every commit, without the key."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Malformed when so many lines do not fit into one commit."""
+        """Fill in the defaults; raise Malformed if one commit cannot have so many lines."""
         self.model = options.get("model")
         self.batch_size = options.get("batch_size", BATCH_SIZE)
         self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
@@ -58,7 +65,7 @@ class RunSettings:
 
     @property
     def run_identity(self) -> tuple[object, ...]:
-        """Whatever its commits would not be the same without."""
+        """All options that change the run's commits."""
         editing = sorted(self.commit.get("options", {}).items())
         commit = self.commit.get("message"), self.commit.get("method"), *editing
         return self._run_key, *commit, self.model, self.batch_size, self.teach_rephrased

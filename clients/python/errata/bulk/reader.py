@@ -1,13 +1,14 @@
 """Reads the corrections of a file and checks each, so that a bad line is known before anything is sent.
 
-EasyEdit calls an edit by other names; three spellings are read (github.com/zjunlp/EasyEdit, easyeditor/dataset):
+EasyEdit uses other names for the fields of an edit; three spellings are read (github.com/zjunlp/EasyEdit,
+easyeditor/dataset):
 
     prompt, target_new, rephrase_prompt       CounterFact and KnowEdit as EasyEdit ships them
     src, alt, rephrase                        zsRE
     update, ans, rephrase                     WikiBigEdit
 
 The rephrased prompt measures whether an edit carries over to other words: EasyEdit never shows it to the editor. So
-it is held out here too and asked when all is done, unless the caller wants it taught.
+it is held out here, too, and asked at the end, unless the caller wants it taught.
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ Fields = Mapping[str, Any]
 def read_corrections(
     file: Path, model: str | None = None, teach_rephrased: bool = False
 ) -> tuple[list[Line], str]:
-    """The lines of a file, in order, and the SHA-256 of its bytes.
+    """Return the lines of a file, in order, and the SHA-256 of its bytes.
 
     Args:
-        model: whom a line corrects that does not say so itself.
-        teach_rephrased: give rephrased prompts as paraphrases.
+        file: The file.
+        model: The model to correct, for lines that name none.
+        teach_rephrased: Whether rephrased prompts become paraphrases.
 
     Raises:
-        BadFile: it is not of a known kind, holds nothing, or cannot be taken apart into lines.
-        UnreadableFile: it cannot be opened.
+        BadFile: It is not of a known kind, is empty, or cannot be divided into lines.
+        UnreadableFile: It cannot be opened.
     """
     kind = file.suffix.lower()
     if kind not in (CSV, *JSONL, JSON):
@@ -102,7 +104,7 @@ def is_easyedit(fields: Fields) -> bool:
 def from_easyedit(
     fields: Fields, teach_rephrased: bool
 ) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
-    """The fields of the correction, the wordings that are held out, and the names of what is not used."""
+    """Return the fields of the correction, the wordings that are held out, and the names of unused fields."""
     question_name, answer_name, rephrased_name = (
         next((name for name in names if name in fields), names[0])
         for names in (EASYEDIT_QUESTION, EASYEDIT_ANSWER, EASYEDIT_REPHRASED)

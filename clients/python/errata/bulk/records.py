@@ -1,7 +1,7 @@
-"""A file taken apart: CSV, JSON lines and one JSON list, each record with the line it stands on.
+"""The records of a file, CSV, JSON lines or one JSON list, each with its line.
 
-Raises BadFile where it cannot be known where the next record begins, as after a quote that is never closed; of a
-record that is only wrong in itself the complaint is kept, and reading goes on.
+BadFile is raised if the beginning of the next record cannot be known, as after a quote that is never closed; the
+fault of a single record is noted, and reading continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ JSONL_LINE = (
 
 @dataclass(frozen=True)
 class Record:
-    """where: with the name of the file. complaint: why it cannot be used; "" where it may be."""
+    """One record of a file.
+
+    Attributes:
+        where: Place of the record, with the name of the file.
+        complaint: Reason why it cannot be used; "" if it may be.
+    """
 
     number: int
     where: str
@@ -36,14 +41,14 @@ class Record:
 
 
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
-    """kind: how the name of the file ends."""
+    """Yield the records of a file, whose name ends in `kind`."""
     if kind == CSV:
         return _iterate_csv(name, text)
     return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
 def _iterate_csv(name: str, text: str) -> Iterator[Record]:
-    """An empty cell is as good as none. Cells beyond the header are under None."""
+    """Yield the records of CSV. An empty cell counts as missing; cells beyond the header are under None."""
     delimiter, separator = _find_delimiter(text)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
@@ -69,7 +74,7 @@ def _iterate_csv(name: str, text: str) -> Iterator[Record]:
 
 
 def _find_delimiter(text: str) -> tuple[str, str]:
-    """What stands between the cells, and its name; the header line decides, which holds no text of a person."""
+    """Return the delimiter of the cells, and its name; the header line decides, which holds no free text."""
     header = text.partition("\n")[0]
     return (";", "semicolon") if ";" in header and "," not in header else (",", "comma")
 
@@ -83,14 +88,17 @@ def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:
             value = json.loads(content.strip())
         except json.JSONDecodeError as error:
             yield Record(number, where, {}, f"this is not JSON: {error.msg} at column {error.colno}")
-        except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
+        except (
+            ValueError,
+            RecursionError,
+        ):  # such as a number of thousands of digits, or a list of thousands of lists
             yield Record(number, where, {}, "this is not JSON that can be read")
         else:
             yield _to_record(number, where, value)
 
 
 def _iterate_json_list(name: str, text: str) -> Iterator[Record]:
-    """One object after the other, so that each is known by its line; a list that breaks off is no list."""
+    """Yield one object after the other, so that each is known by its line; a list without an end is no list."""
     scanner = _Scanner(name, text)
     scanner.expect(
         "[", 'a .json file holds one list, [{...}, {...}]; name one with an object a line ".jsonl"'
@@ -108,14 +116,14 @@ def _iterate_json_list(name: str, text: str) -> Iterator[Record]:
 
 
 class _Scanner:
-    """Reads a JSON list value by value. line: where it is."""
+    """Reads a JSON list value by value; `line` is the current line."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name, self._text, self._place, self.line = name, text, 0, 1
         self._decoder = json.JSONDecoder()
 
     def peek(self) -> str:
-        """The next character that is no space; "" at the end."""
+        """Return the next character that is no space; "" at the end."""
         place = self._place
         while self._text[place : place + 1] in (" ", "\t", "\r", "\n"):
             place += 1
@@ -123,7 +131,7 @@ class _Scanner:
         return self._text[place : place + 1]
 
     def expect(self, character: str, advice: str) -> None:
-        """Pass this one character. BadFile where it is another."""
+        """Skip this character; raise BadFile if another one follows."""
         actual = self.peek()
         if actual != character:
             token = repr(actual) if actual else "the end of the file"

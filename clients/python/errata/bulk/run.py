@@ -1,8 +1,8 @@
 """A file of corrections on its way into the service: checked whole, then committed some hundred lines at a time.
 
-Each commit has an Idempotency-Key that follows from the file's content, the options and the commit's number. So
-whoever starts the same again, after whatever broke off at whatever moment, finds what was made already by its key and
-makes the rest; nothing is made twice. Written once for both clients: `send` is theirs.
+Each commit has an Idempotency-Key that follows from the file's content, the options and the commit's number. So the
+same run, started again after any interruption, finds its earlier commits by their keys and makes the others; no
+commit is made twice. Both clients share this code and pass their `send`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ OnReply = Callable[[bytes], None]
 
 
 class FileRun:
-    """What a file asks for and what has become of it so far; `lines` says so of each.
+    """The run of a file, and the outcome of each of its `lines`.
 
-    versions: that were made of it, in this run or before. earlier_versions: those that were there before this run.
-    reverted_versions: that were made of it before, and that nothing rests on any more.
-    receipts: of all commits, in their order, or what a dry run said.
+    Attributes:
+        versions: Versions of its commits, from this run or before.
+        earlier_versions: Those of them that existed before this run.
+        reverted_versions: Versions of its earlier commits of which no edit is active any more.
+        receipts: Receipts of all commits, in order, or of the dry run.
     """
 
     def __init__(self, file: str | Path, **options: Unpack[FileOptions]) -> None:
-        """Read and check the file; nothing is sent. BadFile, UnreadableFile, Malformed."""
+        """Read and check the file, without sending anything; raise BadFile, UnreadableFile or Malformed."""
         self.file, self.settings = Path(file), RunSettings(options)
         self.lines, self._digest = read_corrections(
             self.file, self.settings.model, self.settings.teach_rephrased
@@ -65,11 +67,13 @@ class FileRun:
         return sum(line.status == status for line in self.lines)
 
     async def go(self, calls: Calls, send: Send, progress: Progress | None, on_reply: OnReply | None) -> None:
-        """Make all that is not made yet. Raises what keeps it from going on; `lines` then say how far it came.
+        """Make the missing commits. An error stops it; `lines` then tell how far it came.
 
         Args:
-            progress: is called with lines, as ImportProgress.
-            on_reply: is called with what the service answers to each commit, as it came.
+            calls: Builds calls.
+            send: Sends a call.
+            progress: Receives the number of lines, as ImportProgress.
+            on_reply: Receives the service's response to each commit, as bytes.
         """
         if self._has_begun:
             raise unsendable(
@@ -99,7 +103,7 @@ class FileRun:
             raise
 
     def _refuse_bad_lines(self, predicate: str) -> None:
-        """BadFile, unless bad lines are to be left out."""
+        """Raise BadFile if there are bad lines and they are not to be left out."""
         bad_lines = [line for line in self.lines if line.status == "refused"]
         if bad_lines and not self.settings.skip_bad:
             predicate = predicate.replace("are ", "is ", 1) if len(bad_lines) == 1 else predicate
@@ -108,7 +112,7 @@ class FileRun:
             raise BadFile(sentence, [f"{line.where}: {line.detail}" for line in bad_lines])
 
     async def _preview(self) -> None:
-        """Nothing is committed before the service has said of every line that it can be made."""
+        """Let the service check every line before anything is committed."""
         n_seen = 0
         for batch in self._batches:
             self._report(CHECKING, n_seen)
@@ -116,7 +120,8 @@ class FileRun:
                 await self._preview_batch(batch)
             n_seen += batch.size
         if len(self._batches) > 1:
-            # All together, as many as one preview takes: an edit may depend on one that is far from it in the file.
+            # All are checked together, as many as one preview takes: an edit may depend on one far from it in the
+            # file.
             self._report(CHECKING, n_seen)
             corrections = [
                 line
@@ -141,7 +146,7 @@ class FileRun:
             line.detail = batch.name_lines(edit.detail)
 
     async def _commit(self, batch: Batch, expected_version: int | None) -> int | None:
-        """The version that the batch is, None where there was nothing to do."""
+        """Return the version of the batch, None if there was nothing to do."""
         reverted_versions: tuple[int, ...] = ()
         while True:
             options = self._commit_options(batch, reverted_versions)
@@ -163,9 +168,7 @@ class FileRun:
             if version is None or version > self._head:
                 break
             edits = (await self._send(self._calls.show(version))).value.edits
-            if not edits or any(
-                edit.active for edit in edits
-            ):  # it was made before this run, and is in force
+            if not edits or any(edit.active for edit in edits):  # it was made before this run, and is active
                 break
             if not self.settings.again:
                 self.reverted_versions.append(version)
@@ -180,7 +183,7 @@ class FileRun:
         return version
 
     def _record(self, batch: Batch, receipt: EditReceipt) -> None:
-        """Keep the receipt, and note on earlier lines of the file that this commit answers them otherwise."""
+        """Keep the receipt, and note it on earlier lines of the file whose answers this commit changes."""
         self._line_of_test |= {(line.version, line.question): line for line in batch.lines if line.version}
         for test in (*receipt.report.broken_tests, *receipt.report.superseded_tests):
             line = self._line_of_test.get((test.version, test.question))
@@ -194,7 +197,7 @@ class FileRun:
                 self.earlier_versions.add(receipt.version)
 
     async def _ask_rephrased(self) -> None:
-        """Ask the wordings that were held out, of the lines that are in force at the end."""
+        """Ask the wordings that were held out, of the lines that are active at the end."""
         in_force = [line for line in self.lines if line.status in ("done", "no-op")]
         questions = [(line, wording) for line in in_force for wording in line.held_out]
         for start in range(0, len(questions), MAX_BATCH):
@@ -214,7 +217,7 @@ class FileRun:
                 line.rephrased_follow += answer is not None and _spell(answer) == _spell(line.answer)
 
     def _commit_options(self, batch: Batch, reverted_versions: tuple[int, ...] = ()) -> EditOptions:
-        """reverted_versions: that this batch was before and that were taken back; each asks for another key."""
+        """Return the options of the batch's commit; each earlier version that was taken back changes its key."""
         identity = [self._digest, *self.settings.run_identity, batch.number, *reverted_versions]
         digest = sha256(json.dumps(identity).encode()).hexdigest()
         return self.settings.commit | EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")

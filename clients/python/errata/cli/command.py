@@ -1,4 +1,4 @@
-"""Gives every command the options that all of them have, a session to work with, and one way to fail."""
+"""Gives every command the common options, a session to work with, and one way to fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Json = Annotated[bool, connection_option("--json", help="Print exactly what the 
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """The command that runs `function(session, ...)`, whose other parameters become options.
+    """Return the command that runs `function(session, ...)`, whose other parameters become options.
 
     Typer reads a command's options from its signature: the function's own, then those of all commands.
     """
@@ -55,10 +55,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def conduct(
     function: Callable[..., None], arguments: dict[str, Any], url: str, key_option: str | None, as_json: bool
 ) -> None:
-    """Run one command in a session of its own; typer.Exit carries the code when it fails."""
+    """Run one command in a separate session; typer.Exit carries the code of a failure."""
     try:
         folder = Path.cwd()
-    except OSError:  # it was deleted, or is somebody else's
+    except OSError:  # the folder was deleted, or belongs to another user
         folder = Path("/")
     key = find_key(key_option, url, folder)
     with Errata(url, key=key.value) as errata:

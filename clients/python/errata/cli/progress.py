@@ -1,4 +1,4 @@
-"""How far a long call is: a spinner or a bar for a person, a line now and then for a log file, nothing in a pipe."""
+"""The progress of a long call: a spinner or bar on a terminal, a line now and then in a log, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rich.text import Text
 from errata.cli.render.text import escape, megabytes, plural, seconds
 from errata.wire import ImportProgress
 
-PHASES = {  # what a person reads, and what is counted
+PHASES = {  # the words of a phase, and its unit
     "sending": ("Sending", "bytes"),
     "reading": ("Reading", "bytes"),
     "writing": ("Writing", "triples"),
@@ -37,12 +37,12 @@ PHASES = {  # what a person reads, and what is counted
 }
 PATIENCE_S = 0.5
 EVERY_S = 10.0
-TOO_SOON_S = 0.5  # a rate measured over less says nothing
+TOO_SOON_S = 0.5  # seconds below which a measured rate means nothing
 
 
 @contextmanager
 def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Say on `err` what is being waited for, and for how long already, once `patience_s` have passed."""
+    """Show on `err` the current task and its duration, once `patience_s` have passed."""
     if not err.is_interactive:
         yield
         return
@@ -63,7 +63,7 @@ def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> It
 
 
 class _EventColumn(ProgressColumn):
-    """What the last event of a phase says, with the rate and the time left that rich has measured."""
+    """The column of the last event of a phase, with rich's rate and remaining time."""
 
     def __init__(self) -> None:
         super().__init__(Column(no_wrap=True, overflow="ellipsis"))
@@ -74,7 +74,7 @@ class _EventColumn(ProgressColumn):
 
 
 class ProgressDisplay:
-    """A bar where a person looks on, elsewhere a line every `EVERY_S`: none for what is done within that."""
+    """A bar on a terminal, elsewhere a line every `EVERY_S`; a shorter call prints none."""
 
     def __init__(self, err: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _EventColumn())
@@ -111,7 +111,7 @@ def title(event: ImportProgress) -> str:
 
 
 def describe(event: ImportProgress, rate: float | None) -> str:
-    """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
+    """Describe the known progress: `12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`."""
     _, unit = PHASES.get(event.phase, ("", None))
     parts = []
     if unit is not None:
@@ -119,7 +119,7 @@ def describe(event: ImportProgress, rate: float | None) -> str:
         if event.total is not None:
             total = _format_amount(unit, event.total)
             number, size = amount.split(" ", 1)
-            # The unit once, where both numbers have it.
+            # The unit is printed once if both numbers have it.
             amount = f"{number if total.endswith(f' {size}') else amount} of {total}"
         parts.append(amount)
         if rate:

@@ -1,4 +1,4 @@
-"""What one run of the command works with: the key, the client, the two streams, and whether JSON was asked for."""
+"""The parts of one run of the command: the key, the client, the two streams, and whether the output is JSON."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from errata.client import Errata
 from errata.request import Call, Reply, T_co
 from errata.wire.tags import TAG
 
-PIPE_COLUMNS = 10_000  # in a pipe nothing is wrapped: what reads it looks for lines
+PIPE_COLUMNS = 10_000  # columns in a pipe, so that no line is wrapped: programs read it line by line
 KEY_FILE = Path("var") / "admin.key"
 
 
 @dataclass(frozen=True)
 class Key:
-    """source: where it came from, in words, for the message that says it was refused."""
+    """A key; `source` names its origin for the message about a refused key."""
 
     value: str | None
     source: str
 
 
 def find_key(option: str | None, url: str, start: Path) -> Key:
-    """The key of the option, or the one that a service on this machine has left in `start` or above it.
+    """Return the key of the option, or the one that a service on this machine has left in `start` or above it.
 
     A key from a file is never sent to another machine: the file belongs to the service beside it.
     """
@@ -49,16 +49,20 @@ def find_key(option: str | None, url: str, start: Path) -> Key:
             value = (folder / KEY_FILE).read_text(encoding="utf-8").strip()
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except (OSError, UnicodeDecodeError) as error:  # somebody else's; most questions need no key
+        except (
+            OSError,
+            UnicodeDecodeError,
+        ) as error:  # the file belongs to another user; most questions need no key
             return Key(None, f"the one in {folder / KEY_FILE} cannot be read: {error}")
         return Key(value, f"in {folder / KEY_FILE}") if value else Key(None, f"{folder / KEY_FILE} is empty")
     return Key(None, f"there is no {KEY_FILE} in {start} or above it")
 
 
 class Page(Console):
-    """Prints what it is given: no markup, no emoji codes, no colouring of numbers.
+    """Prints plain text, without markup, emoji codes or coloured numbers.
 
-    site: what a link that is a path is relative to.
+    Args:
+        site: Address that is put before links that are paths.
     """
 
     def __init__(self, site: str, stderr: bool, width: int | None) -> None:
@@ -93,7 +97,7 @@ class Session:
     def send(
         self, call: Call[T_co], title: str, display: AbstractContextManager[object] | None = None
     ) -> Reply[T_co]:
-        """title: what a person who waits reads, e.g. `Asking`. display: in place of that, how far it is."""
+        """Send a call, and show `title`, such as `Asking`, or the progress in `display` while a person waits."""
         try:
             with display or show_spinner(self.err, title):
                 return self.errata.send(call)
@@ -108,14 +112,14 @@ class Session:
             raise
 
     def show(self, reply: Reply[T_co], draw: Callable[[T_co], RenderableType]) -> None:
-        """Print a reply: as it came over the wire, or as a person reads it."""
+        """Print a reply as it came over the wire, or drawn for a person."""
         if self.as_json:
             typer.echo(reply.raw)
         else:
             self.out.print(draw(make_printable(reply.value)))
 
     def resolve_version(self, text: str) -> int:
-        """A version as a command takes it: its number, which may be none there is, or a tag."""
+        """Return the version of a number, which may not exist, or of a tag."""
         if re.fullmatch(r"-?[0-9]{1,16}", text):
             return int(text)
         if not re.fullmatch(TAG, text):
@@ -131,7 +135,7 @@ class Session:
         return self.send(self.calls.log(limit=1), "Looking for the newest version").value.head
 
     def write_file(self, file: Path, content: str, remark: str = "") -> None:
-        """remark: what to add to the complaint when it cannot be written."""
+        """Write a file; `remark` is added to the message if that fails."""
         try:
             file.write_text(content, encoding="utf-8")
         except OSError as error:

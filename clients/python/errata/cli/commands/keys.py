@@ -1,4 +1,4 @@
-"""`errata keys`: who may call the service, and what each may do."""
+"""`errata keys`: the keys of callers, and their scopes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def parse_span(text: str) -> float:
-    """Seconds, of 90d, 24h, 30m or 0."""
+    """Return the seconds of a text such as 90d, 24h, 30m or 0."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw]?)", text.strip())
     if not match or (not match[2] and float(match[1])):
         raise typer.BadParameter(f"{text!r} is no time: write a number and s, m, h, d or w, such as 90d")

@@ -1,4 +1,4 @@
-"""How the command writes numbers, times, answers and tables, the same in every picture."""
+"""The format of numbers, times, answers and tables, the same in all output of the command."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def milliseconds(ms: float) -> str:
 
 
 def seconds(s: float) -> str:
-    """A length of time, as finely as it matters."""
+    """Format a duration in the precision that matters."""
     if s < 10:
         return f"{s:.1f} s"
     if s < 2 * MINUTE_S:
@@ -41,7 +41,7 @@ def seconds(s: float) -> str:
 
 
 def megabytes(count: float) -> str:
-    """Bytes as disks are sold: 1 MB is a million of them."""
+    """Format bytes in decimal units: 1 MB is a million bytes."""
     return filesize.decimal(round(count))
 
 
@@ -50,12 +50,12 @@ def shorten(text: str, letters: int) -> str:
 
 
 def short_digest(digest: str) -> str:
-    """Enough of a checksum to compare by eye."""
+    """Return the beginning of a checksum, enough to compare by eye."""
     return digest.removeprefix("sha256:")[:12]
 
 
 def age(time: datetime, now: datetime) -> str:
-    """How long ago, as long as that is easy to grasp; then the day."""
+    """Format the time since a moment; after a week, its day."""
     passed_s = (now - time).total_seconds()
     if passed_s < MINUTE_S:
         return "just now"
@@ -73,7 +73,7 @@ def utc_now() -> datetime:
 
 
 def draw_answer(answer: str | None) -> Text:
-    """An answer, or that there is none."""
+    """Draw an answer, or that there is none."""
     return Text("not sure", style="italic dim") if answer is None else Text(answer)
 
 
@@ -82,7 +82,7 @@ def draw_change(before: str | None, after: str | None) -> Text:
 
 
 def make_table(*titles: str, indent: int = 0) -> Table:
-    """A table with a header line. A title that begins with > stands over numbers."""
+    """Make a table with a header line. A title that begins with > stands over numbers."""
     table = Table(box=None, padding=(0, 2, 0, indent), header_style="dim")
     for title in titles:
         table.add_column(title.removeprefix(">"), justify="right" if title.startswith(">") else "left")
@@ -90,17 +90,17 @@ def make_table(*titles: str, indent: int = 0) -> Table:
 
 
 def make_grid(indent: int = 0) -> Table:
-    """A table without a header line."""
+    """Make a table without a header line."""
     return Table(box=None, show_header=False, padding=(0, 2, 0, indent))
 
 
 def one_line(text: str) -> str:
-    """For a place where a line break would tear a drawing apart."""
+    """Join the lines of a text that stands in one line of a drawing."""
     return " ".join(text.split())
 
 
 def make_printable(value: T) -> T:
-    """The same with control characters made visible, so that an answer cannot steer the terminal."""
+    """Return a value with visible control characters, so that an answer cannot steer the terminal."""
     return type(value).model_validate(_escape_all(value.model_dump(mode="json")))
 
 
@@ -115,5 +115,5 @@ def _escape_all(value: JsonValue, name: str = "") -> JsonValue:
 
 
 def escape(text: str) -> str:
-    """Control characters, line breaks too, and those that turn the direction of text, as backslash codes."""
+    """Write control characters, line breaks and those that turn the direction of text as backslash codes."""
     return CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
