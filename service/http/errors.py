@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.audit.call import CLIENT_GONE
 from service.access.caller import ANONYMOUS
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
 from service.http.auth import get_source
@@ -36,7 +37,6 @@ OPENAI_SUBSTITUTES = {
 }
 """What there is in place of what OpenAI's clients know, by path."""
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-CLIENT_GONE = 499  # status of a request whose client has left; it is only counted
 VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 HEADERS: dict[type[ErrataError], dict[str, str]] = {
     Unauthorized: {"www-authenticate": 'Bearer realm="errata"'},

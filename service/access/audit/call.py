@@ -13,7 +13,7 @@ CHANGES = PREFIX + "audit"
 REFUSALS, READS, RESTORATION = CHANGES + ":refused", CHANGES + ":reads", CHANGES + ":restored"
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 EXPORT = "/admin/export"  # route that copies everything, and is noted like a change
-CLIENT_GONE = 499
+CLIENT_GONE = 499  # status of a request whose client left before its answer
 
 
 class Call(BaseModel):

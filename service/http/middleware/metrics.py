@@ -7,6 +7,7 @@ from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.access.audit.call import CLIENT_GONE
 from service.metrics import metrics
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, started_at = 499, perf_counter()  # 499: the client left before there was an answer
+        status, started_at = CLIENT_GONE, perf_counter()
         metrics.IN_FLIGHT.inc()
 
         async def send_noting_status(message: Message) -> None:
