@@ -1,4 +1,4 @@
-# What a newcomer runs. Every target sets up .venv by itself; a second run installs nothing.
+# Targets for a newcomer. Each sets up .venv by itself; a second run installs nothing.
 PORT ?= 8000
 VAR ?= var
 FUZZ ?= 100
@@ -11,9 +11,9 @@ BIN := .venv/bin
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
-# A dozen services are started, and would compile the same files.
+# A dozen services start, and would all compile the same files.
 test live: export PYTHONDONTWRITEBYTECODE =
-# Two workers share the cores: threads that spin while they wait would take them from each other.
+# Two workers share the cores: threads that spin while they wait would take the cores from each other.
 test live: export OMP_WAIT_POLICY = PASSIVE
 
 test: .venv/dev
@@ -32,7 +32,7 @@ chaos: .venv/dev
 	@tests/chaos/install.sh
 	$(BIN)/python -m tests.chaos
 
-# It listens on every address, so it has a network of its own with nobody else in it. Takes root.
+# It listens on every address, so it runs in a separate network without other processes. It needs root.
 chaos-wide: .venv/dev
 	@tests/chaos/install.sh
 	unshare --net sh -c 'ip link set lo up && exec $(BIN)/python -m tests.chaos --wide'
@@ -52,7 +52,7 @@ bench: .venv/bench
 bench-editing: .venv/bench
 	nice $(BIN)/python -m tests.bench.editing_methods
 
-# Memory that is freed stays in the process: it would else be fetched anew at each step.
+# Freed memory stays in the process: otherwise it would be requested again at each step.
 train: KEEP_MEMORY = OMP_WAIT_POLICY=PASSIVE MALLOC_ARENA_MAX=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184
 train: .venv/dev
 	nice $(BIN)/python -m models.training

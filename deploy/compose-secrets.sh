@@ -1,7 +1,7 @@
 #!/bin/sh
-# Make the secrets of compose.yaml and of kuberay/, each once: what is there stays. The folder is var/secrets, or the one that is named.
+# Make the secrets of compose.yaml and of kuberay/; existing ones stay. The folder is var/secrets, or the given one.
 #
-# Its files can be read by anybody who gets there, for a container reads them as a user of its own; the folder is closed.
+# All users may read the files, for a container reads them as another user; the folder is closed to others.
 set -eu
 folder=${1:-$(dirname "$0")/../var/secrets}
 mkdir -p "$folder"

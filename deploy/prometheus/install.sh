@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prometheus, promtool and Alertmanager from Debian's packages, where they are missing and we may install them:
-# tests/deploy runs them. Nothing is started. Where that is not possible nothing happens, and those tests say why they were skipped.
+# Install Prometheus, promtool and Alertmanager from Debian's packages, if they are missing and may be installed; tests/deploy
+# runs them. Nothing is started. If that is not possible, this does nothing, and those tests say why they were skipped.
 set -eu
 if command -v promtool > /dev/null && command -v prometheus > /dev/null && command -v amtool > /dev/null; then exit 0; fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get > /dev/null; then

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Tell the running server that the file of the password of the user errata holds another one now:
+# Make the running server accept a new password of the user errata, which its file holds now:
 #
-#   password.sh add     it opens, besides those that open already
-#   password.sh only    it opens, and no other does
+#   password.sh add     accept it, besides the passwords that are valid already
+#   password.sh only    accept it, and no other password
 #
-# PASSWORD_FILE and OPERATOR_PASSWORD_FILE are those of start.sh, which goes by the file alone at the next start: write
-# the file first. All further words go to valkey-cli, such as -p PORT. Says at the end how many passwords there are.
+# PASSWORD_FILE and OPERATOR_PASSWORD_FILE are those of start.sh, which reads only the file at the next start: write the file
+# first. All further arguments go to valkey-cli, such as -p PORT. The script prints the number of valid passwords at its end.
 set -eu
 case ${1:-} in
     add) others= ;;

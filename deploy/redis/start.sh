@@ -1,11 +1,11 @@
 #!/bin/sh
 # Start the ledger's server with the users of users.acl, whose passwords are given as files:
 #
-#   PASSWORD_FILE            of the user errata: the service
-#   OPERATOR_PASSWORD_FILE   of the user operator, who may do everything; without it there is no such user
-#   RUN                      a folder of this server alone for the finished users.acl (default: /run/valkey)
+#   PASSWORD_FILE            password of the user errata: the service
+#   OPERATOR_PASSWORD_FILE   password of the user operator, who may do everything; without it there is no such user
+#   RUN                      private folder of this server for the finished users.acl (default: /run/valkey)
 #
-# Everything after the name of this script goes to the server, valkey-server in the PATH. No password is on a command line.
+# All arguments go to the server, valkey-server in the PATH. No password is on a command line.
 set -eu
 here=$(dirname "$0")
 
