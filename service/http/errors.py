@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import unquote
 
@@ -76,14 +77,7 @@ def install(app: FastAPI) -> None:
         title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             detail = f"{request.method} is not for {path}: /docs lists what is"
-            # The verbs of every route of the path are listed: the router itself names those of the first one alone.
-            scopes = {verb: {**request.scope, "method": verb} for verb in VERBS}
-            matches = (
-                verb
-                for verb, scope in scopes.items()
-                if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
-            )
-            headers = {"allow": ", ".join(matches)}
+            headers = {"allow": ", ".join(filter(partial(_has_route, request), VERBS))}
         code = title.lower().replace(" ", "_")
         problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
         outcome = Outcome(error.status_code, problem.model_dump_json().encode(), headers)
@@ -94,6 +88,12 @@ def install(app: FastAPI) -> None:
         return Response(status_code=CLIENT_GONE)
 
     app.add_middleware(UnexpectedErrorMiddleware)
+
+
+def _has_route(request: Request, verb: str) -> bool:
+    """Return True if any route of the path takes the verb; the router itself looks at the first route alone."""
+    scope = {**request.scope, "method": verb}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 class UnexpectedErrorMiddleware:
