@@ -1,4 +1,4 @@
-"""How likely an answer is right, and when to say nothing instead: one scale for all systems.
+"""The probability that an answer is right, and the threshold below which none is given: one scale for all systems.
 
 Platt scaling (1999): a logistic model over a system's own features of an answer; below a threshold the answer is
 withheld. Expected calibration error over ten equal-width bins (Guo et al., arXiv:1706.04599).

@@ -1,4 +1,4 @@
-"""What a question costs a system, in short questions: limits charge by it, and it bounds a forward pass.
+"""The cost of a question to a system, in short questions: limits charge it, and it bounds a forward pass.
 
 A system reads texts, so its time goes with their characters; one that reads more than `default_cost` counts says so
 (`models.system.Costs`).

@@ -1,4 +1,4 @@
-"""Which processor a system computes on and in what precision, checked before anything is loaded.
+"""The processor and the precision of a system, checked before anything is loaded.
 
 Weights, ids, views and masks are on the device and in the dtype; blocks stay on the CPU. Memories and norms are float32
 in any case.

@@ -1,4 +1,4 @@
-"""What a language model whose words are bundles of senses can tell of them: an optional capability of a system.
+"""Inquiries about the senses of words: an optional capability of a system whose words are bundles of senses.
 
 The service looks for it with `isinstance`, as for those of models/system.py.
 """

@@ -129,7 +129,7 @@ class Refreshing(Generic[T]):
 
 
 class KeyedSemaphore:
-    """At most `maximum` blocks of one key run at once; further ones wait."""
+    """A semaphore for each key: at most `maximum` blocks of one key run at once, and further ones wait."""
 
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum

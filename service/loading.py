@@ -1,4 +1,4 @@
-"""From the settings' import path to a loaded system, in the process and the thread that will use it.
+"""Loads a system from the settings' import path, in the process and the thread that will use it.
 
 Each thread in which torch computes has its own team of threads, as large as the replica's share of the cores. Two teams
 would compete for the cores, so one thread does all the work of a process.

@@ -1,1 +1,1 @@
-"""Who may attend to whom, as functions of what a token is; every model's masks come from here."""
+"""Attention rules: functions of tokens that say who may attend to whom; every model's masks come from here."""

@@ -80,7 +80,7 @@ def _attend_pairs(query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: 
     powers = (scores - largest.index_select(0, rows.queries)).exp()
     totals = torch.segment_reduce(powers, "sum", offsets=rows.starts, axis=0)
     sums = F.embedding_bag(rows.keys, values, rows.starts[:-1], mode="sum", per_sample_weights=powers)
-    result = sums / totals.where(totals > 0, 1)[:, None]  # no key, no sum: zero
+    result = sums / totals.where(totals > 0, 1)[:, None]  # a query without keys has no sum, and gets zero
     return result.view(*query.shape[:-1], value.shape[-1])
 
 

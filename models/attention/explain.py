@@ -1,4 +1,4 @@
-"""Why a pair may attend or may not: the rule that allows it, or the first constraint of each rule that forbids it."""
+"""The reason why a pair may attend or not: the rule that allows it, or each rule's first constraint against it."""
 
 from dataclasses import dataclass
 

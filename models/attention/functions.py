@@ -1,4 +1,4 @@
-"""What rules compute with values: combinations within a grounding, transformations, aggregations over groundings.
+"""The computations of rules: combinations within a grounding, transformations, aggregations over groundings.
 
 Sourek et al. (arXiv:1508.05128), section 3.3, with PyNeuraLogic's names and defaults. A value is a matrix, a vector one
 column, a number a matrix of one entry; the first axis counts groundings.

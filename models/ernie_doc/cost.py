@@ -1,4 +1,4 @@
-"""What a question costs ERNIE-Doc: its document is read, window by window."""
+"""The cost of a question to ERNIE-Doc, which reads its document window by window."""
 
 from __future__ import annotations
 

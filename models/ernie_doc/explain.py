@@ -1,4 +1,4 @@
-"""What an answer from a document rests on, as JSON values: the document, the spans, and the passage around each."""
+"""The grounds of an answer from a document, as JSON values: the document, the spans, and the passage around each."""
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat

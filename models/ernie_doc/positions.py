@@ -1,4 +1,4 @@
-"""Which row of the position table a query uses for a key, and how scores by row become scores by key.
+"""The row of the position table that a query uses for a key, and the map from scores by row to scores by key.
 
 Ding et al. (arXiv:2012.15688), the authors' code; the shift is Dai et al., Transformer-XL (arXiv:1901.02860), appendix
 B. With d = (M + i) - j for query i of a segment and key j of [memory ; segment]:

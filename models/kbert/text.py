@@ -47,7 +47,7 @@ class Piece:
 
 @runtime_checkable
 class Tokens(Protocol):
-    """How words and facts are split into tokens."""
+    """Splits words and facts into tokens."""
 
     padding: int
     """The id of [PAD]."""

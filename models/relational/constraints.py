@@ -29,7 +29,7 @@ STAY = "attend(I,E) <= hidden.node(I), hidden.stay(E)"  # a walk may end anywher
 
 
 class Refusal(NamedTuple):
-    """Why an edge may not be walked.
+    """The reason why an edge may not be walked.
 
     Attributes:
         edit: Edit of the rule that forbids it; "" for a rule without one.

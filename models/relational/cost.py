@@ -1,4 +1,4 @@
-"""What a question costs the relational reader: walks begin at each name of the graph in it."""
+"""The cost of a question to the relational reader: walks begin at each name of the graph in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the sub-graph of a question comes from: entities that are looked up by their ids, a hop at a time."""
+"""The source of a question's sub-graph: entities that are looked up by their ids, a hop at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -217,7 +217,7 @@ class Searcher:
 
 @dataclass(frozen=True)
 class Spread:
-    """How a walk spreads at one hop, averaged over the nodes at which it stands.
+    """The spread of a walk at one hop, averaged over the nodes at which it stands.
 
     Attributes:
         labels: Weight of the relations of each label.

@@ -1,4 +1,4 @@
-"""What a question costs THU-ERNIE: it is read once for each name of the graph that it may be about."""
+"""The cost of a question to THU-ERNIE, which reads it once for each name of the graph that it may be about."""
 
 from __future__ import annotations
 

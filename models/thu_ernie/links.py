@@ -1,4 +1,4 @@
-"""Which stretches of a text name which entity, each with its score: what an entity linker says.
+"""The result of an entity linker: stretches of a text, the entities that they name, and scores.
 
 Zhang et al. (arXiv:1905.07129), section 4.1, take links from TAGME and keep those above a threshold. Here a linker is
 anything that gives `Link`s; the one of this file looks forms up in a dictionary, longest match first.

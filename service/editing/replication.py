@@ -33,7 +33,7 @@ WATCH_PERIOD_S = 2.0
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for the replicas, and how many there should be of each model."""
+    """The time limit for the replicas, and the expected number of each model's."""
 
     limit_s: float
     expected: Mapping[str, int]

@@ -103,7 +103,7 @@ class ModelClient(DeploymentClient):
 
     @cached_property
     def _methods(self) -> tuple[Any, Any]:
-        """Return a handle, of which Ray makes a new one at each look-up of a method."""
+        """Return the handle with its methods; Ray makes a new handle at each look-up of a method."""
         return self.handle.answer, self.handle.answer_many
 
     @cached_property

@@ -40,7 +40,7 @@ class Relation:
 
     @property
     def arity(self) -> int:
-        """How many terms each fact has."""
+        """The number of terms of each fact."""
         return self.terms.shape[1]
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Facts:
 
     @property
     def arities(self) -> dict[str, int]:
-        """How many terms the facts of each relation have."""
+        """The number of terms of the facts of each relation."""
         return {name: relation.arity for name, relation in self.relations.items()}
 
     @cached_property

@@ -81,7 +81,7 @@ class Grounder:
 
     @property
     def device(self) -> torch.device:
-        """Where the facts lie."""
+        """The device of the facts."""
         return next((relation.terms.device for relation in self.relations.values()), torch.device("cpu"))
 
     def replace_rules(self, name: str, relation: Relation) -> None:

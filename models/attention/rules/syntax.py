@@ -1,4 +1,4 @@
-"""What a parsed rule is made of, so that checks, grounding and evaluation share one tree and name places in the text.
+"""The parts of a parsed rule: checks, grounding and evaluation share one tree and name places in the text.
 
 Sourek et al., Lifted Relational Neural Networks, JAIR 2018 (arXiv:1508.05128), section 3: weighted rules.
 """
@@ -100,7 +100,7 @@ IDENTITY = Transformation("identity")
 
 @dataclass(frozen=True)
 class Options:
-    """How the values of a rule are computed: combined per grounding, transformed, then aggregated per head.
+    """The computation of a rule's values: they are combined per grounding, transformed, then aggregated per head.
 
     Args:
         softmax_over: The variables that a softmax normalises over; empty for every other aggregation.
@@ -122,7 +122,7 @@ class Rule:
 
     @property
     def at(self) -> Position:
-        """Where the rule stands in the text."""
+        """The place of the rule in the text."""
         return self.head.at
 
     def __str__(self) -> str:

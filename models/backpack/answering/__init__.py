@@ -1,1 +1,1 @@
-"""What the Backpack is asked and says: prompts, completions, candidates and reasons."""
+"""Questions to the Backpack and its answers: prompts, completions, candidates and reasons."""

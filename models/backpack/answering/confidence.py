@@ -1,4 +1,4 @@
-"""What the confidence of an answer follows from; models/confidence.py makes a probability of it.
+"""The features of an answer's confidence; models/confidence.py turns them into a probability.
 
 Two scales: of an answer that is written freely, and of one that is chosen among candidates.
 """

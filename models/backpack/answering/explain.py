@@ -1,4 +1,4 @@
-"""Why an answer begins as it does: exact parts of the log-odds of its first token, by word read and sense.
+"""Explanations of an answer's beginning: exact parts of the log-odds of its first token, by word read and sense.
 
 Hewitt et al., arXiv:2305.16765, section 3: the output is linear in the senses, so the parts add up to the log-odds.
 """

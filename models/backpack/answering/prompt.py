@@ -1,4 +1,4 @@
-"""How a question becomes a prompt and tokens become an answer.
+"""Turns a question into a prompt, and tokens into an answer.
 
 A question is asked as the training text asks it, `Q: ...` and `A:` on a line each, and the answer ends with its line.
 The tokenizer is byte-level, so each text can be spelled, and a word has another token after a space than without one.

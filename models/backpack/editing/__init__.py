@@ -1,1 +1,1 @@
-"""How senses are edited: rows of facts, and changes of the senses of words."""
+"""Edits of senses: rows of facts, and changes of the senses of words."""

@@ -1,4 +1,4 @@
-"""What a change does to the senses of one token, and the overlay that the changes of a version come to.
+"""The effect of a change on the senses of one token, and the overlay of all changes of a version.
 
 Hewitt et al., arXiv:2305.16765, section 5. A block stores the operation and not its result: changes of one token
 compose in ledger order, and the overlay is rebuilt from the base, so undo is exact to the bit.

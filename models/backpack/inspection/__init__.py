@@ -1,1 +1,1 @@
-"""What a person sees of senses: words by their senses, and which sense carries the difference between two words."""
+"""Senses for people: words by their senses, and the sense that carries the difference between two words."""

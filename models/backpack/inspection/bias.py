@@ -1,4 +1,4 @@
-"""Which sense carries the difference between two words, and what a multiplier on it does.
+"""The sense that carries the difference between two words, and the effect of a multiplier on it.
 
 Hewitt et al., arXiv:2305.16765, section 5.3. With f on the weight of sense l at the places J of some words,
 

@@ -1,4 +1,4 @@
-"""From a word as a person writes it to the token whose senses are meant."""
+"""Finds the token whose senses a person means by a written word."""
 
 from difflib import get_close_matches
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From PaddleNLP's folder to ours, with a report of what became of every tensor."""
+"""Converts PaddleNLP's folder to ours, with a report on every tensor."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which windows of a long document a question is put to: the first pass, by the frozen MiniLM.
+"""The choice of a long document's windows for a question: the first pass, by the frozen MiniLM.
 
 A document is cut into short overlapping chunks of tokens, whose sentence vectors are kept. A window is as near to a
 question as the nearest chunk that begins in it.

@@ -1,4 +1,4 @@
-"""How windows of a document become segments: `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`.
+"""Turns windows of a document into segments: `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`.
 
 Windows are as long as leaves room for a question, for reading too, so that the state before a window is the state that
 a question to this window needs. They may overlap, so that an answer at the end of a window is whole in the next.

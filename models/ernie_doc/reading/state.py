@@ -1,4 +1,4 @@
-"""What has been read of a document, as one file: the memory behind a segment and the name of all that was read.
+"""The state of a reading as one file: the memory behind a segment and the name of all segments up to it.
 
 A state's digest is a chain: the model and the packing, then the ids of each window. Equal digests are equal bits, so a
 document that shares its beginning with another shares its states, and one that changed finds the last state before the

@@ -1,4 +1,4 @@
-"""What may stand in the place of the mask: the neighbours of an entity, all known answers, or what a request names.
+"""Candidates for the place of the mask: the neighbours of an entity, all known answers, or a request's candidates.
 
 Values of one relation of one entity are one candidate, for no row could say which of them is meant; its logit is the
 logarithm of the summed exponentials of theirs.

@@ -1,4 +1,4 @@
-"""Which relation a text states of what it names: relation classification by the rows of relations.
+"""The relation that a text states of its entities: relation classification by the rows of relations.
 
 Zhang et al. (arXiv:1905.07129), section 4.4, train a classifier over a list of relations. TransE has a row of each
 already, and s + r is where the object of a fact lies. So the mask of a subject is aligned with s + r of each relation

@@ -1,4 +1,4 @@
-"""What the unedited graph says of entities, and the rows that say other facts beside it.
+"""The unedited graph's facts about entities, and the rows that hold other facts.
 
 The facts of a graph's base are those that the table was trained on. A row is solved from them and from the unedited
 table alone, so that it depends on no edit of another entity.

@@ -1,4 +1,4 @@
-"""What a curator writes to change rows: a vector, a sum of other rows, or a fact that the row shall say."""
+"""The fields of a change of rows: a vector, a sum of other rows, or a fact that the row shall hold."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Which row of the table an entity has: an index of names that stays on the disk.
+"""The row of each entity in the table: an index of names that stays on the disk.
 
 A dictionary of five million names would take half a gigabyte in each process. Here a name is its hash of 64 bits: two
 of five million share one with a probability of 1 in 1.5 million, and a table in which two do is refused.

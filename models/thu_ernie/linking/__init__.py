@@ -1,1 +1,1 @@
-"""Which forms of a question name which entity, as edits say it beside the graph's linker."""
+"""Links from forms of a question to entities, which edits add to those of the graph's linker."""

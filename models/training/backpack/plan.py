@@ -12,7 +12,7 @@ from models.training.phrasings import FOLDER as PHRASINGS
 
 @dataclass(frozen=True)
 class TextPlan:
-    """How documents are made of facts.
+    """The making of documents from facts.
 
     Attributes:
         p_statement: Share of the facts that a document states in place of asking for them.

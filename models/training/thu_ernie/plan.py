@@ -16,7 +16,7 @@ from models.training.phrasings import FOLDER as PHRASINGS
 
 @dataclass(frozen=True)
 class TranslationPlan:
-    """How the rows of entities are trained.
+    """The training of the rows of entities.
 
     Attributes:
         epochs: Passes over the facts.
@@ -42,7 +42,7 @@ class TranslationPlan:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What one step reads.
+    """The examples of one step.
 
     Attributes:
         n_questions: Questions about entities.

@@ -1,4 +1,4 @@
-"""How full the memories are, when to warn, and when to refuse an edit.
+"""The fill level of the memories, and the levels at which a receipt warns and an edit is refused.
 
 A memory whose edits own their slots has as many as the service reserves for it: a fixed number, or, if the settings
 let it grow, twice as many each time four fifths are used.

@@ -1,1 +1,1 @@
-"""What the commands draw: wire types in, rich renderables out; nothing here sends or prints."""
+"""Drawings of the commands: functions from wire types to rich renderables, which neither send nor print."""
