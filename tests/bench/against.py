@@ -1,6 +1,7 @@
 """`python -m tests.bench.against REVISION`: what a question costs, against an earlier state of this repository.
 
-Two processes, one of each, are asked in turn, so that a busy machine is as busy for both.
+Two processes, one of each, are asked in turn, so that a busy machine is as busy for both. With `--http` they are two
+services, and answers a second are compared.
 """
 
 import argparse
@@ -10,9 +11,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from service.launch.cluster import REPLICA_ENVIRONMENT
+from tests.bench.overhttp import CALLERS, ROUNDS, measure_load
+from tests.bench.processes import run_errata
 from tests.bench.questions import questions
 from tests.bench.table import Row, show
 from tests.bench.timing import measure_cost
@@ -69,15 +73,37 @@ class Side:
 def main() -> None:
     parser = argparse.ArgumentParser("python -m tests.bench.against", description=__doc__)
     parser.add_argument("revision", help="such as a tag, or the commit that wrote RESULTS.md")
-    revision = parser.parse_args().revision
+    parser.add_argument("--http", action="store_true", help="compare answers a second over HTTP")
+    options = parser.parse_args()
+    revision = options.revision
     verify = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
     if subprocess.run(verify, cwd=ROOT, stdout=subprocess.DEVNULL).returncode:
         parser.error(f"{revision!r} is no revision of this repository")
     with ExitStack() as stack:
-        then, now = (Side(tree) for tree in (stack.enter_context(check_out(revision)), ROOT))
+        trees = stack.enter_context(check_out(revision)), ROOT
+        if options.http:
+            show(list(_compare_services(*trees, revision)))
+            return
+        then, now = map(Side, trees)
         for side in (then, now):
             stack.callback(side.process.kill)
         show([_row(size, then, now, revision) for size in PAIRS])
+
+
+def _compare_services(then: Path, now: Path, revision: str) -> Iterator[Row]:
+    with ExitStack() as stack:
+        urls = {}
+        for tree in (then, now):
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="errata-bench-")))
+            urls[tree] = stack.enter_context(run_errata(folder, 1, "--system", "nkb", tree=tree)).url
+        for callers in CALLERS:
+            rates: dict[Path, list[float]] = {then: [], now: []}
+            for _ in range(ROUNDS):
+                for tree, url in urls.items():
+                    rates[tree].append(measure_load(f"{url}/v1/answers", callers)["per_second"])
+            ratio = median(new / old for new, old in zip(rates[now], rates[then], strict=True))
+            note = f"{median(rates[now]):.0f} against {median(rates[then]):.0f} per s"
+            yield Row(f"over HTTP, {callers} callers, against {revision}", ratio, ">= 0.98", note)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 READY_S = 180.0
+ROOT = Path(__file__).parents[2]
 
 
 class Server(NamedTuple):
@@ -28,10 +29,18 @@ def free_port() -> int:
 
 
 @contextmanager
-def run_python(args: list[str], ready_url: str, log: Path) -> Iterator[int]:
-    """Runs `python WORDS` until the block ends. Yields its pid when `ready_url` answers."""
+def run_python(args: list[str], ready_url: str, log: Path, tree: Path = ROOT) -> Iterator[int]:
+    """Runs `python WORDS` with the code in `tree` until the block ends. Yields its pid when `ready_url` answers."""
+    environment = {**os.environ, "PYTHONPATH": f"{tree}:{tree / 'clients' / 'python'}"}
     with log.open("ab") as file:
-        process = subprocess.Popen([sys.executable, *args], stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, *args],
+            cwd=tree,
+            env=environment,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
     try:
         _wait_until_ready(process, ready_url, log)
         yield process.pid
@@ -59,13 +68,13 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -
 
 
 @contextmanager
-def run_errata(folder: Path, replicas: int, *options: str) -> Iterator[Server]:
-    """The service on a folder of its own."""
+def run_errata(folder: Path, replicas: int, *options: str, tree: Path = ROOT) -> Iterator[Server]:
+    """Run the service on the folder, with the code in `tree`."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     args = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
     args += options
-    with run_python(args, f"{url}/readyz", folder / "errata.log") as pid:
+    with run_python(args, f"{url}/readyz", folder / "errata.log", tree) as pid:
         yield Server(url, pid)
 
 
