@@ -159,7 +159,7 @@ class KeyStore:
             raise KeyTaken(f"{name!r} {fault}: choose another name")
         if not await self.swap(name, b"", key):
             raise KeyTaken(
-                f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"
+                f"there is, or was, a key named {name!r}: choose another name, or rotate the key if it is valid"
             )
         return key, secret
 
@@ -206,7 +206,7 @@ class KeyStore:
             old = ApiKey.model_validate_json(record) if record else None
             if record is None or old is None or old.revoked is not None:
                 reason = "the key named {!r} is revoked" if record else "there is no key named {!r}"
-                raise NotFound(f"{reason.format(name)}: `errata keys list` tells which are in force")
+                raise NotFound(f"{reason.format(name)}: `errata keys list` lists the valid ones")
             new = change(old)
             if await self.swap(name, record, new):
                 return new

@@ -21,7 +21,7 @@ from service.ledger.commit import Triple
 
 MAX_VALUES = 32  # values of a relation that make up one answer
 GRAPH_SAYS_SO = "the graph says so already: nothing was written for it"
-NO_PHRASING = "nobody knows how to ask for the relation {!r}, so only the graph was changed"
+NO_PHRASING = "no question for the relation {!r} is known, so only the graph was changed"
 CANNOT_FORGET = "{} cannot forget: it goes on giving the answer it gave"
 TOO_MANY_VALUES = "{} values are too many for one answer, so only the graph was changed"
 

@@ -211,8 +211,8 @@ def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
 
 def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
     detail = (
-        f"{item.relation} of {item.subject!r} is {one_line(values)}, and nobody said whether it holds one value or "
-        f"many: say `act` set (--set) to put {item.object!r} in place of that, or add (--add) to put it beside it"
+        f"{item.relation} of {item.subject!r} is {one_line(values)}, and the relation is not defined to hold "
+        f"one value or many: give `act` set (--set) to put {item.object!r} in its place, or add (--add) to keep both"
     )
     return AddOrSet(detail, field=f"{where}.act", values=list(values))
 

@@ -27,7 +27,7 @@ def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
             detail = (
                 f"{subject} made {len(matches):,} edits of {edit.model}: name the one that is meant by its id"
                 if matches
-                else f"{subject} is no correction of {edit.model} that is in force: errata log tells which are"
+                else f"{subject} is no active correction of {edit.model}: errata log lists them"
             )
             raise InvalidInput(detail, field=f"edits.{edit.place}.replaces")
         targets += matches

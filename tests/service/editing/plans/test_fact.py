@@ -192,7 +192,7 @@ async def test_a_relation_without_a_question_is_written_to_the_graph_only(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     receipt = await fact(editor, "Peru", "national_motto", "Firme y feliz")
-    assert "nobody knows how to ask for the relation 'national_motto'" in warnings(receipt)
+    assert "no question for the relation 'national_motto' is known" in warnings(receipt)
     assert set((await ledger.get(1)).writes) == {GRAPH}
     assert await answers(editor, "What is the national motto of Peru?") == ["Firme y feliz"]
 

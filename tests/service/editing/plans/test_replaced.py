@@ -45,8 +45,8 @@ async def test_an_edit_answers_in_the_words_of_the_one_it_was_told_to_replace(nk
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        (7, "version 7 is no correction of nkb that is in force"),
-        ("0123456789ab", "edit 0123456789ab is no correction of nkb"),
+        (7, "version 7 is no active correction of nkb"),
+        ("0123456789ab", "edit 0123456789ab is no active correction of nkb"),
         (1, "version 1 made 2 edits of nkb: name the one that is meant by its id"),
     ],
 )
