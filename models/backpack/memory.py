@@ -29,7 +29,7 @@ from models.memory import (
     Usage,
 )
 from models.scope.active import ActiveEdits
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.table import WordingTable
 
 SENSES = "backpack/senses"
 

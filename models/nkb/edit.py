@@ -20,9 +20,9 @@ from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.surgery import operate_on
 from models.nkb.trace import trace
-from models.scope.block_wordings import write_block
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
+from models.scope.wordings.block import write_block
 
 Tokens = list[int]
 ReadQuestions = Callable[[Sequence[str]], Read]  # `Reader.read`, or its cached form

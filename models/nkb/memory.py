@@ -28,7 +28,7 @@ from models.nkb.overlay import value_rows
 from models.nkb.reader import ReadCache, Reader
 from models.scope.active import ActiveEdits
 from models.scope.locality import ACCEPTABLE, Locality
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.table import WordingTable
 from models.versioned_blocks import Prefix
 
 BANK = "nkb/bank"

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from models.memory import Block
 from models.scope.readings import Readings, StoredReadings, Tokens
-from models.scope.row_index import RowIndex
 from models.scope.spelling import Lexicon
-from models.scope.wording_columns import Wordings
+from models.scope.wordings.columns import Wordings
+from models.scope.wordings.row_index import RowIndex
 from models.versioned_blocks import Prefix
 
 NO_EDIT = -1
@@ -110,9 +110,12 @@ class ActiveEdits:
 
     def find_exact(self, wording: int) -> int | None:
         """Return the row of the latest edit that was given this wording, by its digest."""
-        rows = [row for row in self.rows_by_wording.rows_of(wording) if row < len(self.table)]
-        latest = max(rows, key=lambda row: int(self.owner[row]), default=None)
+        latest = max(self.rows_with(wording), key=lambda row: int(self.owner[row]), default=None)
         return None if latest is None or not self.is_owned[latest] else latest
+
+    def rows_with(self, wording: int) -> list[int]:
+        """Return the rows of a wording, by its digest."""
+        return [row for row in self.rows_by_wording.rows_of(wording) if row < len(self.table)]
 
     @property
     def block_ids(self) -> Int[Tensor, " row"]:
@@ -120,17 +123,21 @@ class ActiveEdits:
         addresses = torch.tensor([id(edit) for edit in self.edits] or [NO_EDIT])
         return torch.where(self.is_owned, addresses[self.speaker], NO_EDIT)
 
-    def changed_since(self, before: "ActiveEdits") -> Readings:
-        """Return the wordings that one view alone reads, or that another edit answers there; both of one generation."""
-        longer = self if len(self.table) >= len(before.table) else before
+    def changed_rows(self, before: "ActiveEdits") -> Bool[Tensor, " row"]:
+        """Return which rows one view alone reads, or another edit answers there; both views of one generation."""
+        n_rows = max(len(self.table), len(before.table))
         is_shared = self.edits.shares_list(before.edits)
-        sides = torch.full((2, len(longer.table)), NO_EDIT)
-        is_read = torch.zeros(2, len(longer.table), dtype=torch.bool)
+        sides = torch.full((2, n_rows), NO_EDIT)
+        is_read = torch.zeros(2, n_rows, dtype=torch.bool)
         for side, read, view in zip(sides, is_read, (before, self), strict=True):
             side[: len(view.owner)] = view.speaker if is_shared else view.block_ids
             read[: len(view.owner)] = view.is_read
-        is_changed = (sides[0] != sides[1]) | (is_read[0] != is_read[1])
-        return longer.table.select(is_changed.nonzero().squeeze(1).tolist())
+        return (sides[0] != sides[1]) | (is_read[0] != is_read[1])
+
+    def changed_since(self, before: "ActiveEdits") -> Readings:
+        """Return the wordings at `changed_rows`."""
+        longer = self if len(self.table) >= len(before.table) else before
+        return longer.table.select(self.changed_rows(before).nonzero().squeeze(1).tolist())
 
     def repair(self, question: Tokens) -> str | None:
         """Return a question with its misspelt words put right (`Lexicon.repair`), the same one again from a cache."""

@@ -10,13 +10,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize
+from models.scope.readings import NEAR_ERROR, UNKNOWN, Readings, StoredReadings
 from models.system import Verdict
 
 MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
 MAX_CANDIDATES = 6  # pairs of one question that are judged
-ROUNDING = 0.02  # largest error of a cosine whose sides are both rounded to 8 bits
-SPARE = 4  # factor on the pairs that are compared exactly, for the first look is at 8 bits
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,23 @@ class Candidates:
 
     def nearest(self, limit: int) -> "Candidates":
         """Return the pairs of each question with the highest cosines; of equal ones those that stand first."""
+        pairs = self._sort()
+        starts = torch.searchsorted(pairs.question, pairs.question)
+        return pairs.select(torch.arange(len(starts), device=starts.device) - starts < limit)
+
+    def contenders(self, limit: int, error: float) -> "Candidates":
+        """Return the pairs of each question that may be among its nearest, when a cosine is off by `error` at most."""
+        pairs = self._sort()
+        ends = torch.searchsorted(pairs.question, pairs.question, right=True) - 1
+        last = torch.searchsorted(pairs.question, pairs.question) + limit - 1
+        return pairs.select(
+            (last > ends) | (pairs.cosine >= pairs.cosine[torch.minimum(last, ends)] - 2 * error)
+        )
+
+    def _sort(self) -> "Candidates":
+        """Return the pairs by question, the highest cosines first."""
         order = (-self.cosine).argsort(stable=True)
-        order = order[self.question[order].argsort(stable=True)]
-        question = self.question[order]
-        starts = torch.searchsorted(question, question)
-        return self.select(order[torch.arange(len(order), device=order.device) - starts < limit])
+        return self.select(order[self.question[order].argsort(stable=True)])
 
 
 def find_candidates(
@@ -62,14 +72,14 @@ def find_candidates(
     if not len(questions) or not len(wordings):
         no_pair = torch.empty(0, dtype=torch.long)
         return Candidates(no_pair, no_pair, torch.empty(0))
-    question, wording, near = wordings.near(questions.vectors, min_cosine - ROUNDING)
+    question, wording, near = wordings.near(questions.vectors, min_cosine)
     agree = questions.literals[question] == wordings.literals[wording]
     subject, other = questions.subjects[question], wordings.subjects[wording]
     agree &= (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
     if is_active is not None:
         agree &= is_active.to(agree.device)[wording]
-    rough = Candidates(question[agree], wording[agree], near[agree]).nearest(SPARE * limit)
-    exact = (dequantize(wordings.codes[rough.wording]) * questions.vectors[rough.question]).sum(-1)
+    rough = Candidates(question[agree], wording[agree], near[agree]).contenders(limit, NEAR_ERROR)
+    exact = wordings.cosines(questions.vectors, rough.question, rough.wording)
     pairs = replace(rough, cosine=exact).select(exact >= min_cosine).nearest(limit)
     return Candidates(pairs.question.cpu(), pairs.wording.cpu(), pairs.cosine.cpu())
 

@@ -15,12 +15,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
-from models.scope.candidates import MIN_COSINE, ROUNDING
+from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
-from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize, quantize
+from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize, quantize, scales_of
 
 VECTORS = "vectors.safetensors"
-WORDINGS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -84,8 +83,9 @@ class ProbeIndex:
         """Return the questions as the scope compares them."""
         literals, wordings = digest_literals(self.questions), digest_wordings(self.questions)
         device = self.codes.device
-        norms = self.codes.float().norm(dim=-1)
-        return StoredReadings((), self.codes, norms, wordings.to(device), literals.to(device), self.subjects)
+        return StoredReadings(
+            (), self.codes, scales_of(self.codes), wordings.to(device), literals.to(device), self.subjects
+        )
 
     @torch.inference_mode()
     def near(self, wordings: Readings, min_cosine: float = MIN_COSINE) -> list[str]:
@@ -97,17 +97,18 @@ class ProbeIndex:
             wordings: The wordings.
             min_cosine: Cosine below which no question asks for a wording.
         """
-        probes = self.readings
+        if not len(wordings):
+            return []
+        probes, min_cosine = self.readings, min_cosine - self.slack
+        wording, probe, _ = probes.near(wordings.vectors, min_cosine)
+        subject, other = probes.subjects[probe], wordings.subjects[wording]
+        may_ask = (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
+        may_ask &= probes.literals[probe] == wordings.literals[wording]
+        wording, probe = wording[may_ask], probe[may_ask]
         best = torch.full((len(probes),), -1.0, device=probes.codes.device)
-        for part in wordings.split_evenly(WORDINGS_AT_ONCE):
-            subject = part.subjects[:, None]
-            may_ask = (probes.subjects == subject) | (probes.subjects == UNKNOWN) | (subject == UNKNOWN)
-            may_ask &= probes.literals == part.literals[:, None]
-            cosines = probes.cosines(part.vectors).masked_fill_(~may_ask, -1.0)
-            best = torch.maximum(best, cosines.amax(0))
+        best.scatter_reduce_(0, probe, probes.cosines(wordings.vectors, wording, probe), "amax")
         order = best.argsort(stable=True)
-        near = order[best[order] >= min_cosine - self.slack - ROUNDING]
-        return [self.questions[place] for place in near.tolist()]
+        return [self.questions[place] for place in order[best[order] >= min_cosine].tolist()]
 
 
 def _beside(folder: Path) -> Path:

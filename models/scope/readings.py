@@ -15,6 +15,8 @@ from torch import Tensor
 from models.encoder.minilm import WIDTH
 
 SCALE = 127.0
+NEAR_ERROR = 0.008  # largest error of a cosine of `StoredReadings.near`, which computes in bfloat16
+PRODUCTS_AT_ONCE = 2**23  # cosines that are in memory together, two bytes each
 UNKNOWN = -1  # subject of a question about none that is known
 
 Tokens = bytes  # tokens of one text, two bytes for each
@@ -75,13 +77,13 @@ class StoredReadings:
     Attributes:
         tokens: Tokens of each question; a table that grows may have more of them than rows.
         codes: Quantized sentence vectors (`quantize`).
-        norms: Norms of the codes.
+        scales: What makes unit vectors of the codes: one divided by their norms.
         wordings, literals, subjects: Columns as in `Readings`.
     """
 
     tokens: Sequence[Tokens]
     codes: Int[Tensor, "row width"]
-    norms: Float[Tensor, " row"]
+    scales: Float[Tensor, " row"]
     wordings: Int[Tensor, " row"]
     literals: Int[Tensor, " row"]
     subjects: Int[Tensor, " row"]
@@ -92,20 +94,21 @@ class StoredReadings:
     @property
     def columns(self) -> tuple[Tensor, ...]:
         """Return the tensors, a column each."""
-        return self.codes, self.norms, self.wordings, self.literals, self.subjects
+        return self.codes, self.scales, self.wordings, self.literals, self.subjects
 
     @staticmethod
     def allocate(rows: int, device: torch.device | str = "cpu") -> "StoredReadings":
         """Return rows to be written; on the CPU one that is not written yet takes no memory."""
         codes = torch.empty(rows, WIDTH, dtype=torch.int8, device=device)
         digests = torch.empty(3, rows, dtype=torch.int64, device=device)
-        return StoredReadings([], codes, torch.empty(rows, device=device), *digests)
+        scales = torch.empty(rows, dtype=torch.bfloat16, device=device)
+        return StoredReadings([], codes, scales, *digests)
 
     @staticmethod
     def of(readings: Readings) -> "StoredReadings":
         """Store readings with their vectors in 8 bits."""
         codes = quantize(readings.vectors)
-        return StoredReadings(readings.tokens, codes, codes.float().norm(dim=-1), *readings.columns[1:])
+        return StoredReadings(readings.tokens, codes, scales_of(codes), *readings.columns[1:])
 
     def truncate(self, end: int) -> "StoredReadings":
         """Return the first rows, as a view."""
@@ -118,28 +121,40 @@ class StoredReadings:
         tokens = [self.tokens[row] for row in rows] if self.tokens else ()
         return Readings(tokens, dequantize(self.codes[index]), *(column[index] for column in columns))
 
-    def cosines(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
-        """Return cosines with unit vectors, exact to some thousandths, for both sides are rounded to 8 bits."""
-        codes = quantize(vectors)
-        cosines: Tensor = (self._products(codes) / (self.norms[:, None] * codes.float().norm(dim=-1))).T
+    def cosines(
+        self,
+        vectors: Float[Tensor, "question width"],
+        questions: Int[Tensor, " pair"],
+        rows: Int[Tensor, " pair"],
+    ) -> Float[Tensor, " pair"]:
+        """Return the cosines of pairs of a question, given by its unit vector, and a row."""
+        cosines: Tensor = (dequantize(self.codes[rows]) * vectors[questions]).sum(-1)
         return cosines
 
     def near(
         self, vectors: Float[Tensor, "question width"], min_cosine: float
     ) -> tuple[Int[Tensor, " pair"], Int[Tensor, " pair"], Float[Tensor, " pair"]]:
-        """Return question, row and `cosines` of the pairs from a cosine on; only theirs are divided by the norms."""
-        codes = quantize(vectors)
-        products, lengths = self._products(codes), codes.float().norm(dim=-1)
-        rows, questions = (products >= self.norms[:, None] * (min_cosine * lengths)).nonzero(as_tuple=True)
-        order = questions.argsort(stable=True)
-        rows, questions = rows[order], questions[order]
-        return questions, rows, products[rows, questions] / (self.norms[rows] * lengths[questions])
+        """Return question, row and cosine, exact to NEAR_ERROR, of all pairs from a cosine on, and hardly any below it.
 
-    def _products(self, codes: Int[Tensor, "question width"]) -> Tensor:
-        """Return row by row the products of quantized vectors."""
+        Pairs are grouped by question.
+        """
+        parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        at_once = max(1, PRODUCTS_AT_ONCE // max(1, len(self)))
+        for start in range(0, len(vectors), at_once):
+            cosines = self._products(vectors[start : start + at_once])
+            questions, rows = (cosines >= min_cosine - NEAR_ERROR).nonzero(as_tuple=True)
+            parts.append((questions + start, rows, cosines[questions, rows].float()))
+        questions, rows, near = (torch.cat(column) for column in zip(*parts, strict=True))
+        return questions, rows, near
+
+    def _products(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
+        """Return the cosines of unit vectors with all rows."""
+        cosines: Tensor
         if self.codes.device.type == "cpu":
-            return torch._int_mm(self.codes, codes.T)
-        return self.codes.half() @ codes.T.half()
+            cosines = torch._weight_int8pack_mm(vectors.bfloat16(), self.codes, self.scales)
+        else:
+            cosines = (vectors.half() @ self.codes.T.half()) * self.scales
+        return cosines
 
 
 def pack_tokens(ids: Sequence[int]) -> Tokens:
@@ -155,6 +170,12 @@ def unpack_tokens(tokens: Tokens) -> Sequence[int]:
 def quantize(vectors: Float[Tensor, "row width"]) -> Int[Tensor, "row width"]:
     """Return unit vectors as 8-bit numbers, each row scaled to its largest entry."""
     return (vectors / vectors.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
+
+
+def scales_of(codes: Int[Tensor, "row width"]) -> Float[Tensor, " row"]:
+    """Return what makes unit vectors of codes."""
+    scales: Tensor = codes.float().norm(dim=-1).reciprocal().bfloat16()
+    return scales
 
 
 def dequantize(codes: Int[Tensor, "*row width"]) -> Float[Tensor, "*row width"]:

@@ -6,20 +6,24 @@ candidates (`candidates.py`), and the likeliest decides. An edit passes over its
 that are clearly nearer to one of them than to its own wording.
 """
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 import torch
+from cachetools import LRUCache
+from jaxtyping import Bool
 from torch import Tensor
 
 from models.memory import Block
 from models.scope.active import ActiveEdits
-from models.scope.block_wordings import read_texts
-from models.scope.candidates import ROUNDING, Candidates, find_candidates, find_exclusion
+from models.scope.candidates import Candidates, find_candidates, find_exclusion
+from models.scope.change import Change
 from models.scope.judge import Judge
-from models.scope.readings import Readings, StoredReadings
+from models.scope.readings import NEAR_ERROR, Readings, StoredReadings
+from models.scope.wordings.block import read_texts
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
 
 COSINE_WEIGHT = 20.0  # log-odds of a cosine of one where a wording is compared with a counterexample
@@ -27,6 +31,8 @@ LEAN = (
     1.0  # log-odds by which a counterexample in other words than the question has to be nearer than a wording
 )
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
+FLOAT_ERROR = 1e-4  # largest difference of one cosine that is computed in two ways
+REPAIRED_CACHED = 2_048  # repaired questions, 2 kB each
 N_EXAMINED = 8  # number of wordings that a curator is shown
 
 
@@ -72,6 +78,8 @@ class Scope:
 
     def __init__(self, judge: Judge, thresholds: Thresholds | None = None) -> None:
         self.judge, self.thresholds = judge, thresholds or Thresholds()
+        self._repaired_readings: LRUCache[str, Readings] = LRUCache(REPAIRED_CACHED)
+        self._lock = threading.Lock()
 
     def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
         """Return, for each question, the edit that answers it at its version, or the likeliest one that is near.
@@ -103,23 +111,57 @@ class Scope:
         return self.judge(tokens, pairs.cosine).sigmoid()
 
     def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
-        """Return False only for a question that the same edit answers at both versions, without judging any.
+        """Return False only for a question that the same edit answers at both versions.
 
-        A question's candidates are the same where no wording that changed is near it. One with a misspelt word is read
-        in other words too, so it is left open.
+        Judged are only the wordings that make a difference between the versions, and hardly any question meets one.
         """
         if old.generation != new.generation:
             return [True] * len(questions)
-        changed = new.changed_since(old)
-        if not len(questions) or not len(changed):
+        change = Change.between(old, new)
+        if not len(questions) or not len(change.wordings):
             return [False] * len(questions)
-        min_cosine = self.judge.calibration.min_cosine(self.thresholds.opens) - 2 * ROUNDING
-        is_near = (questions.vectors @ changed.vectors.T).amax(1) >= min_cosine
-        is_near |= torch.isin(questions.wordings, changed.wordings)
-        return [
-            near or new.repair(tokens) is not None or old.repair(tokens) is not None
-            for near, tokens in zip(is_near.tolist(), questions.tokens, strict=True)
+        may_be = torch.isin(questions.wordings, change.wordings.wordings).cpu()
+        may_be |= self._may_be_judged_otherwise(questions, change)
+        repairs = [(old.repair(tokens), new.repair(tokens)) for tokens in questions.tokens]
+        may_be |= torch.tensor([before != after for before, after in repairs])
+        texts = {place: text for place, (text, _) in enumerate(repairs) if text and not may_be[place]}
+        if texts:
+            repaired_questions = replace(
+                self._read_repaired(list(texts.values())), literals=questions.literals[list(texts)]
+            )
+            may_be[list(texts)] = self._may_be_judged_otherwise(repaired_questions, change)
+        return [bool(may) for may in may_be]
+
+    def _may_be_judged_otherwise(self, questions: Readings, change: Change) -> Bool[Tensor, " question"]:
+        """Return whether each question meets a wording that makes a difference and opens, or speaks against an edit."""
+        min_cosine = self.judge.calibration.min_cosine(self.thresholds.opens)
+        cosines = questions.vectors @ change.wordings.vectors.T
+        near = (cosines.amax(1) >= min_cosine - FLOAT_ERROR).nonzero().squeeze(1).cpu()
+        may_be = torch.zeros(len(questions), dtype=torch.bool)
+        if not len(near):
+            return may_be
+        chunk = questions.select(near.tolist())
+        sides = [
+            find_candidates(chunk, view.table, view.is_read, min_cosine) for view in (change.old, change.new)
         ]
+        pairs = change.differing_pairs(*sides)
+        counts = self.judge_candidates(chunk, change.table, pairs) >= self.thresholds.opens
+        counts |= torch.tensor([change.is_against(row) for row in pairs.wording.tolist()], dtype=torch.bool)
+        may_be[near[pairs.question[counts]]] = True
+        return may_be
+
+    def _read_repaired(self, texts: Sequence[str]) -> Readings:
+        """Read repaired questions; an editor meets the same ones again with each change."""
+        with self._lock:
+            readings = {
+                text: self._repaired_readings[text] for text in texts if text in self._repaired_readings
+            }
+        missing = [text for text in dict.fromkeys(texts) if text not in readings]
+        if missing:
+            readings |= zip(missing, self.judge.encode(missing).split_evenly(1), strict=True)
+            with self._lock:
+                self._repaired_readings.update(readings)
+        return Readings.concatenate([readings[text] for text in texts])
 
     def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
         """Return, for each question, the places of the edits made with it, or with one that surely asks the same.
@@ -130,9 +172,8 @@ class Scope:
         if not view:
             return [[] for _ in range(len(questions))]
         rows: list[set[int]] = [set() for _ in range(len(questions))]
-        same = questions.wordings[:, None] == view.table.wordings[None]
-        for question, row in (same.cpu() & view.question_rows).nonzero().tolist():
-            rows[question].add(row)
+        for same, digest in zip(rows, questions.wordings.tolist(), strict=True):
+            same.update(row for row in view.rows_with(digest) if view.question_rows[row])
         min_cosine = self.judge.calibration.min_cosine(self.thresholds.replaces)
         pairs = find_candidates(questions, view.table, view.question_rows, min_cosine)
         sure = pairs.select(self.judge_candidates(questions, view.table, pairs) >= self.thresholds.replaces)
@@ -152,12 +193,20 @@ class Scope:
         if not view:
             return []
         (match,) = self.match(question, [view])
-        cosines = view.table.cosines(question.vectors)[0].cpu().masked_fill(~view.is_owned, -1.0)
-        rows = cosines.topk(min(N_EXAMINED, int(view.is_owned.sum()))).indices.tolist()
+        cosines = self._find_nearest_rows(question, view)
         if match is not None:
-            rows = list(dict.fromkeys([match.row, *rows]))
-        verdicts = [self._examine(question, view, row, float(cosines[row]), match) for row in rows]
+            row = torch.tensor([match.row])
+            cosines.setdefault(match.row, float(view.table.cosines(question.vectors, row.new_zeros(1), row)))
+        verdicts = [self._examine(question, view, row, cosine, match) for row, cosine in cosines.items()]
         return sorted(verdicts, key=lambda verdict: (-(verdict.probability or 0.0), -verdict.cosine))
+
+    def _find_nearest_rows(self, question: Readings, view: ActiveEdits) -> dict[int, float]:
+        """Return the N_EXAMINED owned rows that are nearest to one question, with their cosines."""
+        near = Candidates(*(column.cpu() for column in view.table.near(question.vectors, -1.0)))
+        pairs = near.select(view.is_owned[near.wording]).contenders(N_EXAMINED, NEAR_ERROR)
+        exact = view.table.cosines(question.vectors, pairs.question, pairs.wording).cpu()
+        pairs = replace(pairs, cosine=exact).nearest(N_EXAMINED)
+        return dict(zip(pairs.wording.tolist(), pairs.cosine.tolist(), strict=True))
 
     def _examine(
         self, question: Readings, view: ActiveEdits, row: int, cosine: float, match: Match | None

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
-from models.scope.row_index import RowIndex
+from models.scope.wordings.row_index import RowIndex
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word

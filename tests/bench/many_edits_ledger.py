@@ -18,7 +18,7 @@ from models.memory import Block, Image, block_key
 from models.nkb.memory import BANK
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
-from models.scope.block_wordings import write_block
+from models.scope.wordings.block import write_block
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger

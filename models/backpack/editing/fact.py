@@ -10,9 +10,9 @@ import torch
 from models.backpack.answering.reader import MAX_TOKENS, Reader
 from models.backpack.editing.rows import FactRows, Solution, TextEdits, Unreachable, read_forced, solve
 from models.memory import AnswerChange, Block, EditRefused, Material, block_key
-from models.scope.block_wordings import write_block
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
+from models.scope.wordings.block import write_block
 
 FACT = "fact"  # kind of these blocks
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from models.encoder.minilm import MiniLM
 from models.memory import Block, block_key
 from models.scope.active import NO_EDIT
-from models.scope.block_wordings import write_block
 from models.scope.candidates import find_candidates
 from models.scope.judge import Judge
 from models.scope.readings import Readings, StoredReadings
 from models.scope.scope import Scope
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.block import write_block
+from models.scope.wordings.table import WordingTable
 from models.system import Thresholds
 from models.training.scope.trials import FOLLOWS, Trial
 

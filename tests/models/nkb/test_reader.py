@@ -12,7 +12,7 @@ from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import Reader
 from models.nkb.surgery import operate_on
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.table import WordingTable
 
 QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "What is the capital of Chile?"]
 

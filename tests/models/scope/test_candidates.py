@@ -1,10 +1,13 @@
 """Which wordings a question is judged with: the nearest ones, none that names another number or known subject."""
 
+import pytest
 import torch
 
 from models.nkb.reader import Reader
+from models.packs.pack import Pack
+from models.scope import readings as readings_module
 from models.scope.candidates import MAX_CANDIDATES, find_candidates
-from models.scope.readings import Readings, StoredReadings
+from models.scope.readings import NEAR_ERROR, Readings, StoredReadings, dequantize
 
 
 def read(reader: Reader, *questions: str) -> Readings:
@@ -47,3 +50,33 @@ def test_far_questions_are_no_candidates(reader: Reader) -> None:
         read(reader, "What is the boiling point of water?"), store(reader, "Who leads project X?")
     )
     assert len(pairs.question) == 0
+
+
+def test_of_many_that_resemble_each_other_the_very_nearest_are_kept(reader: Reader) -> None:
+    names = [f"Who leads the project of {first}{second}andor?" for first in "bdfgklmn" for second in "aeiouy"]
+    questions = read(reader, "Who leads the project of Kelandor now?", names[7])
+    wordings = store(reader, *names)
+    pairs = find_candidates(questions, wordings, min_cosine=0.0)
+    for row in (0, 1):
+        exact = dequantize(wordings.codes) @ questions.vectors[row]
+        nearest = exact.sort(descending=True).indices[:MAX_CANDIDATES].tolist()
+        assert pairs.wording[pairs.question == row].tolist() == nearest
+
+
+@pytest.mark.parametrize("at_once", [1, 2**20])
+def test_a_near_pair_is_off_by_no_more_than_its_error(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(readings_module, "PRODUCTS_AT_ONCE", at_once)
+    texts = [item.relation.question(item.subject.label) for item in list(Pack.load().items())[::200]]
+    questions, wordings = read(reader, *texts[::2]), store(reader, *texts)
+    question, row, near = wordings.near(questions.vectors, -1.0)
+    assert len(near) == len(questions) * len(wordings)
+    assert question.tolist() == sorted(question.tolist())
+    exact = wordings.cosines(questions.vectors, question, row)
+    assert float((near - exact).abs().max()) <= NEAR_ERROR
+    above = (exact >= 0.6).nonzero().squeeze(1).tolist()
+    near_pairs = set(
+        zip(*(column.tolist() for column in wordings.near(questions.vectors, 0.6)[:2]), strict=True)
+    )
+    assert {(int(question[pair]), int(row[pair])) for pair in above} <= near_pairs

@@ -11,9 +11,9 @@ from models.nkb.memory import BANK, BankMemory
 from models.nkb.reader import DEFAULT, ReadCache, digest
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
-from models.scope import wording_table
 from models.scope.probe_index import VECTORS, ProbeIndex
 from models.scope.readings import dequantize
+from models.scope.wordings import table as wording_table
 from models.system import Ask, Side
 from tests.models.nkb.ledger_order import build, read
 

@@ -1,14 +1,17 @@
 """Which questions another version answers otherwise: told without judging most of them, and none is passed over."""
 
 from functools import cache
+from typing import Any
 
+import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.memory import Block
 from models.nkb.reader import Reader
 from models.scope.router import Router
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.table import WordingTable
 from tests.models.scope.wordings import block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
@@ -56,3 +59,23 @@ def test_questions_far_from_a_change_are_not_judged(reader: Reader) -> None:
     readings = reader.read(QUESTIONS).readings
     assert reader.scope.may_be_rerouted(readings, old, new)[-2:] == [True, True]
     assert not any(reader.scope.may_be_rerouted(readings, old, new)[:6])
+
+
+def test_a_near_question_costs_a_judgement_of_what_changed_alone(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capitals = [f"What is the capital of {name}?" for name in ("Chile", "Cuba", "Mali", "Laos", "Togo")]
+    blocks = [block(reader, f"x{n}", n, text) for n, text in enumerate(capitals)]
+    wordings = table(reader)
+    old, new = wordings.view(blocks[:-1]), wordings.view(blocks)
+    n_pairs: list[int] = []
+    judge = type(reader.scope).judge_candidates
+
+    def count(*arguments: Any) -> torch.Tensor:
+        n_pairs.append(len(arguments[-1].question))
+        return judge(*arguments)
+
+    monkeypatch.setattr(type(reader.scope), "judge_candidates", count)
+    questions = ["What is the capital of Niger?", "Tell me the capital of Togo"]
+    assert reader.scope.may_be_rerouted(reader.read(questions).readings, old, new) == [False, True]
+    assert sum(n_pairs) <= len(questions)

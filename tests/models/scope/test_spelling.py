@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from models.nkb.reader import Reader
-from models.scope import row_index
 from models.scope.judge import Judge
 from models.scope.spelling import MIN_CHARS, Lexicon, resembling
+from models.scope.wordings import row_index
 from tests.models.scope.wordings import block, view
 
 MOTTO = "What is the motto of Gundebrand?"

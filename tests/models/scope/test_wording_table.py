@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from models.memory import Block, Image
 from models.nkb.reader import Reader
-from models.scope import wording_table
 from models.scope.active import ActiveEdits
+from models.scope.wordings import table as wording_table
 from tests.models.scope.wordings import ask, block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"

@@ -7,8 +7,8 @@ import torch
 from models.memory import Block, block_key
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
-from models.scope.block_wordings import write_block
-from models.scope.wording_table import WordingTable
+from models.scope.wordings.block import write_block
+from models.scope.wordings.table import WordingTable
 
 
 def block(

@@ -2,8 +2,8 @@
 
 A view taken earlier finds its rows where they were: a reader never waits for an edit and an edit never disturbs a
 reader. Equal wordings share a row, so a question that is edited a hundred times costs one. A version that adds edits
-shares all that the one before it has. When most rows are nobody's any more, of dry runs and edits taken back, a new
-table is begun; the old one goes with its last view. What an edit's block has for this: block_wordings.py.
+shares all that the one before it has. When most rows belong to dry runs and to edits that were taken back, a new
+table is begun; the old one goes with its last view. What an edit's block has for this: block.py.
 """
 
 import threading
@@ -19,17 +19,17 @@ from torch import Tensor
 
 from models.memory import Block, block_key
 from models.scope.active import ActiveEdits
-from models.scope.block_wordings import BlockWordings, read_blocks, read_texts
 from models.scope.judge import Judge
 from models.scope.literals import digest_bytes
-from models.scope.readings import StoredReadings, Tokens
-from models.scope.row_index import RowIndex
+from models.scope.readings import StoredReadings, Tokens, scales_of
 from models.scope.spelling import Lexicon
-from models.scope.wording_columns import Column, WordingColumns
+from models.scope.wordings.block import BlockWordings, read_blocks, read_texts
+from models.scope.wordings.columns import Column, WordingColumns
+from models.scope.wordings.row_index import RowIndex
 from models.versioned_blocks import Prefix
 
 MIN_CAPACITY = 64  # rows
-SPARE = 16_384  # rows that may be nobody's, 1 kB each
+SPARE = 16_384  # rows that may belong to no edit, 1 kB each
 BLOCKS_AT_ONCE = 8_192
 
 
@@ -69,14 +69,14 @@ class Rows:
 
     def _append(self, wordings: BlockWordings, rows: np.ndarray, digests: np.ndarray) -> None:
         n_used, n_rows = len(self), len(self) + len(rows)
-        if n_rows > len(self._storage):  # what is not written yet takes no memory on the CPU
+        if n_rows > len(self._storage):  # rows that are not written yet take no memory on the CPU
             storage = StoredReadings.allocate(max(MIN_CAPACITY, 2 * n_rows), self._device)
             for column, old in zip(storage.columns, self._storage.columns, strict=True):
                 column[:n_used] = old[:n_used]
             self._storage = StoredReadings(self._tokens, *storage.columns)
         codes = torch.from_numpy(wordings.codes[rows])
         hashes = torch.from_numpy(wordings.digests[:, rows])
-        columns = codes, codes.float().norm(dim=-1), *hashes, torch.from_numpy(wordings.subjects[rows])
+        columns = codes, scales_of(codes), *hashes, torch.from_numpy(wordings.subjects[rows])
         for column, values in zip(self._storage.columns, columns, strict=True):
             column[n_used:n_rows] = values.to(self._device)
         places = np.arange(n_used, n_rows)
@@ -134,7 +134,7 @@ class WordingTable:
         self._generation += 1
         self._rows, self._block_rows = Rows(self._judge, self._device), BlockRows()
         self._edits: Prefix[Block] = Prefix([])
-        self._places: dict[str, int] = {}  # of the edits, by their keys
+        self._places: dict[str, int] = {}  # place of each edit, by its key
         self._replacing: list[int] = []  # places of edits that replace others
         self._wordings, self._successors = WordingColumns(), Column(torch.int64)
 
