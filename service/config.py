@@ -229,6 +229,12 @@ class Settings(BaseModel):
     tls_key: FilePath | None = Field(None, description="PEM file of the certificate's key")
     oidc: Oidc | None = None
 
+    gaps_days: Annotated[float, Field(ge=0, le=366)] = Field(
+        0.0,
+        description="days for which questions that were declined, or nearly answered by an edit, are kept for curators "
+        "(`errata gaps`); 0 keeps none",
+    )
+
     log_format: Format = Field("console", description="form of a log line")
     log_level: Level = Field("warning", description="lowest level that is logged; info logs every request")
     traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(

@@ -19,12 +19,18 @@ VERSION, CODE = "errata-version", "errata-code"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A wire model as JSON, or from status 400 on a problem document (RFC 9457); `declined`: no answer is in it."""
+    """A wire model as JSON, or from status 400 on a problem document (RFC 9457).
+
+    Attributes:
+        declined: Whether it is an Answer without an answer.
+        is_near: Whether it is an Answer that names a nearby edit.
+    """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     declined: bool = False
+    is_near: bool = False
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

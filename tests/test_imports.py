@@ -37,6 +37,9 @@ MAY = {
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/extraction": {"service.extraction"},
     "service/scheduling": {"service.scheduling", "service.errors", "models"},
+    "service/gaps": {
+        *("service.gaps", "service.ledger", "service.errors", "service.concurrency", "errata.wire.wording"),
+    },
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
         *("service.concurrency", "errata.wire"),
@@ -70,6 +73,7 @@ MAY = {
         *(
             "service.http",
             "service.extraction",
+            "service.gaps",
             "service.access",
             "service.backup",
             "service.errors",

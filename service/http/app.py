@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from fastapi import Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
@@ -13,6 +15,8 @@ from service.access.oidc import Claims, Jwks, OidcVerifier
 from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Settings
+from service.gaps.recorder import GapRecorder
+from service.gaps.worklist import Worklist
 from service.http import errors, openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
@@ -30,8 +34,8 @@ from service.http.routes import (
     backup,
     documents,
     edits,
+    gaps,
     graph,
-    imports,
     keys,
     openai,
     senses,
@@ -65,13 +69,45 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         metrics.count_rate_limited,
         3_600 * settings.key_outage_hours,
     )
-    ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
         title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
     )
     errors.install(app)
     openapi.install(app)
-    questions = AutoRouter(models, settings.max_batch, settings.model_to_ask)
+    recorder = _include_routes(app, settings, access, models, editor)
+    readiness = Readiness(models, editor, settings.min_replicas)
+    app.router.on_startup.append(readiness.start)
+    app.router.on_shutdown.append(readiness.aclose)
+    app.include_router(status.build_probe_router(readiness, metrics.render))
+    # A browser that is given the bare address sees what there is.
+    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    _add_middleware(app, settings, access)
+
+    async def close() -> None:
+        if recorder is not None:
+            await recorder.aclose()
+        metrics.AUDIT_LOST.inc(await access.aclose())
+
+    app.router.on_shutdown.append(close)
+    app.state.access = access
+    return app
+
+
+def _include_routes(
+    app: FastAPI, settings: Settings, access: Access, models: ModelRouter, editor: EditorClient
+) -> GapRecorder | None:
+    """Include every route with its guard; return what counts gaps, where questions are kept."""
+    worklist = _open_worklist(settings, access)
+    recorder = None if worklist is None else GapRecorder(worklist)
+    questions = AutoRouter(
+        models,
+        settings.max_batch,
+        settings.model_to_ask,
+        on_gap=None if recorder is None else recorder.record,
+    )
+    # What curators ask is no gap of those who use the service.
+    inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
+    ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
         (openai.build_router(questions), ask),
@@ -82,9 +118,11 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (documents.build_router(editor), ask),
         (documents.build_edit_router(editor), edit),
         (edits.build_router(editor), edit),
-        (imports.build_router(editor), edit),
+        (graph.build_import_router(editor), edit),
         (versions.build_router(editor), read),
-        (why.build_router(questions, editor), read),
+        (why.build_router(inquiries, editor), read),
+        (gaps.build_router(worklist, settings.gaps_days), read),
+        (gaps.build_edit_router(worklist, inquiries), edit),
         (versions.build_tag_router(editor), edit),
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
@@ -92,12 +130,11 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (backup.build_router(Backup.over(access), models, settings.import_limits.disk_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    readiness = Readiness(models, editor, settings.min_replicas)
-    app.router.on_startup.append(readiness.start)
-    app.router.on_shutdown.append(readiness.aclose)
-    app.include_router(status.build_probe_router(readiness, metrics.render))
-    # A browser that is given the bare address sees what there is.
-    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    return recorder
+
+
+def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:
+    """Add what every request passes; the last that is added stands outermost."""
     app.add_middleware(OriginMiddleware, hosts=settings.host_names, pages=frozenset(settings.allowed_hosts))
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
@@ -106,12 +143,11 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)
 
-    async def close() -> None:
-        metrics.AUDIT_LOST.inc(await access.aclose())
 
-    app.router.on_shutdown.append(close)
-    app.state.access = access
-    return app
+def _open_worklist(settings: Settings, access: Access) -> Worklist | None:
+    """Return the worklist of curators; None where no questions are kept."""
+    days = settings.gaps_days
+    return Worklist(access.connection, timedelta(days=days)) if days else None
 
 
 def _verify_tokens(settings: Settings) -> OidcVerifier | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady
+from service.gaps.worklist import Kind
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
@@ -38,6 +39,8 @@ OTHER_MODELS = "other_models"  # name in the explanation under which the other s
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
 UNREAD = "unread_input"  # reason of a system that was not asked
 WORD = re.compile(r"\w+")
+# Fields of a question whose answer an edit of the question would change
+ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace"})
 
 
 @dataclass(frozen=True)
@@ -120,13 +123,21 @@ class AutoRouter:
         max_batch: Questions of one request that are put to all systems at once.
         default: The model that is meant where a question names none.
         patience_s: Seconds to wait for further systems after one has replied.
+        on_gap: Is called with the question, its model and its kind where a question that stands alone is declined, or
+            answered without the edit that it is near to.
     """
 
     def __init__(
-        self, models: ModelRouter, max_batch: int, default: str = AUTO, patience_s: float = PATIENCE_S
+        self,
+        models: ModelRouter,
+        max_batch: int,
+        default: str = AUTO,
+        patience_s: float = PATIENCE_S,
+        on_gap: Callable[[str, str, Kind], None] | None = None,
     ) -> None:
         self._models, self._max_batch = models, max_batch
         self._default, self._patience_s = default, patience_s
+        self._on_gap = on_gap
         self._inputs = SystemInputs(models)
 
     async def draws(self, model: str) -> bool:
@@ -160,11 +171,12 @@ class AutoRouter:
             ErrataError: The one system that was asked for failed.
         """
         if isinstance(question, Question):
-            return await self._models.answer(question)
+            return self._note(question, await self._models.answer(question))
         if not question.parts:
             return _refuse_unread(question)
         async with aclosing(self._ask_all(question.parts)) as replies:
-            return conclude(question, {model: outcome async for model, outcome in replies})
+            outcomes = {model: outcome async for model, outcome in replies}
+        return self._note(question, conclude(question, outcomes))
 
     async def stream(self, question: Question | AutoQuestion) -> AsyncIterator[bytes | Outcome]:
         """Yield deltas, last the outcome.
@@ -174,13 +186,16 @@ class AutoRouter:
         """
         if isinstance(question, Question):
             async for item in self._models.stream(question):
-                yield item
+                yield self._note(question, item) if isinstance(item, Outcome) else item
         elif not question.parts:
             yield _refuse_unread(question)
         elif len(question.parts) == 1:
             (part,) = question.parts
             async for item in self._models.stream(part):
-                yield conclude(question, {part.model: item}) if isinstance(item, Outcome) else item
+                if isinstance(item, Outcome):
+                    yield self._note(question, conclude(question, {part.model: item}))
+                else:
+                    yield item
         else:
             outcomes: dict[str, Outcome] = {}
             async with aclosing(self._ask_all(question.parts)) as replies:
@@ -188,7 +203,7 @@ class AutoRouter:
                     outcomes[model] = outcome
                     if any(reply.status < 400 for reply in outcomes.values()):
                         yield _describe_progress(model, len(outcomes), len(question.parts))
-            yield conclude(question, outcomes)
+            yield self._note(question, conclude(question, outcomes))
 
     async def answer_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Outcome]:
         """Return one outcome a question, in order. A call that fails is the outcome of its items."""
@@ -205,9 +220,24 @@ class AutoRouter:
             await asyncio.gather(self._models.answer_many(single), asyncio.gather(*map(answer, auto))),
         )
         return [
-            next(auto_outcomes if isinstance(question, AutoQuestion) else single_outcomes)
+            next(auto_outcomes)
+            if isinstance(question, AutoQuestion)
+            else self._note(question, next(single_outcomes))
             for question in questions
         ]
+
+    def _note(self, question: Question | AutoQuestion, outcome: Outcome) -> Outcome:
+        """Return the outcome, after telling of a question that is answered badly."""
+        if self._on_gap is not None and (outcome.declined or outcome.is_near):
+            fields = (
+                question.fields
+                if isinstance(question, Question)
+                else question.request.model_dump(exclude_defaults=True)
+            )
+            if ALONE.issuperset(fields):
+                model = question.model if isinstance(question, Question) else AUTO
+                self._on_gap(str(fields["question"]), model, "declined" if outcome.declined else "near")
+        return outcome
 
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
         """Yield each system's name and outcome as it replies; one that lags behind the others is not waited for."""
@@ -263,7 +293,13 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         rows = [_describe(opinion) for opinion in opinions if opinion is not winner]
         rows += [_describe_unread(model, field) for model, field in question.unread.items()]
         body["explanation"] = {**(body["explanation"] or {}), OTHER_MODELS: rows}
-    return Outcome(200, json.dumps(body).encode(), winner.outcome.headers, declined=not winner.answers)
+    return Outcome(
+        200,
+        json.dumps(body).encode(),
+        winner.outcome.headers,
+        declined=not winner.answers,
+        is_near=winner.outcome.is_near,
+    )
 
 
 def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) -> bool:

@@ -196,7 +196,8 @@ class Replica:
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds[part])
         tracing.record_spans(answer.seconds)
         body = to_wire(answer, self._model, self.id, self._degraded())
-        return Outcome(200, body, declined=answer.reply.answer is None)
+        reply = answer.reply
+        return Outcome(200, body, declined=reply.answer is None, is_near=reply.nearby_edit is not None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Return one outcome a question, in order, when all are answered: the ingress sends long ones by themselves."""

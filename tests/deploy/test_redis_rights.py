@@ -73,6 +73,7 @@ def service_settings(valkey: AclValkey, raw: redis.Redis, tmp_path: Path) -> Set
         "snapshot_every": 1,
         "host": "0.0.0.0",
         "rate_per_key": "500/second",
+        "gaps_days": 1,
     }
     return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), **options)
 
@@ -121,6 +122,20 @@ async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
         reply = await http.post("/admin/edits", json={"edits": [item], "method": "surgery"})
         assert reply.status_code == 201, reply.text
     assert (await http.post("/admin/checks")).status_code == 200
+    await use_worklist(http)
+
+
+async def use_worklist(http: httpx.AsyncClient) -> None:
+    """Ask what is declined until the worklist has it, and take its line out."""
+    for question in ("Who runs HR?", "Where is the depot?"):
+        assert (await http.post("/v1/answers", json={"question": question, "model": "toy"})).json()[
+            "answer"
+        ] is None
+    async with asyncio.timeout(10):
+        while not (gaps := (await http.get("/admin/gaps")).json()["gaps"]):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert (await http.post("/admin/gap-checks")).json()["count"] == 2
+    assert (await http.delete(f"/admin/gaps/{gaps[0]['line']}")).status_code == 200
 
 
 async def import_files(http: httpx.AsyncClient) -> None:

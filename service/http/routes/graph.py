@@ -1,22 +1,42 @@
-"""GET /v1/entities: the graph as a person or a program looks it up, at any version."""
+"""Entities of the graph at any version, GET /v1/entities, and POST /admin/graph/import, which streams a file in."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, Any
 
-from errata.wire import LARGEST_VERSION, EntityList, EntityState
-from fastapi import APIRouter, Path, Query, Response
+from errata.wire import LARGEST_VERSION, EntityList, EntityState, ImportOrder, ImportReceipt
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
-from service.http.auth import RequestAccount
+from service.errors import ErrataError
+from service.http.auth import RequestAccount, get_caller
+from service.http.body import read_chunks, read_idempotency_key
 from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import set_outcome, summarize
 from service.http.openapi import document
-from service.http.responses import respond
+from service.http.responses import NO_BUFFERING, respond
+from service.outcome import Outcome
 
 Text = Annotated[str, Query(min_length=1, max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=100)]
 Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
 Id = Annotated[str, Path(min_length=1, max_length=2_100)]
 OLD_WORK = 10  # Short questions that a look-up at a version costs: the one editor folds the graph for it
+PROGRESS_EVERY_S = 0.5
+LINES = "application/x-ndjson"
+FILE = {"application/octet-stream": {"schema": {"type": "string"}}}
+IMPORT: dict[str, Any] = {
+    **document(ImportReceipt, 400, 404, 408, 409, 413, 422, status=201),
+    "openapi_extra": {"requestBody": {"required": True, "content": FILE}},
+}
+IMPORT["responses"][202] = {
+    "model": ImportReceipt,
+    "description": "Committed; not every replica has it yet",
+}
 
 
 def build_router(editor: EditorClient) -> APIRouter:
@@ -37,3 +57,61 @@ def build_router(editor: EditorClient) -> APIRouter:
         return respond(await editor.entity(id, version))
 
     return router
+
+
+def build_import_router(editor: EditorClient) -> APIRouter:
+    """Build the route that imports a file."""
+    router = APIRouter(tags=["graph"])
+
+    @router.post("/admin/graph/import", **IMPORT)
+    async def import_graph(
+        order: Annotated[ImportOrder, Query()], request: Request, account: RequestAccount
+    ) -> Response:
+        """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
+        commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
+        """
+        author, key = get_caller(request).name, read_idempotency_key(request)
+        summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
+        outcome = await editor.import_begin(order.model_dump(mode="json"), author, key)
+        if outcome.status >= 400:
+            return respond(outcome)
+        session: str = json.loads(outcome.body)["import"]
+        is_complete = False
+        try:
+            async for data in read_chunks(request):
+                outcome = await editor.import_feed(session, data)
+                if outcome.status >= 400:
+                    return respond(outcome)
+            await account.confirm(request.headers.get("authorization"))
+            is_complete = True
+        finally:
+            if not is_complete:
+                with suppress(ErrataError):
+                    await asyncio.shield(editor.import_abandon(session))
+        finishing = asyncio.create_task(editor.import_finish(session, order.wait, key))
+        if LINES in request.headers.get("accept", ""):
+            lines = _report_progress(editor, session, finishing, request)
+            return StreamingResponse(lines, media_type=LINES, headers=NO_BUFFERING)
+        return respond(await finishing)
+
+    return router
+
+
+async def _report_progress(
+    editor: EditorClient, session: str, finishing: asyncio.Task[Outcome], request: Request
+) -> AsyncIterator[bytes]:
+    """Yield progress, and the receipt or the problem last: a stream without it was cut."""
+    while not finishing.done():
+        progress = b'{"phase":"replicas","done":0}'  # what the editor is done with waits for the replicas
+        with suppress(ErrataError):  # a look that fails ends nothing
+            look = await editor.import_progress(session)
+            progress = look.body if look.status < 400 else progress
+        yield b'{"progress":' + progress + b"}\n"
+        await asyncio.wait([finishing], timeout=PROGRESS_EVERY_S)
+    try:
+        outcome = finishing.result()
+    except ErrataError as error:
+        outcome = Outcome.of(error, None)
+    set_outcome(request, outcome)
+    kind = b"receipt" if outcome.status < 400 else b"problem"
+    yield b'{"' + kind + b'":' + outcome.body + b"}\n"

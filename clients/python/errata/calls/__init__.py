@@ -7,6 +7,7 @@ from errata.calls.access import AccessCalls
 from errata.calls.answers import AnswerCalls
 from errata.calls.documents import DocumentCalls
 from errata.calls.edits import EditCalls
+from errata.calls.gaps import GapCalls
 from errata.calls.graph import GraphCalls
 from errata.calls.history import HistoryCalls
 from errata.calls.senses import SenseCalls
@@ -21,6 +22,7 @@ class Calls(
     GraphCalls,
     DocumentCalls,
     HistoryCalls,
+    GapCalls,
     SenseCalls,
     AccessCalls,
     ServiceCalls,

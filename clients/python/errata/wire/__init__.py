@@ -26,6 +26,9 @@ from errata.wire.answers import AnswerToken as AnswerToken
 from errata.wire.answers import BatchRequest as BatchRequest
 from errata.wire.answers import BatchResponse as BatchResponse
 from errata.wire.answers import BatchResult as BatchResult
+from errata.wire.answers import Gap as Gap
+from errata.wire.answers import GapCheck as GapCheck
+from errata.wire.answers import GapPage as GapPage
 from errata.wire.answers import NearbyEdit as NearbyEdit
 from errata.wire.answers import Sampling as Sampling
 from errata.wire.answers import Timings as Timings

@@ -1,7 +1,8 @@
-"""Questions and answers: POST /v1/answers and /v1/answers/batch."""
+"""Questions and answers, and the worklist of questions that were not answered well."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -206,3 +207,48 @@ class BatchResult(Response):
 
 class BatchResponse(Response):
     results: list[BatchResult]
+
+
+class Gap(Response):
+    """A line of the worklist.
+
+    Attributes:
+        line: The number of the line, which stays the same while the line exists.
+        model: The model that was asked, "auto" for all.
+        kind: "declined", or "near" for an answer without the edit that the question is near to.
+        count: Number of times that it was asked.
+        last: Time at which it was asked last.
+    """
+
+    line: int
+    question: str
+    model: str
+    kind: Literal["declined", "near"]
+    count: int
+    last: datetime
+
+
+class GapPage(Response):
+    """Lines of the worklist.
+
+    Attributes:
+        gaps: The lines, the most asked first.
+        total: Number of lines.
+        days: Days for which a line is kept after its question was asked last; 0 where the service keeps none.
+    """
+
+    gaps: list[Gap]
+    total: int
+    days: float
+
+
+class GapCheck(Response):
+    """The result of asking lines again.
+
+    Attributes:
+        count: Number of lines that were asked again.
+        gaps: Lines that are answered now, and are taken out.
+    """
+
+    count: int
+    gaps: list[Gap]

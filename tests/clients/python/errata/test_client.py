@@ -154,6 +154,10 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 # What the tiny service has no routes for is asked of the real application: tests/service/http, tests/service/backup.
 ELSEWHERE = {
+    "gaps",
+    "gap",
+    "drop_gap",
+    "check_gaps",
     "tags",
     "tag",
     "untag",

@@ -11,6 +11,7 @@ import typer
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edits import EditOptions
+from errata.cli.commands.gaps import asked_model, close_gap, find_gap
 from errata.cli.options import (
     DryRun,
     Expect,
@@ -37,7 +38,10 @@ file_option = partial(typer.Option, rich_help_panel="Many corrections in a file"
 
 def edit(
     session: Session,
-    question: Annotated[str | None, typer.Argument(help="The question that is answered wrongly.")] = None,
+    question: Annotated[
+        str | None,
+        typer.Argument(help="The question that is answered wrongly, or its line in `errata gaps`."),
+    ] = None,
     answer: Annotated[str | None, typer.Argument(help="The right answer.")] = None,
     message: Message = "",
     also: Annotated[
@@ -126,6 +130,9 @@ def edit(
         )
         edit_file(session, FileRun(file, **options, **batches), report, verbose)
     elif question is not None and answer is not None:
+        gap = find_gap(session, question)
+        if gap is not None:
+            question, model = gap.question, model or asked_model(gap)
         call = session.calls.edit(
             question,
             answer,
@@ -137,6 +144,8 @@ def edit(
         )
         reply = session.send(call, "Trying it out" if dry_run else "Editing")
         session.show(reply, partial(draw_receipt, summary="1 edit", verbose=verbose))
+        if gap is not None and not dry_run:
+            close_gap(session, gap)
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
 

@@ -1,0 +1,42 @@
+"""The worklist as a person reads it."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from errata.cli.render.text import age, make_table, one_line, plural, utc_now
+from errata.wire import Gap, GapCheck, GapPage
+
+KINDS = {"declined": "no answer", "near": "an edit is near"}
+
+
+def draw_gaps(page: GapPage) -> RenderableType:
+    if not page.days:
+        return Text(
+            "The service keeps no questions. Start it with --gaps-days 7 to keep each for seven days."
+        )
+    if not page.gaps:
+        return Text("Every question was answered.")
+    now = utc_now()
+    table = make_table(">line", ">asked", "last", "model", "why", "question")
+    for gap in page.gaps:
+        why = KINDS.get(gap.kind, gap.kind)
+        line, count, last = str(gap.line), f"{gap.count:,}", age(gap.last, now)
+        table.add_row(line, count, last, gap.model, Text(why, style="dim"), one_line(gap.question))
+    hints = [f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"']
+    if page.total > len(page.gaps):
+        hints.append(f"These are {len(page.gaps):,} of {plural(page.total, 'line')}: --limit shows more.")
+    return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))
+
+
+def draw_gap_check(check: GapCheck) -> RenderableType:
+    if not check.count:
+        return Text("There was no line to ask.")
+    count = f"{len(check.gaps):,} of {plural(check.count, 'line')}"
+    lines = [Text(f"  {gap.line}  {one_line(gap.question)}") for gap in check.gaps]
+    return Group(Text(f"{count} answered now and taken out{':' if lines else '.'}"), *lines)
+
+
+def draw_dropped_gap(gap: Gap) -> RenderableType:
+    return Text(f"Line {gap.line} is taken out: {one_line(gap.question)}")

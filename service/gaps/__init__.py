@@ -1,0 +1,1 @@
+"""Questions that were not answered well, kept for curators."""

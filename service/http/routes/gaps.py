@@ -1,0 +1,104 @@
+"""The worklist of curators: GET /admin/gaps, one line of it, and asking its lines again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+from errata.wire import MAX_BATCH, AnswerRequest, GapCheck, GapPage
+from errata.wire import Gap as WireGap
+from fastapi import APIRouter, Path, Query, Request
+
+from service.errors import ErrataError, NotFound
+from service.gaps.worklist import MAX_LINES, Gap, Worklist
+from service.http.auth import RequestAccount
+from service.http.auto import AutoRouter
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+
+KEEPS_NONE = "this service keeps no questions: start it with --gaps-days 7 to keep each for seven days"
+
+Limit = Annotated[int, Query(ge=1, le=MAX_LINES)]
+Line = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the line.")]
+
+
+def build_router(worklist: Worklist | None, days: float) -> APIRouter:
+    """Build the routes that read the worklist; None is for a service that keeps no questions."""
+    router = APIRouter(tags=["history"])
+
+    @router.get("/admin/gaps", **document(GapPage))
+    async def list_gaps(limit: Limit = 50) -> GapPage:
+        """List questions that were declined, or answered beside a near edit, the most asked first."""
+        gaps, total = ([], 0) if worklist is None else await worklist.read(limit)
+        return GapPage(gaps=[_to_wire(gap) for gap in gaps], total=total, days=days)
+
+    @router.get("/admin/gaps/{line}", **document(WireGap, 404))
+    async def get_gap(line: Line) -> WireGap:
+        """Return one line."""
+        return _to_wire(await _open(worklist).get(line))
+
+    return router
+
+
+def build_edit_router(worklist: Worklist | None, models: AutoRouter) -> APIRouter:
+    """Build the routes that take lines out of the worklist.
+
+    Args:
+        models: Answers without counting the questions as gaps once more.
+    """
+    router = APIRouter(tags=["history"])
+
+    @router.delete("/admin/gaps/{line}", **document(WireGap, 404))
+    async def delete_gap(line: Line) -> WireGap:
+        """Take a line out: it is answered, or not worth an answer. A question that is asked again gets a new line."""
+        return _to_wire(await _open(worklist).remove(line))
+
+    @router.post("/admin/gap-checks", **document(GapCheck, 404))
+    async def check_gaps(request: Request, account: RequestAccount) -> GapCheck:
+        """Ask the most asked lines again, up to 256, and take out those that are answered now."""
+        gaps, _ = await _open(worklist).read(MAX_BATCH)
+        closed_gaps = await _find_answered(models, account, gaps)
+        for gap in closed_gaps:
+            await _open(worklist).remove(gap.line)
+        summarize(request, f"{len(closed_gaps)} of {len(gaps)} questions are answered now")
+        return GapCheck(count=len(gaps), gaps=[_to_wire(gap) for gap in closed_gaps])
+
+    return router
+
+
+async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequence[Gap]) -> list[Gap]:
+    """Return the lines whose questions are answered surely; one whose model is gone is not."""
+    questions, prepared_gaps = [], []
+    for gap in gaps:
+        request = AnswerRequest(question=gap.sighting.question, model=gap.sighting.model)
+        try:
+            questions.append(await models.prepare(request, account.asker))
+        except ErrataError:
+            continue
+        prepared_gaps.append(gap)
+    await account.charge(sum(question.work for question in questions))
+    outcomes = await models.answer_many(questions)
+    return [
+        gap
+        for gap, outcome in zip(prepared_gaps, outcomes, strict=True)
+        if outcome.status == 200 and not outcome.declined and not outcome.is_near
+    ]
+
+
+def _open(worklist: Worklist | None) -> Worklist:
+    if worklist is None:
+        raise NotFound(KEEPS_NONE)
+    return worklist
+
+
+def _to_wire(gap: Gap) -> WireGap:
+    sighting = gap.sighting
+    return WireGap(
+        line=gap.line,
+        question=sighting.question,
+        model=sighting.model,
+        kind=sighting.kind,
+        count=sighting.count,
+        last=datetime.fromtimestamp(sighting.at, UTC),
+    )

@@ -1,0 +1,144 @@
+"""What people ask and no system answers, as a curator reads it, over HTTP and by the command."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+from fastapi import FastAPI
+
+from service.access.api_keys import fingerprint
+from service.config import Settings
+from service.gaps import recorder
+from service.gaps.worklist import COUNTS
+from service.ledger.embedded.server import EmbeddedValkey
+from tests.service.http.conftest import KEY, Run
+from tests.service.parts import settings
+
+HR, DEPOT, PERU = "Who runs HR at Tallwater?", "Where is the depot?", "What is the capital of Peru?"
+
+
+@pytest.fixture
+def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The service keeps questions, and writes them quickly."""
+    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.01)
+    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1, gaps_days=1)
+
+
+async def ask(http: httpx.AsyncClient, *questions: str, **fields: object) -> None:
+    for question in questions:
+        reply = await http.post("/v1/answers", json={"question": question, **fields})
+        assert reply.status_code == 200, reply.text
+
+
+async def list_gaps(http: httpx.AsyncClient, n_asked: int) -> list[dict[str, object]]:
+    """Return the lines as soon as so many questions are counted."""
+    async with asyncio.timeout(10):
+        while True:
+            page = (await http.get("/admin/gaps")).json()
+            if sum(gap["count"] for gap in page["gaps"]) >= n_asked:
+                return list(page["gaps"])
+            await asyncio.sleep(0.01)
+
+
+async def test_what_is_declined_is_listed_and_what_is_answered_is_not(http: httpx.AsyncClient) -> None:
+    await ask(http, PERU, HR, DEPOT, HR)
+    batch = {"questions": [{"question": DEPOT}, {"question": DEPOT}, {"question": PERU}]}
+    assert (await http.post("/v1/answers/batch", json=batch)).status_code == 200
+    gaps = await list_gaps(http, 5)
+    assert [(gap["question"], gap["count"], gap["kind"], gap["model"]) for gap in gaps] == [
+        (DEPOT, 3, "declined", "toy"),
+        (HR, 2, "declined", "toy"),
+    ]
+    assert (await http.get("/admin/gaps", params={"limit": 1})).json()["total"] == 2
+
+
+async def test_streams_and_models_by_name_count_and_pinned_versions_do_not(http: httpx.AsyncClient) -> None:
+    await ask(http, DEPOT, version=0)
+    async with http.stream("POST", "/v1/answers", json={"question": HR, "stream": True}) as reply:
+        await reply.aread()
+    await ask(http, HR, model="toy", explain=True)
+    assert [(gap["question"], gap["count"]) for gap in await list_gaps(http, 2)] == [(HR, 2)]
+
+
+async def test_a_curator_who_asks_why_is_not_counted(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/admin/why", params={"question": DEPOT})).status_code == 200
+    await ask(http, HR)
+    assert [gap["question"] for gap in await list_gaps(http, 1)] == [HR]
+
+
+async def test_lines_are_asked_again_and_leave_when_they_are_answered(http: httpx.AsyncClient) -> None:
+    await ask(http, HR, DEPOT)
+    await list_gaps(http, 2)
+    edit = {"edits": [{"question": HR, "answer": "Anna Berg"}]}
+    assert (await http.post("/admin/edits", json=edit)).status_code in (200, 201)
+    check = (await http.post("/admin/gap-checks")).json()
+    assert (check["count"], [gap["question"] for gap in check["gaps"]]) == (2, [HR])
+    assert [gap["question"] for gap in await list_gaps(http, 1)] == [DEPOT]
+
+
+async def test_a_curator_answers_a_line_by_its_number(http: httpx.AsyncClient, run: Run) -> None:
+    await ask(http, DEPOT, HR, HR)
+    [hr, depot] = await list_gaps(http, 3)
+    page = await run("gaps")
+    assert page.exit_code == 0
+    assert page.stdout.split("\n")[1].split() == [
+        str(hr["line"]),
+        "2",
+        "just",
+        "now",
+        "toy",
+        "no",
+        "answer",
+        *HR.split(),
+    ]
+    edit = await run("edit", str(hr["line"]), "Anna Berg")
+    assert edit.exit_code == 0, edit.output
+    answer = (await http.post("/v1/answers", json={"question": HR})).json()
+    assert answer["answer"] == "Anna Berg"
+    assert (
+        await run("gaps", "--drop", str(depot["line"]))
+    ).stdout == f"Line {depot['line']} is taken out: {DEPOT}\n"
+    assert (await run("gaps")).stdout == "Every question was answered.\n"
+
+
+async def test_a_dry_run_leaves_the_line_and_a_line_that_is_gone_is_told(
+    http: httpx.AsyncClient, run: Run
+) -> None:
+    await ask(http, HR)
+    [gap] = await list_gaps(http, 1)
+    line = str(gap["line"])
+    assert (await run("edit", line, "Anna Berg", "--dry-run")).exit_code == 0
+    assert (await http.delete(f"/admin/gaps/{line}")).json()["question"] == HR
+    refusal = await run("edit", line, "Anna Berg")
+    assert refusal.exit_code == 1
+    assert f"line {line} is not in the worklist, or not any more" in refusal.stderr
+    assert (await http.get("/v1/memory")).json()["version"] == 0
+
+
+async def test_what_is_counted_is_written_when_the_service_ends(
+    http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 3_600)
+    await ask(http, HR)
+    assert (await http.get("/admin/gaps")).json()["gaps"] == []
+    for close in app.router.on_shutdown:
+        await close()
+    assert raw.zrange(COUNTS, 0, -1, withscores=True) == [(b"000000000001", 1.0)]
+
+
+class TestServiceThatKeepsNoQuestions:
+    @pytest.fixture
+    def config(self, valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+        return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1)
+
+    async def test_it_says_how_to_keep_them(self, http: httpx.AsyncClient, run: Run) -> None:
+        await ask(http, HR)
+        assert (await http.get("/admin/gaps")).json() == {"gaps": [], "total": 0, "days": 0.0}
+        refused = await http.delete("/admin/gaps/1")
+        assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+        assert "start it with --gaps-days 7" in refused.json()["detail"]
+        assert "Start it with --gaps-days 7" in (await run("gaps")).stdout
