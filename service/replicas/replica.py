@@ -60,7 +60,7 @@ PARTS = ("queue", "graph", "model", "total")  # parts of an answer's time; the g
 CATCH_UP_S = 60.0  # time limit after registering to reach the versions that were committed meanwhile
 STEP_S = 0.02  # time of a long question before others have their turn
 REST = 2.0  # factor of the time that a long question took, for which its caller lets others go first
-DRAIN_POLL_S = 0.2  # interval at which Ray checks whether a replica has ended; the default equals the limit
+DRAIN_POLL_S = 0.2  # interval at which Ray checks whether a replica has ended; its default equals the limit
 
 
 class Replica:
@@ -126,7 +126,7 @@ class Replica:
         metrics.set_replica_version(self._model, version, head, self._backlog.measure(version, head))
 
     def _status(self) -> dict[str, Any]:
-        """Return the fields of ReplicaState, without the time at which the replica was seen."""
+        """Return the fields of ReplicaState, without the time of its last heartbeat."""
         newest, degraded = self._follower.newest, self._degraded()
         return {
             "replica": self.id,
@@ -141,7 +141,7 @@ class Replica:
         }
 
     def _degraded(self) -> str | None:
-        """Return the code of a problem, if there is one: the ledger is away or damaged, or a part of a memory is."""
+        """Return the code of a problem, if there is one: the ledger or a part of a memory is away or damaged."""
         if self._follower.degraded is None and self._informer is not None:
             damage = self._informer.find_damage(self._follower.newest.views[self._informer.memory])
             return LedgerCorrupt.code if damage else None
@@ -157,7 +157,7 @@ class Replica:
                 return Outcome.of(error, None)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
-        """Answer one question: yield deltas as JSON, if the system has them, and at last the outcome."""
+        """Answer one question: yield its deltas as JSON if the system has any, and at last the outcome."""
         if not isinstance(self._system, Streams):
             yield await self.answer(request)
             return
@@ -200,7 +200,7 @@ class Replica:
         return Outcome(200, body, declined=reply.answer is None, is_near=reply.nearby_edit is not None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """Return one outcome a question, in order, when all are answered: the ingress sends long ones by themselves."""
+        """Return the outcomes in order, once all questions are answered; the ingress sends long ones separately."""
         return list(await asyncio.gather(*map(self.answer, requests)))
 
     async def state(self) -> dict[str, Any]:
@@ -268,14 +268,18 @@ class Replica:
         return newest_snapshot if version == newest_snapshot.version else await self._history.at(version)
 
     async def _refuse_future(self, version: int) -> None:
-        """Raise NotFound for a version that does not exist, so that its request holds no place."""
+        """Check that a version exists, so that no request waits for one that does not.
+
+        Raises:
+            NotFound: There is no such version.
+        """
         head = await self._ledger.head()
         if version > head:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
     def _pin(self, questions: Sequence[QueuedQuestion]) -> list[Snapshot]:
-        """Return the snapshot that each question reads from now on: the newest, unless it has one."""
+        """Return the snapshot that each question reads from now on: its own, or else the newest."""
         newest = self._follower.newest
         snapshots = [question.snapshot or newest for question in questions]
         for question, snapshot in zip(questions, snapshots, strict=True):
@@ -298,7 +302,7 @@ class Replica:
     async def _answer_batch(
         self, questions: Sequence[QueuedQuestion]
     ) -> list[AnsweredQuestion | Exception | Requeue]:
-        """Answer in one forward pass, on the snapshot of each; or take one step of a long question."""
+        """Answer in one forward pass, each question on its snapshot, or take one step of a long question."""
         start, snapshots = perf_counter(), self._pin(questions)
         asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
         replies: Sequence[Reply | AnswerDelta | ErrataError | None]
@@ -321,7 +325,7 @@ class Replica:
         return results
 
     def _begin_steps(self, question: QueuedQuestion, views: Views) -> bool:
-        """Return whether the question is answered in steps; they begin here."""
+        """Return whether the question is answered in steps, which begin here."""
         if question.steps is None:
             if question.on_delta is not None and isinstance(self._system, Streams):
                 question.steps = self._system.stream(question.ask, views)
@@ -342,7 +346,7 @@ class Replica:
 
 
 def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | None:
-    """Continue an answer until it yields a delta or a reply, or others have their turn."""
+    """Continue an answer until it yields a delta or a reply, or until others have their turn."""
     assert question.steps is not None
     end = perf_counter() + STEP_S
     try:
