@@ -144,8 +144,9 @@ def _time_far_questions(system: NkbSystem, edits: ActiveEdits) -> list[float]:
 def _far_questions(system: NkbSystem, edits: ActiveEdits) -> list[str]:
     facts = [json.loads(line) for line in FACTS.read_text().splitlines()]
     questions = [text for fact in facts for text in (*fact["same"], *(near for _, near in fact["near"]))]
-    best = [edits.table.cosines(system.reader.read([text]).readings.vectors).amax() for text in questions]
-    return [text for text, cosine in zip(questions, best, strict=True) if cosine < MIN_COSINE][:FAR_QUESTIONS]
+    vectors = (system.reader.read([text]).readings.vectors for text in questions)
+    n_near = [len(edits.table.near(vector, MIN_COSINE)[0]) for vector in vectors]
+    return [text for text, count in zip(questions, n_near, strict=True) if not count][:FAR_QUESTIONS]
 
 
 async def measure_editor(url: str, var: Path, size: int) -> dict[str, Any]:
