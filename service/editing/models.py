@@ -204,7 +204,7 @@ class ModelAtVersion:
 
     async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
         """Return the edit that each question most probably asks for; always None for a system without a scope."""
-        if not isinstance(self.system, HasScope):
+        if not questions or not isinstance(self.system, HasScope):
             return [None] * len(questions)
         asks = await self._asks(questions)
         matches: list[NearbyEdit | None] = await self.run(self.system.find_nearest, asks, self.views)

@@ -1,7 +1,7 @@
-"""What the ledger notes of an edit that is no question with its answer, by the kind of the edit.
+"""Notes of the ledger about edits other than corrected answers, by the kind of the edit.
 
-In the ledger and on the wire a note is the part `notes` of an edit, as JSON values, beside what the memory notes of its
-rows. Only this file knows their names.
+In the ledger and on the wire a note is the part `notes` of an edit, as JSON values, beside what the memory notes
+about its rows. Only this file knows their names.
 """
 
 from __future__ import annotations
@@ -28,34 +28,30 @@ class FactNote:
     warnings: Sequence[str] = ()
     only: str | None = None
 
-    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+    def to_fact(self) -> tuple[str, str, str, str]:
         """Return subject, relation, object and act, as a diff lists them."""
         return self.subject, self.relation, self.object, self.act
 
 
 @dataclass(frozen=True)
 class RelationNote:
-    """What is said of a relation itself."""
+    """A definition of a relation: how many values it holds, or how it is called."""
 
     define: str
     holds: str | None = None
     label: str | None = None
 
-    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+    def to_fact(self) -> tuple[str, str, str, str]:
         """Return the relation as a diff lists it."""
         return self.define, "holds", self.holds or "", "set"
 
 
 @dataclass(frozen=True)
 class ChangeNote:
-    """A change of a memory's own kind: its fields in outline, and the same in words."""
+    """A change that only its memory knows: its fields in outline, and the same in words."""
 
     change: Mapping[str, Any]
     summary: str
-
-    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
-        """Return memory, kind and summary, as a diff lists them."""
-        return edit.memory, edit.method, self.summary, "set"
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class ImportNote:
     source: str
     warnings: Sequence[str] = ()
 
-    def to_fact(self, edit: EditRecord) -> tuple[str, str, str, str]:
+    def to_fact(self) -> tuple[str, str, str, str]:
         """Return source and number of triples, as a diff lists them."""
         return self.source, "", f"{self.triples:,} triples", "import"
 
@@ -91,7 +87,7 @@ KINDS: Mapping[str, type[Note]] = {
 
 
 def dump_note(note: Note | None) -> dict[str, Any]:
-    """Return a note as JSON values, without what is not set."""
+    """Return a note as JSON values, without the fields that are None."""
     return {} if note is None else {name: value for name, value in asdict(note).items() if value is not None}
 
 

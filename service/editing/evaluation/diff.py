@@ -1,4 +1,4 @@
-"""What changed between two versions, in words: each wording that an edit gives, and side effects, asked on both."""
+"""The difference between two versions in words: the edited wordings and the side effects, asked on both."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from errata.wire import Change, Diff, FactChange
+from errata.wire import Change, Diff, FactChange, MemoryChange
 from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers, ModelsAtVersion
-from service.editing.notes import read_note
+from service.editing.notes import ChangeNote, read_note
 from service.ledger.commit import EditRecord
 
-MAX_ASKED = 1_000  # wordings of one diff, the newest edits'; of others the edits' own answers are shown
+MAX_ASKED = 1_000  # wordings that a diff asks, the newest edits'; the others show the edits' own answers
 
 
 @dataclass(frozen=True)
 class EditedWording:
-    """A wording, and the edit that has it last on either side; on one of them at least."""
+    """A wording, and the last edit that has it on each side; at least one side has one."""
 
     question: str
     old: EditRecord | None
@@ -44,9 +44,13 @@ async def diff_versions(
     models: tuple[ModelsAtVersion, ModelsAtVersion],
     side_effects: SideEffectProbe,
 ) -> Diff:
-    """
+    """Compare two versions.
+
     Args:
-        active: the edits of each side, in ledger order. models: every model on each side.
+        versions: The older and the newer version.
+        active: The active edits of each, in ledger order.
+        models: Every model at each.
+        side_effects: Measures the side effects.
     """
     wordings = _edited_wordings(*active)
     asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
@@ -57,6 +61,7 @@ async def diff_versions(
     on_both = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
     common_edits = [edit for edit in active[1] if edit.id in on_both][-MAX_ASKED:]
     effects = await side_effects.measure(list(edits.values()), *models, versions, common_edits)
+    facts, memory_changes = _changes_without_question(*active)
     before, after = (
         {name: m.image.checksum for model in side.values() for name, m in model.memories.items()}
         for side in models
@@ -68,13 +73,14 @@ async def diff_versions(
         probes=effects.n_compared,
         unmeasured_probes=effects.n_unmeasured,
         side_effects=effects.changed,
-        facts=_fact_changes(*active),
+        facts=facts,
+        memory_changes=memory_changes,
         checksums_differ={memory: before[memory] != after[memory] for memory in sorted(before)},
     )
 
 
 def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[EditedWording]:
-    """Each wording that only one side edits, or each by another edit, in ledger order."""
+    """Return, in ledger order, each wording that only one side edits or that the sides edit differently."""
     on_both = {edit.id for edit in old} & {edit.id for edit in new}
     before, after = (  # model and plain wording -> the wording, and the last edit that has it
         {
@@ -95,7 +101,7 @@ def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> li
 
 
 def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) -> Change:
-    """As the models answer; where they were not asked, as the edits have it."""
+    """Return the change of a wording: the models' answers, or, if they were not asked, the edits' answers."""
     edit = wording.edit
     replies = [side.get(edit.model, {}).get(wording.question) for side in answers]
     edit_answers = [owner.answer if owner else None for owner in (wording.old, wording.new)]
@@ -113,24 +119,29 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) ->
     )
 
 
-def _fact_changes(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[FactChange]:
-    """What only one side says of the graph, or changes in a memory's own way, in ledger order."""
-    before, after = ({edit.id: edit for edit in side if read_note(edit) is not None} for side in (old, new))
-    changes = []
+def _changes_without_question(
+    old: Sequence[EditRecord], new: Sequence[EditRecord]
+) -> tuple[list[FactChange], list[MemoryChange]]:
+    """Return the facts and the memories' own changes that only one side has, in ledger order."""
+    before, after = ({edit.id: edit for edit in side} for side in (old, new))
+    facts: list[FactChange] = []
+    memory_changes: list[MemoryChange] = []
     for edit in sorted((before | after).values(), key=lambda edit: edit.order):
-        if edit.id in before and edit.id in after:
-            continue
         note = read_note(edit)
-        assert note is not None
-        subject, relation, text, act = note.to_fact(edit)
-        changes.append(
-            FactChange(
-                edit=edit.id,
-                subject=subject,
-                relation=relation,
-                object=text,
-                act=act,
-                change="added" if edit.id in after else "removed",
+        if note is None or (edit.id in before and edit.id in after):
+            continue
+        change: Literal["added", "removed"] = "added" if edit.id in after else "removed"
+        if isinstance(note, ChangeNote):
+            memory_changes.append(
+                MemoryChange(
+                    edit=edit.id, memory=edit.memory, kind=edit.method, summary=note.summary, change=change
+                )
             )
-        )
-    return changes
+        else:
+            subject, relation, text, act = note.to_fact()
+            facts.append(
+                FactChange(
+                    edit=edit.id, subject=subject, relation=relation, object=text, act=act, change=change
+                )
+            )
+    return facts, memory_changes

@@ -1,12 +1,11 @@
-"""What a commit would do, measured by asking before and after it."""
+"""The report of a commit, measured by asking before and after it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from errata.wire import EditReport, ParaphraseReport, RefusedEdit, Report
-from errata.wire.wording import normalize_question
+from errata.wire import EditReport, RefusedEdit, Report
 
 from service.editing.draft import Build, Draft
 from service.editing.evaluation.capacity import SlotBudget
@@ -61,7 +60,7 @@ class Evaluator:
                 (state.version, version),
                 known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
             )
-            near = await find_near_questions(draft.records, effects.nearest, after)
+            near = await find_near_questions(draft.records, effects.nearest, build, paraphrases)
             edits = [
                 edit.model_copy(
                     update={
@@ -105,7 +104,7 @@ def preview_report(
 def check_expectations(draft: Draft, report: Report) -> None:
     """Check that the question of each new edit gets its answer.
 
-    An edit that comes back is not checked: a later one may have superseded it.
+    An edit that a revert brings back is not checked: a later one may have superseded it.
 
     Raises:
         EditRefused: A question does not get its answer.
@@ -117,7 +116,7 @@ def check_expectations(draft: Draft, report: Report) -> None:
     first, suffix = failing[0], f" (and {len(failing) - 1:,} more would fail)" if len(failing) > 1 else ""
     detail = f"after this edit {first.question!r} would be answered {first.after!r}, not {first.answer!r}"
     is_fact = first.id in {record.id for record in draft.records if record.triple is not None}
-    alternative = "keep it in the graph with `only`" if is_fact else "use another method"
+    alternative = "keep it in the graph with `only`" if is_fact else "word the question differently"
     advice = f"nothing was changed; see the report of a dry run, or {alternative}"
     questions: list[JSON] = [edit.question for edit in failing[:MAX_NAMED]]
     refused: list[JSON] = [
@@ -133,10 +132,10 @@ def check_expectations(draft: Draft, report: Report) -> None:
 
 
 def check_tests(report: Report) -> None:
-    """Check the fact tests of earlier edits.
+    """Check that the draft breaks no fact test of earlier edits.
 
     Raises:
-        BreaksTests: One holds and would not, and is not meant to be replaced.
+        BreaksTests: A test that holds would fail, and the draft was not told to replace it.
     """
     overwritten = [test for test in report.superseded_tests if not test.on_purpose]
     failing = [*report.broken_tests, *overwritten]
@@ -164,10 +163,7 @@ async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[Edi
     for model, answers in (await ask_all(build.models, against)).items():
         after[model] = {**after[model], **answers}
     deactivated_ids = set(draft.change.deactivates)
-    reports = [
-        _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _superseded(state, e))
-        for e in records
-    ]
+    reports = [_report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model]) for e in records]
     for place, report in sorted(draft.no_ops.items()):
         reports.insert(place, report)
     return [
@@ -180,14 +176,8 @@ def _superseded(state: EditorState, edit: EditRecord) -> list[EditRecord]:
     return [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
 
 
-def _report_edit(
-    edit: EditRecord,
-    is_deactivated: bool,
-    before: Answers,
-    after: Answers,
-    superseded: Sequence[EditRecord],
-) -> EditReport:
-    """Report one edit; one that is taken back holds if it no longer answers."""
+def _report_edit(edit: EditRecord, is_deactivated: bool, before: Answers, after: Answers) -> EditReport:
+    """Report one edit; an edit that was taken back holds if it no longer answers."""
 
     def is_expected(question: str) -> bool:
         answer = after[question]
@@ -199,7 +189,7 @@ def _report_edit(
     counterexamples = [
         report_paraphrase(text, before, after, edit.id in after[text].edits) for text in edit.counterexamples
     ]
-    holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
+    holds = is_expected(edit.question) if edit.question else True  # an edit of the graph is in the graph
     note = read_note(edit)
     values = (note.before if isinstance(note, FactNote) else None, edit.answer)
     unasked_before, unasked_after = values[::-1] if is_deactivated else values
@@ -211,30 +201,18 @@ def _report_edit(
         holds=holds,
         paraphrases=paraphrases,
         counterexamples=counterexamples,
-        warnings=[] if is_deactivated else list(_warnings(edit, holds, paraphrases, superseded)),
+        warnings=[] if is_deactivated else list(_warnings(edit, holds)),
     )
 
 
-def _warnings(
-    edit: EditRecord,
-    holds: bool,
-    paraphrases: Sequence[ParaphraseReport],
-    superseded: Sequence[EditRecord],
-) -> Iterable[str]:
+def _warnings(edit: EditRecord, holds: bool) -> Iterable[str]:
     yield from map(str, edit.notes.get("warnings", ()))
-    wordings = {normalize_question(wording) for wording in edit.wordings}
-    for question in (earlier.question for earlier in superseded):
-        if question and normalize_question(question) not in wordings:
-            yield f"{question!r}, which was corrected before, is taken for the same question and answered like it now"
     if not holds:
         yield "the question does not get this answer: take the edit back, or word the question differently"
-    failing = sum(not paraphrase.follows for paraphrase in paraphrases)
-    if failing:
-        yield f"{failing} of {len(paraphrases)} other wordings do not get this answer"
 
 
 async def _evaluate_tests(build: Build) -> tuple[FactTestStatus, Set[TestKey]]:
-    """Return the fact tests of all active edits, and those that fail now and held before, without the draft's own."""
+    """Return the fact tests of all active edits, and those of earlier edits that held before and fail now."""
     state, draft = build.state, build.draft
     active = [*state.active_edits(draft.change), *draft.records]
     status = await status_after(active, build.all_edits, state.models, build.models, draft.switched_ids)

@@ -1,4 +1,4 @@
-"""The ledger as a curator reads it, from the editor's own state: it works while Redis is away."""
+"""The ledger for curators, from the editor's own state: it can be read while Redis is away."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ from service.errors import NotFound
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 
-HEAD_NOTES = ("subject", "relation", "object", "act", "define", "holds", "label", "source", "triples")
-MAX_HEAD_CHARS = 200  # of each text in the log
+HEAD_NOTES = (
+    *("subject", "relation", "object", "act", "before"),
+    *("define", "holds", "label", "source", "triples", "summary"),
+)
+MAX_HEAD_CHARS = 200  # characters of each text in the log
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,11 @@ class Versions:
         """List commits, the newest first.
 
         Args:
-            limit: Most commits that are listed.
-            before: Only versions older than this one.
-            grep: A text in the message, or in a question or an answer of the commit, whatever its case.
-            author: Who made the commit.
-            since: Seconds since 1970 from which on it was made.
+            limit: Largest number of commits.
+            before: Version that the listed ones are older than.
+            grep: A text in the message, or in a question or an answer of the commit; its case does not matter.
+            author: Author of the commits.
+            since: Time of the oldest commit, in seconds since 1970.
         """
         head = self.state.version
         last = head if before is None else min(before - 1, head)
@@ -85,7 +88,11 @@ class Versions:
         )
 
     def edit(self, id: str) -> EditDetail:
-        """One edit with the head of its commit. NotFound."""
+        """Return one edit with the head of its commit.
+
+        Raises:
+            NotFound: There is no such edit.
+        """
         record = self.state.edits.get(id)
         if record is None:
             raise NotFound(f"there is no edit {id!r}: errata log shows what there is")
@@ -109,7 +116,11 @@ class Versions:
         return MemoryState(version=state.version, checksums=checksums, edits=counts)
 
     def check_exists(self, version: int) -> int:
-        """The version itself, 0 included. NotFound when there is none."""
+        """Return an existing version, 0 included.
+
+        Raises:
+            NotFound: There is no such version.
+        """
         return version and fold.find(self.state.commits, version).version
 
 
@@ -134,7 +145,7 @@ def _checksums(commit: Commit) -> dict[str, str]:
 
 
 def _first(commit: Commit) -> EditHead | None:
-    """What the commit is about: its first edit, in short."""
+    """Return the first edit of a commit in short."""
     if not commit.edits:
         return None
     edit = commit.edits[0]

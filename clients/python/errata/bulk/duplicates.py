@@ -26,7 +26,7 @@ def mark_duplicates(lines: Sequence[Line]) -> None:
             if key in last and last[key][1] != line.item.answer
         }
         if line.item.question in later_lines:
-            line.refuse("superseded", f"{later_lines[line.item.question].where} answers it anew")
+            line.refuse("superseded", f"{later_lines[line.item.question].where} gives another answer")
             continue
         if later_lines:
             remaining = [wording for wording in line.item.paraphrases if wording not in later_lines]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from errata.wire import EditItem, FactItem, Item, RelationItem
 
-Status = Literal["done", "no-op", "duplicate", "superseded", "refused", "taken back", "not sent"]
+Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Line:
         return self.item is not None and self.status == "not sent"
 
     def refuse(self, code: str, detail: str) -> None:
-        self.status = "superseded" if code == "superseded" else "refused"
+        self.status = "replaced" if code == "superseded" else "refused"
         self.code, self.detail = code, detail
 
     def to_row(self) -> dict[str, object]:

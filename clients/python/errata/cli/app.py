@@ -15,24 +15,21 @@ from errata.cli.commands import (
     change,
     doc,
     edit,
-    entities,
-    fact,
     gaps,
     history,
-    import_graph,
     keys,
     revert,
-    rules,
     scope,
     senses,
     status,
     tags,
 )
+from errata.cli.commands.graph import entities, facts, imports, rules
 from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
-4 the model is not sure of an answer, 5 a fact test no longer holds, 6 the output cannot be written,
-7 a change may have been made or not."""
+4 the model is not sure of an answer, 5 it is done, or tried by a dry run, but an edit does not hold or was replaced
+unasked, 6 the output cannot be written, 7 a change may have been made or not."""
 
 app = typer.Typer(
     name="errata",
@@ -47,8 +44,8 @@ app = typer.Typer(
 ACCESS = "Access"
 for panel, functions in {
     "Ask": (ask.ask,),
-    "Correct": (edit.edit, fact.fact, change.change, revert.revert, revert.rollback),
-    "Knowledge graph": (entities.entities, entities.entity, fact.relation, import_graph.import_),
+    "Correct": (edit.edit, facts.fact, change.change, revert.revert, revert.rollback),
+    "Knowledge graph": (entities.entities, entities.entity, facts.relation, imports.import_),
     "Senses of words": (senses.senses, senses.bias),
     "Look": (
         history.log,
@@ -69,7 +66,8 @@ for panel, functions in {
     "Keep": (backup.backup, backup.restore),
 }.items():
     for function in functions:
-        app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))
+        name = function.__name__.rstrip("_")
+        app.command(name, rich_help_panel=panel, epilog=EXITS)(command(function))
 
 keyring = typer.Typer(help="Make, list, rotate and revoke keys.", no_args_is_help=True)
 for action in (keys.list_, keys.create, keys.rotate, keys.revoke):

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from errata import errors
 from errata.cli.render.effects import draw_broken
-from errata.cli.render.graph import draw_entities
+from errata.cli.render.graph.entities import draw_entities
 from errata.cli.render.text import escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit

@@ -18,7 +18,10 @@ Key = Annotated[
 Message = Annotated[str, typer.Option("--message", "-m", help="Why; it stands in the log.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; change nothing.")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse if a fact test of an earlier edit would no longer hold.")
+    bool,
+    typer.Option(
+        "--strict", help="Refuse if an earlier edit would no longer hold, or would be replaced unasked."
+    ),
 ]
 Expect = Annotated[
     int | None,
@@ -26,7 +29,7 @@ Expect = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Tell what it cost, too: slots, margins and milliseconds."),
+    typer.Option("--verbose", "-v", help="Show internals, too: slots, margins, rows and milliseconds."),
 ]
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 

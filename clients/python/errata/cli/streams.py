@@ -17,7 +17,7 @@ class Exit(IntEnum):
     USAGE = 2  # the command line cannot be used as it is
     UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
     UNSURE = 4  # `ask`: the model declines to answer
-    BROKEN = 5  # `check`: a fact test no longer holds, or rows of an import are damaged
+    BROKEN = 5  # an edit does not hold or was replaced unasked; `check`: or rows of an import are damaged
     UNWRITABLE = 6  # stdout, stderr or a file takes no more; what was asked for may be done all the same
     UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key
 

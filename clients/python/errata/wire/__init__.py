@@ -88,6 +88,7 @@ from errata.wire.history import EditDetail as EditDetail
 from errata.wire.history import EditHead as EditHead
 from errata.wire.history import EditState as EditState
 from errata.wire.history import FactChange as FactChange
+from errata.wire.history import MemoryChange as MemoryChange
 from errata.wire.history import Remainder as Remainder
 from errata.wire.history import ScopeCandidate as ScopeCandidate
 from errata.wire.history import ScopeReport as ScopeReport

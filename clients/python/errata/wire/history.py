@@ -206,6 +206,22 @@ class FactChange(Response):
     change: Literal["added", "removed"]
 
 
+class MemoryChange(Response):
+    """A change of a memory's own kind, such as a rule or a sense, that only one of two versions has.
+
+    Attributes:
+        kind: A kind of change that the memory takes.
+        summary: The change in a few words.
+        change: "added" if the later version has it.
+    """
+
+    edit: str
+    memory: str
+    kind: str
+    summary: str
+    change: Literal["added", "removed"]
+
+
 class Diff(Response):
     """The difference between two versions.
 
@@ -217,6 +233,7 @@ class Diff(Response):
         unmeasured_probes: Number of further known questions whose answers may differ.
         side_effects: Questions of no edit that are answered differently.
         facts: Triples that only one of the versions has, in the ledger's order.
+        memory_changes: Changes of the memories' own kinds that only one of the versions has, in the same order.
         checksums_differ: Memory -> True if any of its rows differs.
     """
 
@@ -227,6 +244,7 @@ class Diff(Response):
     unmeasured_probes: int = 0
     side_effects: list[SideEffect] = Field(default_factory=list)
     facts: list[FactChange] = Field(default_factory=list)
+    memory_changes: list[MemoryChange] = Field(default_factory=list)
     checksums_differ: dict[str, bool]
 
 

@@ -16,10 +16,20 @@ class ParaphraseReport(Response):
 
 
 class NearQuestion(Response):
-    """A known question that resembles an edited one, and the probability that it asks for the same."""
+    """A question that resembles an edited one: of the pack, or of an earlier edit that keeps its own answer.
+
+    Attributes:
+        probability: How likely it asks for the same.
+        follows: True if the edit answers it.
+        version: The version that made the earlier edit; None for a question of the pack.
+        answer: The answer of the earlier edit.
+    """
 
     question: str
     probability: float
+    follows: bool = False
+    version: Version | None = None
+    answer: str | None = None
 
 
 class EditReport(Response):
@@ -33,7 +43,7 @@ class EditReport(Response):
         counterexamples: Questions that the edit is not about; one that follows is answered by it all the same.
         generated_paraphrases: Wordings that the service made up, and whether they follow.
         notes: Figures of the editor about its rows (slots, margin, ...).
-        near_questions: Known questions that the edit is not sure enough to answer, the likeliest first.
+        near_questions: Questions that resemble the edited one, the likeliest first.
         memory: The memory that was written.
         model: The model that was asked.
         place: Place of the edit in the request; None for a revert or rollback.

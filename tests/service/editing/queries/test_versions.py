@@ -196,8 +196,8 @@ async def test_a_diff_names_an_earlier_correction_with_a_new_answer(editor: Edit
     """The toy takes the two for one question; both corrections stand."""
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru", "Puno")
-    [warning] = receipt["report"]["edits"][0]["warnings"]
-    assert warning.startswith(f"{PERU!r}, which was corrected before, is taken for the same question")
+    [test] = receipt["report"]["superseded_tests"]
+    assert (test["question"], test["actual"], test["on_purpose"]) == (PERU, "Puno", False)
     difference = await diff(editor, 1, 2)
     assert [(effect.question, effect.before, effect.after) for effect in difference.side_effects] == [
         (PERU, "Cusco", "Puno")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
-from errata.cli.render.explanation import draw_explanation
+from errata.cli.render.explanation.sections import draw_explanation
 from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
@@ -19,29 +19,35 @@ DEGRADED = {
 }
 
 
+At = Annotated[str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")]
+MinVersion = Annotated[int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")]
+Model = Annotated[
+    str | None,
+    typer.Option(help="Which system answers; without it the surest of all, or the service's choice."),
+]
+Graph = Annotated[Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")]
+Context = Annotated[str | None, typer.Option(metavar="TEXT|@FILE", help="Answer from this text.")]
+Candidates = Annotated[list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")]
+Top = Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Name the facts it rests on, or a guess that is not sure enough."),
+]
+
+
 def ask(
     session: Session,
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
-    at: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")
-    ] = None,
-    min_version: Annotated[
-        int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Which system answers; without it the surest of all, or the service's choice."),
-    ] = None,
-    kg: Annotated[
-        Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")
-    ] = "graph",
-    context: Annotated[str | None, typer.Option(metavar="TEXT|@FILE", help="Answer from this text.")] = None,
-    candidate: Annotated[
-        list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")] = 1,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the facts it rests on.")] = False,
+    at: At = None,
+    min_version: MinVersion = None,
+    model: Model = None,
+    kg: Graph = "graph",
+    context: Context = None,
+    candidate: Candidates = None,
+    top: Top = 1,
+    explain: Explain = False,
+    verbose: Verbose = False,
 ) -> None:
     """Ask a question."""
     question = " ".join(words)
@@ -66,7 +72,7 @@ def ask(
 
 
 def read_context(argument: str) -> str:
-    """The text itself, or what is in the file that it names after an @."""
+    """Return the text itself, or the content of the file that it names after an @."""
     if not argument.startswith("@"):
         return argument
     try:
@@ -80,7 +86,7 @@ def read_context(argument: str) -> str:
 def print_answer(
     session: Session, answer: Answer, question: str, verbose: bool, names_model: bool = False
 ) -> None:
-    """Print an answer to stdout, and what is said about it to stderr.
+    """Print an answer to stdout, and notes about it to stderr.
 
     Args:
         session: Where to print.
@@ -93,8 +99,7 @@ def print_answer(
         session.out.print(Text(answer.answer), soft_wrap=True)
     else:
         reason = (answer.reason_text or f"No answer: {answer.reason}").rstrip(".")
-        guess = f"; the best guess is {answer.best}" if answer.best else ""
-        session.err.print(Text.assemble((reason, "yellow"), guess, "."), soft_wrap=True)
+        session.err.print(Text(f"{reason}.", style="yellow"), soft_wrap=True)
     if len(answer.alternatives) > 1:
         table = make_grid(indent=2)
         table.add_column(justify="right", style="dim")
@@ -103,7 +108,11 @@ def print_answer(
         session.out.print(table)
     if answer.explanation is not None:
         session.out.print(draw_explanation(answer.explanation, question, answer.answer))
-    notes = [f"version {answer.version}", f"{percent(answer.score)} sure"]
+    notes = [f"version {answer.version}"]
+    if answer.answer is not None:
+        notes.append(f"{percent(answer.score)} sure")
+    elif verbose and answer.best:
+        notes.append(f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely")
     if names_model:
         notes.append(f"by {answer.model}")
     if answer.edits:

@@ -1,8 +1,7 @@
-"""`errata change`: change one memory in a way of its own, such as a rule or the senses of a word."""
+"""`errata change`: change one memory in a way that only it has, such as a rule or the senses of a word."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from errata.cli.options import (
     edit_options,
     parse_setting,
 )
-from errata.cli.render.receipt import draw_receipt
+from errata.cli.receipts import show_receipt
 from errata.cli.session import Session
 
 
@@ -45,11 +44,11 @@ def change(
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
-    """Change a memory in a way of its own: `errata change MEMORY KIND NAME=VALUE`."""
+    """Change a memory in a way that only it has: `errata change MEMORY KIND NAME=VALUE`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     fields = dict(map(parse_setting, field))
     call = session.calls.change(
         memory, kind, fields, question=question, answer=answer, model=model, **options
     )
     reply = session.send(call, "Trying it out" if dry_run else "Changing the memory")
-    session.show(reply, partial(draw_receipt, summary="1 change", verbose=verbose))
+    show_receipt(session, reply, "1 change", verbose)

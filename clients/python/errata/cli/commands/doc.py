@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +11,8 @@ import typer
 from errata.calls.documents import DocumentOptions
 from errata.cli.commands.ask import print_answer
 from errata.cli.options import At, DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
+from errata.cli.receipts import show_receipt
 from errata.cli.render.documents import draw_document, draw_document_list
-from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import make_printable
 from errata.cli.session import Session
 from errata.cli.streams import Exit
@@ -57,7 +56,7 @@ def put(
             id, decode(file, data), title=title, media_type=media_type, **options
         )
     reply = session.send(call, "Trying it out" if dry_run else "Putting the document")
-    session.show(reply, partial(draw_receipt, summary="1 document", verbose=verbose))
+    show_receipt(session, reply, "1 document", verbose)
 
 
 def document_options(
@@ -70,7 +69,7 @@ def document_options(
 
 
 def read_file(file: Path) -> bytes:
-    """Return the bytes of a file, or of what is piped in; BadParameter where it cannot be read."""
+    """Return the bytes of a file or of the standard input; BadParameter where it cannot be read."""
     try:
         return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
@@ -105,7 +104,7 @@ def edit(
         session.calls.change(DOCUMENTS, DOCUMENT, fields, **options),
         "Trying it out" if dry_run else "Correcting the document",
     )
-    session.show(reply, partial(draw_receipt, summary="1 correction", verbose=verbose))
+    show_receipt(session, reply, "1 correction", verbose)
 
 
 def get(session: Session, id: Id, at: At = None) -> None:
@@ -142,7 +141,7 @@ def rm(
     options = document_options(message, no_wait, idempotency_key, dry_run, expect)
     call = session.calls.remove_document(id, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Removing the document")
-    session.show(reply, partial(draw_receipt, summary="1 document", verbose=verbose))
+    show_receipt(session, reply, "1 document", verbose)
 
 
 def ask(

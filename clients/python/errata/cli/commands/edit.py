@@ -24,143 +24,139 @@ from errata.cli.options import (
     parse_setting,
 )
 from errata.cli.progress import ProgressDisplay
+from errata.cli.receipts import require_success, show_receipt
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
-from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
 
 EDIT_ID_CHARS = 12
+NOT_BOTH = "give a question and its answer, or --file, not both"
+NO_QUESTION = 'give a question and its right answer: errata edit "QUESTION" "ANSWER"'
 
 file_option = partial(typer.Option, rich_help_panel="Many corrections in a file")
+
+Question = Annotated[
+    str | None,
+    typer.Argument(help="The question that is answered wrongly, or its line in `errata gaps`."),
+]
+Answer = Annotated[str | None, typer.Argument(help="The right answer.")]
+Also = Annotated[list[str] | None, typer.Option(help="The same question in other words; may be repeated.")]
+Against = Annotated[
+    list[str] | None,
+    typer.Option("--not", help="A question that resembles it and asks for something else; may be repeated."),
+]
+Replaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="VERSION",
+        help="An earlier edit whose place this one takes, by its version or its id; may be repeated.",
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option(help="How the rows are computed: gated, surgery, ...", show_default=False)
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
+        "GET /v1/models lists them.",
+    ),
+]
+Model = Annotated[
+    str | None, typer.Option(help="Which system is corrected; by default the one the service chose.")
+]
+File = Annotated[
+    Path | None,
+    file_option(
+        "--file",
+        "-f",
+        help="A table (.csv, .tsv), JSON lines or EasyEdit's JSON. The same command again goes on where it stopped.",
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
+]
+SkipBad = Annotated[
+    bool,
+    file_option(
+        "--skip-bad", help="Leave out the lines that cannot be made; without it one of them stops all."
+    ),
+]
+BatchSize = Annotated[int, file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit.")]
+TeachRephrased = Annotated[
+    bool,
+    file_option(
+        "--teach-rephrased", help="EasyEdit: teach the rephrased prompts instead of keeping them as tests."
+    ),
+]
+Again = Annotated[
+    bool, file_option("--again", help="Make anew what this file made before and was taken back.")
+]
 
 
 def edit(
     session: Session,
-    question: Annotated[
-        str | None,
-        typer.Argument(help="The question that is answered wrongly, or its line in `errata gaps`."),
-    ] = None,
-    answer: Annotated[str | None, typer.Argument(help="The right answer.")] = None,
+    question: Question = None,
+    answer: Answer = None,
     message: Message = "",
-    also: Annotated[
-        list[str] | None, typer.Option(help="The same question in other words; may be repeated.")
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--not", help="A question that resembles it and asks for something else; may be repeated."
-        ),
-    ] = None,
-    replaces: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VERSION",
-            help="An earlier edit whose place this one takes, by its version or its id; may be repeated.",
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="How the rows are computed: gated, surgery, ...", show_default=False),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
-            "GET /v1/models lists them.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Which system is corrected; by default the one the service chose.")
-    ] = None,
+    also: Also = None,
+    against: Against = None,
+    replaces: Replaces = None,
+    method: Method = None,
+    option: Setting = None,
+    model: Model = None,
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
     verbose: Verbose = False,
-    file: Annotated[
-        Path | None,
-        file_option(
-            "--file",
-            "-f",
-            help="A CSV, JSONL or EasyEdit JSON file. The same command again goes on where it stopped.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
-    ] = None,
-    skip_bad: Annotated[
-        bool,
-        file_option(
-            "--skip-bad", help="Leave out the lines that cannot be made; without it one of them stops all."
-        ),
-    ] = False,
-    batch_size: Annotated[
-        int,
-        file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit."),
-    ] = BATCH_SIZE,
-    teach_rephrased: Annotated[
-        bool,
-        file_option(
-            "--teach-rephrased",
-            help="EasyEdit: teach the rephrased prompts instead of asking them at the end.",
-        ),
-    ] = False,
-    again: Annotated[
-        bool,
-        file_option("--again", help="Make anew what this file made before and was taken back."),
-    ] = False,
+    file: File = None,
+    report: ReportFile = None,
+    skip_bad: SkipBad = False,
+    batch_size: BatchSize = BATCH_SIZE,
+    teach_rephrased: TeachRephrased = False,
+    again: Again = False,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
     if file is not None:
         if question is not None or also or against or replaces:
-            raise typer.BadParameter("give a question and its answer, or --file, not both")
-        batches = BatchOptions(
-            model=model,
-            batch_size=batch_size,
-            skip_bad=skip_bad,
-            teach_rephrased=teach_rephrased,
-            again=again,
-        )
+            raise typer.BadParameter(NOT_BOTH)
+        batches = BatchOptions(model=model, batch_size=batch_size, skip_bad=skip_bad, again=again)
+        batches["teach_rephrased"] = teach_rephrased
         edit_file(session, FileRun(file, **options, **batches), report, verbose)
-    elif question is not None and answer is not None:
-        gap = find_gap(session, question)
-        if gap is not None:
-            question, model = gap.question, model or asked_model(gap)
-        call = session.calls.edit(
-            question,
-            answer,
-            paraphrases=also or (),
-            counterexamples=against or (),
-            replaces=[_parse_edit(name) for name in replaces or ()],
-            model=model,
-            **options,
-        )
-        reply = session.send(call, "Trying it out" if dry_run else "Editing")
-        session.show(reply, partial(draw_receipt, summary="1 edit", verbose=verbose))
-        if gap is not None and not dry_run:
-            close_gap(session, gap)
-    else:
-        raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
+        return
+    if question is None or answer is None:
+        raise typer.BadParameter(NO_QUESTION)
+    gap = find_gap(session, question)
+    if gap is not None:
+        question, model = gap.question, model or asked_model(gap)
+    examples = {"paraphrases": also or (), "counterexamples": against or ()}
+    earlier = map(parse_edit, replaces or ())
+    call = session.calls.edit(question, answer, **examples, replaces=earlier, model=model, **options)
+    reply = session.send(call, "Trying it out" if dry_run else "Editing")
+    if gap is not None and not dry_run:
+        close_gap(session, gap)
+    show_receipt(session, reply, "1 edit", verbose)
 
 
-def _parse_edit(name: str) -> int | str:
-    """A version, or the id of an edit, which has twelve letters and digits."""
+def parse_edit(name: str) -> int | str:
+    """Read the name of an edit: a version, or an id of twelve letters and digits."""
     return int(name) if name.isdecimal() and len(name) < EDIT_ID_CHARS else name
 
 
 def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool = False) -> None:
-    """Make all corrections of a file. However it ends, a person reads how far it came, and the report is written."""
+    """Make all corrections of a file. However it ends, the report is written, and stderr says how far it came."""
     if report is not None:
         if report.suffix.lower() not in REPORT_SUFFIXES:
             raise typer.BadParameter(f"{report}: the name of a report ends in {' or '.join(REPORT_SUFFIXES)}")
-        check_writable(report)  # before anything is made, which is not made again for the sake of a report
+        check_writable(report)  # before the edits, which are not made again for the sake of a report
     try:
         with ProgressDisplay(session.err) as display:
             on_reply = typer.echo if session.as_json else None
@@ -181,3 +177,4 @@ def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool
             session.err.print(f"{report} says what happened to each of {count}.", soft_wrap=True)
     if not session.as_json:
         session.out.print(draw_run(run, verbose))
+    require_success(*(receipt.report for receipt in run.receipts))

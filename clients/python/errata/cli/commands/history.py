@@ -1,13 +1,15 @@
-"""`errata log`, `show` and `diff`: what was changed, when, by whom and why."""
+"""`errata log`, `show` and `diff`: the changes, when they were made, by whom and why."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from errata.cli.options import Verbose
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
 from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
@@ -44,13 +46,15 @@ def show(
         str | None,
         typer.Argument(help="The version to look at, its tag, or the id of an edit; the newest if left out."),
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
-    """Show one version: its edits, what they changed, what was written."""
+    """Show one version: its edits, the edits that they replaced, and what changed besides."""
     if version is not None and EDIT_ID.fullmatch(version):
         session.show(session.send(session.calls.show_edit(version), f"Reading edit {version}"), draw_edit)
         return
     number = session.newest_version() if version is None else session.resolve_version(version)
-    session.show(session.send(session.calls.show(number), f"Reading version {number}"), draw_commit)
+    reply = session.send(session.calls.show(number), f"Reading version {number}")
+    session.show(reply, partial(draw_commit, verbose=verbose))
 
 
 def diff(
@@ -60,8 +64,10 @@ def diff(
         str | None,
         typer.Argument(metavar="TO", help="The newer one, or its tag; the newest there is if left out."),
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Show which questions two versions answer differently."""
     older = session.resolve_version(from_version)
     newer = session.newest_version() if to_version is None else session.resolve_version(to_version)
-    session.show(session.send(session.calls.diff(older, newer), f"Comparing {older} and {newer}"), draw_diff)
+    reply = session.send(session.calls.diff(older, newer), f"Comparing {older} and {newer}")
+    session.show(reply, partial(draw_diff, verbose=verbose))

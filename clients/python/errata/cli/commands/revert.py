@@ -11,10 +11,12 @@ import typer
 from rich.console import RenderableType
 
 from errata.cli.options import DryRun, Key, Message, NoWait, Strict, Verbose, commit_options
+from errata.cli.receipts import require_success, show_receipt
 from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
 from errata.cli.render.text import escape
 from errata.cli.session import Session
 from errata.errors import NothingToDo
+from errata.wire import Report
 
 RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
 MAX_REVERTS = 1_000  # commits that one command takes back
@@ -36,8 +38,9 @@ def revert(
     """Take commits back, each in a new commit; what came after them stays."""
     numbers = parse_versions(versions)
     draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=verbose)
-    if len(numbers) > 1:  # of many at once each in one line
+    if len(numbers) > 1:  # each is shorter: of very many, one line
         draw = draw_outcome if len(numbers) <= MAX_SHOWN else draw_headline
+    reports: list[Report] = []
     for count, version in enumerate(numbers, start=1):
         key, title = idempotency_key, f"Taking back version {version}"
         if len(numbers) > 1:
@@ -53,10 +56,12 @@ def revert(
         else:
             summary = f"taking back version {version}" if dry_run else f"version {version} is taken back"
             session.show(reply, partial(draw, summary=summary))
+            reports.append(reply.value.report)
+    require_success(*reports)
 
 
 def parse_versions(arguments: list[str]) -> list[int]:
-    """The newest first, as they would be taken back by hand."""
+    """Return versions, the newest first, in the order of taking them back by hand."""
     versions: set[int] = set()
     for argument in arguments:
         match = RANGE.fullmatch(argument)
@@ -95,4 +100,4 @@ def rollback(
     )
     reply = session.send(call, f"Going back to version {version}")
     summary = f"going back to version {version}" if dry_run else f"everything is as at version {version}"
-    session.show(reply, partial(draw_receipt, summary=summary, verbose=verbose))
+    show_receipt(session, reply, summary, verbose)

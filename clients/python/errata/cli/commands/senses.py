@@ -76,7 +76,7 @@ def bias(
 ) -> None:
     """Tell which sense carries the difference between two words, and what a multiplier on it does.
 
-    Without --pair the model studies a list of its own. Nothing is changed.
+    Without --pair the model studies its list of pairs. Nothing is changed.
     """
     if plot is not None:
         if plot.suffix.lower() != ".svg":

@@ -13,14 +13,14 @@ from errata.cli.streams import Exit
 
 def check(
     session: Session,
-    last: Annotated[bool, typer.Option("--last", help="Show the last run; do not run them again.")] = False,
-    superseded: Annotated[
-        bool, typer.Option("--superseded", help="List those, too, that a later edit answers anew.")
+    last: Annotated[bool, typer.Option("--last", help="Show the last check; do not ask again.")] = False,
+    list_replaced: Annotated[
+        bool, typer.Option("--replaced", help="List the questions, too, that a later edit was to answer.")
     ] = False,
 ) -> None:
-    """Re-run the fact tests of all edits: does every correction still hold?"""
-    call = session.calls.last_check(superseded) if last else session.calls.check(superseded)
-    reply = session.send(call, "Re-running the fact tests")
+    """Ask the questions of all edits: does every correction still hold?"""
+    call = session.calls.last_check(list_replaced) if last else session.calls.check(list_replaced)
+    reply = session.send(call, "Asking the questions of all edits")
     session.show(reply, draw_check)
     if reply.value.broken or reply.value.overwritten or reply.value.damaged_imports:
         raise typer.Exit(Exit.BROKEN)

@@ -57,7 +57,7 @@ def _describe_call(entry: AuditEntry) -> str:
 
 
 def draw_audit(page: AuditPage, options: str = "") -> RenderableType:
-    """options: those of the command that asked for this page, for the command that asks for the next."""
+    """Draw a page of the audit, with a command for the next one that has the same options."""
     if not page.entries:
         return Text("No call of the admin routes is like that.")
     table = make_table("when", "who", "from", "call", "what", "outcome")

@@ -1,33 +1,30 @@
-"""What a file of corrections came to: its commits, how its lines ended, the first to look at; and its report file."""
+"""The result of a file of corrections: its commits, how its lines ended, the first to look at; and its report file."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.bulk.line import Line
+from errata.bulk.line import Line, Status
 from errata.bulk.run import FileRun
 from errata.cli.render.receipt import draw_receipt, draw_replication
 from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
+from errata.cli.render.warnings import summarize_warnings
 from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
-MAX_PLACES = 3  # that a summary of warnings names
-QUOTATION = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)")
 MAX_SIDE_EFFECTS = 3  # that a dry run names, of each commit
 MEANING_OF_STATUS = {
     "no-op": "answered so already",
     "duplicate": "said by an earlier line",
-    "superseded": "a later line answers anew",
+    "replaced": "a later line gives another answer",
     "refused": "left out",
-    "taken back": "made before, and not in force",
+    "taken back": "made before, and taken back since",
     "not sent": "not there yet",
 }
 CSV, JSONL = ".csv", ".jsonl"
@@ -35,15 +32,23 @@ REPORT_SUFFIXES = (JSONL, CSV)
 
 
 def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
-    """Of one commit as of any other; what is worth a word of its lines comes behind. verbose: with what it cost."""
+    """Draw the commits of a run, then the lines to look at and a summary of the warnings.
+
+    Args:
+        run: The run.
+        verbose: Whether to add what a single commit cost.
+    """
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
         receipt = make_printable(run.receipts[0])
-        parts.append(draw_receipt(receipt, plural(len(receipt.report.edits), "edit"), verbose))
+        summary = plural(len(receipt.report.edits), "edit")
+        parts.append(draw_receipt(receipt, summary, verbose, warns=False))
         parts += [_draw_statuses(run)] if run.count("done") < len(run.lines) else []
-        parts += _draw_notable_lines(run, with_warnings=False)
+        parts += _draw_notable_lines(run, ("refused", "replaced"))
     else:
-        parts += [*_draw_commits(run), _draw_statuses(run), *_draw_notable_lines(run, with_warnings=True)]
+        parts += [*_draw_commits(run), _draw_statuses(run)]
+        parts += _draw_notable_lines(run, ("refused", "replaced", "done", "no-op"))
+    parts += summarize_warnings((line.where, warning) for line in run.lines for warning in line.warnings)
     n_asked, n_follow = (
         sum(line.rephrased_asked for line in run.lines),
         sum(line.rephrased_follow for line in run.lines),
@@ -66,7 +71,7 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
 
 
 def describe_progress(run: FileRun) -> str:
-    """For whoever was interrupted; "" where nothing is made."""
+    """Describe, for a person who interrupted it, how far a run came; "" where nothing is made."""
     if not run.versions:
         return ""
     count = f"{run.count('done'):,} of {plural(len(run.lines), 'line')}"
@@ -75,7 +80,7 @@ def describe_progress(run: FileRun) -> str:
 
 
 def describe_undo(run: FileRun) -> str:
-    """The commands that take the run back."""
+    """Return the commands that take the run back."""
     versions, ranges = run.versions, join_ranges(run.versions)
     command = f"errata revert {' '.join(ranges)}"
     if len(versions) > 1 and len(ranges) == 1 and versions[0] > max(run.reverted_versions, default=0):
@@ -85,7 +90,7 @@ def describe_undo(run: FileRun) -> str:
 
 
 def join_ranges(versions: Sequence[int]) -> list[str]:
-    """[3, 4, 5, 9] as 3-5 and 9."""
+    """Join adjacent versions: 3, 4, 5 and 9 are 3-5 and 9."""
     ranges: list[list[int]] = []
     for version in sorted(set(versions)):
         if ranges and version == ranges[-1][-1] + 1:
@@ -106,23 +111,25 @@ def _draw_commits(run: FileRun) -> list[RenderableType]:
     if run.settings.dry_run:
         caveat = f" Each {run.settings.batch_size:,} of them were tried without the others."
         headline = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
-        return [Text.assemble(headline, caveat), *_draw_side_effects(run.receipts)]
+        return [Text.assemble(headline, caveat), *_draw_effects(run.receipts)]
     headline = Text(f"{_name_versions(run.versions).capitalize()}: {lines}.", style="bold green")
     parts: list[RenderableType] = [Text.assemble(headline, draw_replication(run.receipts[-1]))]
     if run.earlier_versions:
         subject = _name_versions(sorted(run.earlier_versions)).capitalize()
         parts.append(Text(f"{subject} had been made before."))
-    return [*parts, *_draw_side_effects(run.receipts)]
+    return [*parts, *_draw_effects(run.receipts)]
 
 
-def _draw_side_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
-    """What changed that nobody asked for, and where to read more of it."""
+def _draw_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
+    """Draw the commits that changed more than their own questions, and where to read more of each."""
     lines: list[Text] = []
     for receipt in receipts:
         side_effects = receipt.report.side_effects
-        broken_edits = {test.edit for test in receipt.report.broken_tests}
-        clauses = [f"{plural(len(side_effects), 'other question')} changed"] if side_effects else []
-        clauses += [f"{plural(len(broken_edits), 'earlier edit')} no longer held"] if broken_edits else []
+        broken = {test.edit for test in receipt.report.broken_tests}
+        overwritten = {test.edit for test in receipt.report.superseded_tests if not test.on_purpose}
+        clauses = [f"{plural(len(overwritten), 'earlier edit')} was replaced unasked"] if overwritten else []
+        clauses += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
+        clauses += [f"{plural(len(side_effects), 'other answer')} changed"] if side_effects else []
         if clauses:
             place = f"in version {receipt.version}" if receipt.version else "by one commit"
             details = f"errata show {receipt.version}"
@@ -134,7 +141,8 @@ def _draw_side_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
                 n_more = len(side_effects) - MAX_SIDE_EFFECTS
                 names = "; ".join(effects) + (f" and {n_more:,} more" if n_more > 0 else "")
                 details = escape(one_line(names)) or "--json tells them"
-            lines.append(Text(f"  {place} {' and '.join(clauses)}: {details}", "yellow"))
+            style = "red" if overwritten or broken else "yellow"
+            lines.append(Text(f"  {place} {' and '.join(clauses)}: {details}", style))
     if len(lines) > MAX_SHOWN:
         rest = f"  and so in {plural(len(lines) - MAX_SHOWN, 'more version')}"
         lines[MAX_SHOWN:] = [Text(rest, "yellow")]
@@ -142,7 +150,7 @@ def _draw_side_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
 
 
 def _draw_statuses(run: FileRun) -> RenderableType:
-    """How many lines ended in each way."""
+    """Draw how many lines ended in each way."""
     table = make_grid(indent=2)
     table.add_column()
     table.add_column(justify="right")
@@ -160,17 +168,20 @@ def _draw_statuses(run: FileRun) -> RenderableType:
     return table
 
 
-def _draw_notable_lines(run: FileRun, with_warnings: bool) -> list[Text]:
-    """Refused lines first, then those that a later one answers anew, that do not follow, that an earlier one said."""
-    lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
-    made_lines = [line for line in run.lines if with_warnings and line.status in ("done", "no-op")]
-    lines += [line for line in made_lines if line.holds is False or line.follow < line.wordings]
+def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
+    """Draw the first lines to look at: those of some statuses, unless all went well, then those said twice.
+
+    Args:
+        run: The run.
+        statuses: The statuses, the most important first.
+    """
+    lines = [line for status in statuses for line in run.lines if line.status == status]
+    lines = [line for line in lines if line.holds is not True or line.follow < line.wordings]
     lines += [line for line in run.lines if line.status == "duplicate"]
-    parts = _summarize_warnings(made_lines)
+    parts: list[Text] = []
     for line in lines[:MAX_SHOWN]:
-        if line.status in ("refused", "superseded", "duplicate"):
-            reason = f"{line.status}: {line.detail}"
-        else:
+        reason = f"{line.status}: {line.detail}"
+        if line.status in ("done", "no-op"):
             reason = f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
         parts.append(Text(f"  {escape(one_line(f'{line.where}: {reason}'))}", style="yellow"))
     if len(lines) > MAX_SHOWN:
@@ -181,22 +192,13 @@ def _draw_notable_lines(run: FileRun, with_warnings: bool) -> list[Text]:
     return parts
 
 
-def _summarize_warnings(lines: Iterable[Line]) -> list[Text]:
-    """One line for each kind of warning, with the first few places: a file may be warned of a thousand times."""
-    places: dict[str, list[str]] = defaultdict(list)
-    for line in lines:
-        for warning in line.warnings:
-            places[QUOTATION.sub("...", warning)].append(line.where)
-    parts: list[Text] = []
-    for warning, where in sorted(places.items(), key=lambda pair: -len(pair[1])):
-        rest = f" and {len(where) - MAX_PLACES:,} more" if len(where) > MAX_PLACES else ""
-        text = f"warning, {plural(len(where), 'time')} ({', '.join(where[:MAX_PLACES])}{rest}): {warning}"
-        parts.append(Text(f"  {escape(one_line(text))}", style="yellow"))
-    return parts
-
-
 def format_report(lines: Sequence[Line], suffix: str) -> str:
-    """What happened to each line. suffix: how the name of the report file ends."""
+    """Return the text of a report file, a row for each line.
+
+    Args:
+        lines: The lines of the file of corrections.
+        suffix: How the name of the report file ends.
+    """
     rows = [line.to_row() for line in lines]
     if suffix == JSONL:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,13 +1,16 @@
-"""Commits and their differences as a person reads them who knows git."""
+"""Commits and their differences, in the form that git gives them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
 
 from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_report, draw_side_effects
-from errata.cli.render.facts import ACTS, describe_triple, draw_fact_change
+from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
+from errata.cli.render.graph.facts import describe_act, describe_change, draw_fact_change, draw_memory_change
 from errata.cli.render.text import (
     age,
     draw_answer,
@@ -19,12 +22,13 @@ from errata.cli.render.text import (
     shorten,
     utc_now,
 )
-from errata.wire import Diff, Report, TagList, VersionDetail, VersionLog, VersionSummary
+from errata.wire import Change, Diff, Report, TagList, VersionDetail, VersionLog, VersionSummary
 
 MAX_SUBJECT_LETTERS = 48
 
 
 def draw_log(log: VersionLog) -> RenderableType:
+    """Draw a line for each commit."""
     table = make_table(">version", "when", "who", "what", "message")
     table.columns[0].style = "yellow"
     for commit in log.versions:
@@ -44,11 +48,17 @@ def _describe_commit(commit: VersionSummary) -> str:
     count, first = plural(commit.edits, "edit"), commit.first
     if first is None:
         return count
-    subject = shorten(describe_triple(first.notes) or one_line(first.question), MAX_SUBJECT_LETTERS)
-    return ": ".join(filter(None, (count, subject + ACTS.get(str(first.notes.get("act")), ""))))
+    subject = shorten(describe_change(first.notes) or one_line(first.question), MAX_SUBJECT_LETTERS)
+    return ": ".join(filter(None, (count, subject + describe_act(first.notes))))
 
 
-def draw_commit(commit: VersionDetail) -> RenderableType:
+def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
+    """Draw a commit: who made it and why, its edits, what it replaced and changed besides.
+
+    Args:
+        commit: The commit.
+        verbose: Whether to add the methods of the edits and the rows that were written.
+    """
     targets = {"revert": f" (revert of {commit.target})", "rollback": f" (rollback to {commit.target})"}
     parts: list[RenderableType] = [
         Text(f"version {commit.version}{targets.get(commit.kind, '')}", style="yellow"),
@@ -64,50 +74,80 @@ def draw_commit(commit: VersionDetail) -> RenderableType:
     reports = {edit.id: edit for edit in report.edits} if report else {}
     for edit in commit.edits:
         state = "" if edit.active else "  (taken back)"
-        subject = edit.question or describe_triple(edit.notes)
-        parts += [Text(), Text.assemble((subject, "cyan"), (f"  {edit.id} {edit.method}{state}", "dim"))]
+        method = f" {edit.method}" if verbose else ""
+        subject = edit.question or describe_change(edit.notes)
+        parts += [Text(), Text.assemble((subject, "cyan"), (f"  {edit.id}{method}{state}", "dim"))]
         parts += [Text.assemble(("also ", "dim"), wording) for wording in edit.paraphrases]
+        parts += [Text.assemble(("not ", "dim"), question) for question in edit.counterexamples]
         if edit.id in reports and (edit.question or reports[edit.id].before):
             parts.append(_draw_side("-", reports[edit.id].before))
         if edit.answer:
             parts.append(_draw_side("+", edit.answer))
+    parts += [Text(), *(draw_report(report) if report else [])]
+    return Group(*parts, *([_draw_writes(commit)] if verbose else []))
+
+
+def _draw_writes(commit: VersionDetail) -> RenderableType:
     writes = make_grid()
     writes.style = "dim"
     for memory, write in commit.writes.items():
         rows = f"{plural(write.puts, 'block')} put, {write.removes:,} removed"
         writes.add_row(memory, rows, short_digest(write.checksum))
-    return Group(*parts, Text(), *(draw_report(report) if report else []), writes)
+    return writes
 
 
 def _draw_side(sign: str, answer: str | None) -> Text:
     return Text.assemble(f"{sign} ", draw_answer(answer), style="green" if sign == "+" else "red")
 
 
-def draw_diff(diff: Diff) -> RenderableType:
+def draw_diff(diff: Diff, verbose: bool = False) -> RenderableType:
+    """Draw what two versions answer differently, and the facts and changes that only one of them has.
+
+    Args:
+        diff: The difference.
+        verbose: Whether to name the memories whose rows differ.
+    """
     parts: list[RenderableType] = [
         Text(f"--- version {diff.from_version}", style="bold"),
         Text(f"+++ version {diff.to_version}", style="bold"),
+        *_draw_changes(diff.changes),
     ]
-    for change in diff.changes:
-        author = f"  {change.edit} {change.model}".rstrip()
-        parts.append(Text.assemble((change.question, "cyan"), (author, "dim")))
-        if change.is_measured or change.before is not None:
-            parts.append(_draw_side("-", change.before))
-        if change.is_measured or change.after is not None:
-            parts.append(_draw_side("+", change.after))
     if diff.facts:
         parts += [Text("the knowledge graph", style="cyan"), *map(draw_fact_change, diff.facts)]
-    parts += draw_side_effects(diff.probes, diff.side_effects, diff.unmeasured_probes)
+    for memory in dict.fromkeys(change.memory for change in diff.memory_changes):
+        changes = [change for change in diff.memory_changes if change.memory == memory]
+        parts += [Text(memory, style="cyan"), *map(draw_memory_change, changes)]
+    parts += draw_other_answers(PACK_AND_EDITS, diff.side_effects, diff.probes, diff.unmeasured_probes)
+    return Group(*parts, Text(_summarize_diff(diff, verbose), style="dim"))
+
+
+def _draw_changes(changes: Sequence[Change]) -> list[Text]:
+    """Draw the answers of both versions; wordings of one edit with the same answers stand together."""
+    lines: list[Text] = []
+    for (edit, model, *_), group in groupby(changes, lambda c: (c.edit, c.model, c.before, c.after)):
+        first, *further = group
+        lines.append(Text.assemble((first.question, "cyan"), (f"  {edit} {model}".rstrip(), "dim")))
+        lines += [Text.assemble(("also ", "dim"), other.question) for other in further]
+        if first.is_measured or first.before is not None:
+            lines.append(_draw_side("-", first.before))
+        if first.is_measured or first.after is not None:
+            lines.append(_draw_side("+", first.after))
+    return lines
+
+
+def _summarize_diff(diff: Diff, verbose: bool) -> str:
     memories = [memory for memory, differs in diff.checksums_differ.items() if differs]
-    if memories:
-        facts = f", {plural(len(diff.facts), 'fact')}" if diff.facts else ""
-        summary = f"{plural(len(diff.changes), 'change')}{facts}; rows differ in {', '.join(memories)}."
-    else:
-        summary = "The two versions are the same, bit for bit."
-    return Group(*parts, Text(summary, style="dim"))
+    if not memories:
+        return "The two versions are the same, bit for bit."
+    counts = [plural(len(diff.changes), "changed answer")]
+    counts += [plural(len(diff.facts), "fact")] if diff.facts else []
+    counts += [plural(len(diff.memory_changes), "other change")] if diff.memory_changes else []
+    rows = f"; rows differ in {', '.join(memories)}" if verbose else ""
+    return f"{', '.join(counts)}{rows}."
 
 
 def draw_tags(page: TagList) -> RenderableType:
+    """Draw the names of versions."""
     if not page.tags:
         return Text("No version has a name. Give one: errata tag NAME VERSION", style="dim")
     table = make_table("tag", ">version", "when", "who")

@@ -1,4 +1,4 @@
-"""What changed besides what was asked for: side effects, and corrections that no longer hold."""
+"""The effects of a change besides its purpose: edits that it replaced or broke, and other answers that changed."""
 
 from __future__ import annotations
 
@@ -9,65 +9,90 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.text import draw_answer, make_grid, make_table, plural
+from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, plural
 from errata.wire import BrokenTest, Report, SideEffect, SupersededTest
+
+PACK = "the pack"
+PACK_AND_EDITS = "the pack and of edits"
 
 
 def draw_report(report: Report) -> list[RenderableType]:
-    """Side effects, then the fact tests of earlier edits."""
-    parts = draw_side_effects(report.probes, report.side_effects, report.unmeasured_probes)
+    """Draw the replaced and broken edits, then the side effects."""
+    return [*draw_replaced(report), *draw_side_effects(report)]
+
+
+def draw_replaced(report: Report) -> list[RenderableType]:
+    """Draw the earlier edits that were replaced by mistake, those that broke, then those replaced on purpose."""
+    parts = _draw_overwritten(report)
     if report.broken_tests:
-        edits = len({test.edit for test in report.broken_tests})
-        count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
+        count = f"{_count_edits(report.broken_tests, 'no longer holds', 'no longer hold')}:"
         parts += [Text(count, style="red"), draw_broken(report.broken_tests)]
     if on_purpose := [test for test in report.superseded_tests if test.on_purpose]:
-        edits = len({test.edit for test in on_purpose})
-        count = f"{plural(edits, 'earlier edit')} {'are' if edits > 1 else 'is'} replaced"
+        count = _count_edits(on_purpose, "is replaced", "are replaced")
         consequence = f"{count}, and will be back if this is taken back:"
         parts += [Text(consequence, style="yellow"), draw_superseded(on_purpose)]
     if report.edits_left_out:
-        count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not told of here"
+        count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
     return parts
 
 
-def draw_side_effects(
-    probes: int, side_effects: Sequence[SideEffect], unmeasured_probes: int
-) -> list[RenderableType]:
-    """probes: how many unedited questions were compared. unmeasured_probes: how many more may have changed."""
-    parts: list[RenderableType] = []
-    if probes and not side_effects:
-        claim = "" if unmeasured_probes else "Nothing else changed: "
-        parts.append(Text(f"{claim}{plural(probes, 'other question')} answer as before."))
-    if side_effects:
-        count = f"{len(side_effects):,} of {plural(probes, 'other question')} changed too:"
-        table = make_grid(indent=2)
-        for effect in side_effects:
-            before, after = draw_answer(effect.before), draw_answer(effect.after)
-            if effect.link:  # paths of the service, where a person can see it answered
-                before.stylize(Style(link=effect.link.before))
-                after.stylize(Style(link=effect.link.after) if effect.link.after else "")
-            table.add_row(effect.question, before, Text("→", "dim"), after)
-        parts += [Text(count, style="yellow"), table]
-    if unmeasured_probes:
-        count = plural(unmeasured_probes, "more question")
-        parts.append(Text(f"{count} may have changed too: nobody asked.", "dim"))
-    return parts
-
-
-def draw_overwritten(tests: Sequence[SupersededTest]) -> list[RenderableType]:
-    """What a change takes the place of without having been told to."""
-    surprises = [test for test in tests if not test.on_purpose]
-    if not surprises:
+def _draw_overwritten(report: Report) -> list[RenderableType]:
+    tests = [test for test in report.superseded_tests if not test.on_purpose]
+    if not tests:
         return []
-    versions = " ".join(f"--replaces {version}" for version in sorted({test.version for test in surprises}))
-    edits = len({test.edit for test in surprises})
+    edits = len({test.edit for test in tests})
     count = f"This takes the place of {plural(edits, 'earlier edit')} that it was not told to replace:"
-    advice = f"If that is right, say {versions}; if not, take it back and give the question with --not."
-    return [Text(count, style="red"), draw_superseded(surprises), Text(advice, style="dim")]
+    versions = sorted({test.version for test in tests})
+    if any("subject" in edit.notes for edit in report.edits):
+        advice = f"If that is right, take back the earlier: errata revert {' '.join(map(str, versions))}."
+    else:
+        options = " ".join(f"--replaces {version}" for version in versions)
+        counterexample = f'--not "{one_line(tests[0].question)}"'
+        advice = f"Take it back and repeat it with {options} if that is right, else with {counterexample}."
+    return [Text(count, style="red"), draw_superseded(tests), Text(advice, style="dim")]
+
+
+def _count_edits(tests: Sequence[BrokenTest], predicate: str, plural_predicate: str) -> str:
+    edits = len({test.edit for test in tests})
+    return f"{plural(edits, 'earlier edit')} {predicate if edits == 1 else plural_predicate}"
+
+
+def draw_side_effects(report: Report) -> list[RenderableType]:
+    """Draw the questions of the pack whose answers changed, or that none did."""
+    return draw_other_answers(PACK, report.side_effects, report.probes, report.unmeasured_probes)
+
+
+def draw_other_answers(
+    owner: str, side_effects: Sequence[SideEffect], n_compared: int, n_left_out: int
+) -> list[RenderableType]:
+    """Draw the answers that changed though no edit is about their questions, or that none did.
+
+    Args:
+        owner: To whom the questions belong.
+        side_effects: The questions whose answers changed.
+        n_compared: Number of questions that were compared.
+        n_left_out: Number of questions that may have changed and were not compared.
+    """
+    count_text = f"{plural(n_compared, 'question')} compared"
+    if n_left_out:
+        total = plural(n_compared + n_left_out, "question")
+        count_text = f"{n_compared:,} of {total} compared, those likeliest to change"
+    if not side_effects:
+        return [Text(f"No other answer of {owner} changed: {count_text}.")] if n_compared else []
+    table = make_grid(indent=2)
+    for effect in side_effects:
+        before, after = draw_answer(effect.before), draw_answer(effect.after)
+        if effect.link:  # paths of the service, where a person can see it answered
+            before.stylize(Style(link=effect.link.before))
+            after.stylize(Style(link=effect.link.after) if effect.link.after else "")
+        table.add_row(effect.question, before, Text("→", "dim"), after)
+    count = f"{plural(len(side_effects), 'other answer')} of {owner} changed too ({count_text}):"
+    return [Text(count, style="yellow"), table]
 
 
 def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
+    """Draw the questions of edits that later edits answer."""
     table = make_table("version", "question", "was", "is", "since version", indent=2)
     for test in tests:
         answer = draw_answer(test.actual)
@@ -76,6 +101,7 @@ def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
 
 
 def draw_broken(tests: Sequence[BrokenTest]) -> Table:
+    """Draw the questions of edits that get other answers than theirs."""
     table = make_table("version", "question", "should be", "is", indent=2)
     for test in tests:
         table.add_row(str(test.version), test.question, test.expected, draw_answer(test.actual))

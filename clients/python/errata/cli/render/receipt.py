@@ -1,4 +1,4 @@
-"""What a curator reads after a change: which version it made, what each question answers now, and who has it."""
+"""The receipt of a change: its version, what it replaced, and what each question answers now."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from itertools import chain
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_overwritten, draw_report
-from errata.cli.render.facts import describe_triple, draw_fact, group_facts, is_import
-from errata.cli.render.text import draw_answer, draw_change, milliseconds, one_line, plural
+from errata.cli.render.effects import draw_replaced, draw_side_effects
+from errata.cli.render.graph.facts import describe_change, draw_fact, group_facts, is_fact
+from errata.cli.render.text import draw_answer, draw_change, milliseconds, plural
+from errata.cli.render.warnings import summarize_warnings
+from errata.cli.render.wordings import draw_surroundings
 from errata.wire import EditReceipt, EditReport, ParaphraseReport
 
 MAX_SHOWN = 10  # edits, or questions, shown one by one; of more, those that went well are only counted
 
 
-def draw_receipt(receipt: EditReceipt, summary: str, verbose: bool = False) -> RenderableType:
-    """summary: what the command did, e.g. `version 3 is taken back`. verbose: with what it cost."""
-    capacity = receipt.report.capacity
-    parts: list[RenderableType] = [draw_outcome(receipt, summary)]
-    parts += [Text(f"warning: {warning}", style="yellow") for warning in capacity.warnings]
+def draw_receipt(
+    receipt: EditReceipt, summary: str, verbose: bool = False, warns: bool = True
+) -> RenderableType:
+    """Draw the receipt of one change.
+
+    Args:
+        receipt: The receipt.
+        summary: What the command did, e.g. `version 3 is taken back`.
+        verbose: Whether to add what it cost.
+        warns: Whether to add the warnings of single edits; those of the memory are always there.
+    """
+    parts: list[RenderableType] = [draw_outcome(receipt, summary, verbose, warns)]
+    parts += summarize_warnings(("", warning) for warning in receipt.report.capacity.warnings)
     if verbose:
         parts.append(_draw_costs(receipt))
     if receipt.version is not None:
@@ -39,16 +49,25 @@ def _draw_costs(receipt: EditReceipt) -> Text:
     return Text(" · ".join(costs), style="dim")
 
 
-def draw_outcome(receipt: EditReceipt, summary: str) -> Group:
-    """What was done and to what, without what it cost."""
-    edits = receipt.report.edits
-    lines: Sequence[RenderableType] = draw_edits(edits) if receipt.kind == "edit" else draw_undone(edits)
-    overwritten = draw_overwritten(receipt.report.superseded_tests)
-    return Group(draw_headline(receipt, summary), *overwritten, *lines, *draw_report(receipt.report))
+def draw_outcome(
+    receipt: EditReceipt, summary: str, verbose: bool = False, warns: bool = True
+) -> RenderableType:
+    """Draw a receipt without its cost: replaced edits, each edit, other answers, and one line for each warning."""
+    report = receipt.report
+    lines = draw_edits(report.edits, verbose) if receipt.kind == "edit" else draw_undone(report.edits)
+    names_places = len(group_facts(report.edits)) > 1
+    warnings = (
+        (names_places * (edit.question or describe_change(edit.notes)), warning)
+        for edit in report.edits
+        for warning in edit.warnings
+        if warns
+    )
+    headline, replacements = draw_headline(receipt, summary), draw_replaced(report)
+    return Group(headline, *replacements, *lines, *draw_side_effects(report), *summarize_warnings(warnings))
 
 
 def draw_headline(receipt: EditReceipt, summary: str) -> Text:
-    """In one line: what was done, and who has it."""
+    """Draw one line: the version, a summary, and which replicas have it."""
     edits = receipt.report.edits
     if receipt.version is not None:
         headline = Text(f"Version {receipt.version}: {summary}.", style="bold green")
@@ -60,7 +79,7 @@ def draw_headline(receipt: EditReceipt, summary: str) -> Text:
 
 
 def draw_replication(receipt: EditReceipt) -> Text:
-    """Which replicas have the version already."""
+    """Return which replicas have the version."""
     replicas = receipt.replicas
     if receipt.version is None:
         return Text()
@@ -76,61 +95,46 @@ def draw_replication(receipt: EditReceipt) -> Text:
     return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
 
 
-def draw_edits(edits: list[EditReport]) -> list[RenderableType]:
-    """What each question answered before and answers now, and whether that is what the edit expects."""
+def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[RenderableType]:
+    """Draw what each question answered before and answers now; of many edits only those that fail."""
     if len(edits) <= MAX_SHOWN:
-        return _draw_groups(edits)
-    holding = [edit for edit in edits if edit.holds and all(other.follows for other in edit.paraphrases)]
-    notable = [edit for edit in edits if edit not in holding or edit.warnings]
-    lines: list[RenderableType] = [
-        Text(f"  {len(holding):,} of {plural(len(edits), 'edit')} hold, in all wordings given."),
-        *_draw_groups(notable[:MAX_SHOWN]),
+        return _draw_groups(edits, verbose)
+    failing = [
+        edit for edit in edits if not edit.holds or not all(other.follows for other in edit.paraphrases)
     ]
-    if len(notable) > MAX_SHOWN:
-        rest = f"  and {len(notable) - MAX_SHOWN:,} more that fail or are warned of: --json tells them all"
+    count = f"  {len(edits) - len(failing):,} of {plural(len(edits), 'edit')} hold, in all wordings given."
+    lines: list[RenderableType] = [Text(count), *_draw_groups(failing[:MAX_SHOWN], verbose)]
+    if len(failing) > MAX_SHOWN:
+        rest = f"  and {len(failing) - MAX_SHOWN:,} more that do not: --json lists them"
         lines.append(Text(rest, "dim"))
     return lines
 
 
-def _draw_groups(edits: list[EditReport]) -> list[RenderableType]:
+def _draw_groups(edits: Sequence[EditReport], verbose: bool) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for group in group_facts(edits):
-        lines += draw_fact(group) if describe_triple(group[0].notes) else _draw_edit(group[0])
+        lines += draw_fact(group) if is_fact(group[0].notes) else _draw_edit(group[0], verbose)
     return lines
 
 
-def _draw_edit(edit: EditReport) -> list[Text]:
-    """The question, then its other wordings; of those generated by the service only the ones that do not follow."""
-    summary = (
-        [Text(f"  {edit.memory}: {one_line(str(edit.notes['summary']))}")] if "summary" in edit.notes else []
-    )
+def _draw_edit(edit: EditReport, verbose: bool) -> list[RenderableType]:
+    """Draw the question with its answers, then the examples for and against it, then the questions around it."""
+    lines: list[RenderableType] = []
+    if "summary" in edit.notes:
+        lines.append(Text(f"  {edit.memory}: {describe_change(edit.notes)}"))
     if not edit.question:
-        return [*summary, *draw_warnings(edit)]
-    lines = [
-        *summary,
+        return lines
+    lines += [
         _draw_wording(edit.question),
         _draw_reply(edit.holds, edit.before, edit.after, edit.answer),
     ]
-    failing = [other for other in edit.generated_paraphrases if not other.follows]
     for other in edit.paraphrases:
         lines.append(_draw_wording(other.question, is_paraphrase=True))
         lines.append(_draw_reply(other.follows, other.before, other.after, edit.answer))
-    n_generated = len(edit.generated_paraphrases)
-    if failing:
-        count = f"{n_generated - len(failing)} of {plural(n_generated, 'wording')}"
-        lines.append(Text(f"    {count} that nobody gave follow; not these:", "dim"))
-    elif n_generated:
-        lines.append(Text(f"    ✓ and {plural(n_generated, 'wording')} that nobody gave", style="dim"))
-    for other in failing:
-        lines.append(_draw_wording(other.question, is_paraphrase=True))
-        lines.append(_draw_reply(False, other.before, other.after, edit.answer))
-    if edit.near_questions:
-        near = (f"{other.question} ({other.probability:.0%})" for other in edit.near_questions)
-        lines.append(Text(f"    near, and not this edit: {' '.join(near)}", style="dim"))
     for other in edit.counterexamples:
         lines.append(Text.assemble(("  not ", "dim"), other.question))
         lines.append(_draw_unanswered(other))
-    return [*lines, *draw_warnings(edit)]
+    return [*lines, *draw_surroundings(edit, verbose)]
 
 
 def _draw_unanswered(counterexample: ParaphraseReport) -> Text:
@@ -150,12 +154,8 @@ def _draw_reply(good: bool, before: str | None, after: str | None, expected: str
     return Text.assemble(("    ✗ ", "red"), draw_change(before, after), (f"  (wanted: {expected})", "red"))
 
 
-def draw_warnings(edit: EditReport) -> list[Text]:
-    return [Text(f"    warning: {warning}", style="yellow") for warning in edit.warnings]
-
-
-def draw_undone(edits: list[EditReport]) -> list[Text]:
-    """What a revert or a rollback did to each question, once, however many edits on it came or went.
+def draw_undone(edits: Sequence[EditReport]) -> list[RenderableType]:
+    """Draw what a revert or a rollback did to each question, once, however many edits on it came or went.
 
     The last of several edits on one question decides it. Two models may answer one question differently.
     """
@@ -164,7 +164,7 @@ def draw_undone(edits: list[EditReport]) -> list[Text]:
         before, after = edit.before, edit.after
         if not edit.question:
             before, after = before or "nothing", after or "nothing"
-        reversals[edit.question or describe_triple(edit.notes), before, after] = edit.holds, edit
+        reversals[edit.question or describe_change(edit.notes), before, after] = edit.holds, edit
         for other in edit.paraphrases:
             reversals[other.question, other.before, other.after] = other.follows, edit
     if len(reversals) <= MAX_SHOWN:
@@ -178,10 +178,18 @@ def draw_undone(edits: list[EditReport]) -> list[Text]:
 def _draw_reversal(
     question: str, before: str | None, after: str | None, good: bool, edit: EditReport
 ) -> list[Text]:
-    """good: the edit does not speak any more, or it is back and answers."""
-    is_paraphrase = question not in (edit.question, describe_triple(edit.notes))
-    if is_import(edit.notes):
-        return [_draw_wording(question), *draw_warnings(edit)]
+    """Draw one question of a revert or a rollback.
+
+    Args:
+        question: The question, or the change of an edit without one.
+        before: Its answer before.
+        after: Its answer now.
+        good: Whether the edit no longer answers, or is back and answers.
+        edit: The edit.
+    """
+    is_paraphrase = question not in (edit.question, describe_change(edit.notes))
+    if not edit.question and "object" not in edit.notes:  # no triple either: a relation, an import, a rule
+        return [_draw_wording(question)]
     if good and before == after:
         # The edit had lost its question before it was taken back, and whatever took it answers here too.
         is_overridden = edit.before == edit.after == after != edit.answer
@@ -189,5 +197,4 @@ def _draw_reversal(
         reply = Text.assemble("    stays ", draw_answer(after), reason)
     else:
         reply = _draw_reply(good, before, after, edit.answer)
-    warnings = [] if is_paraphrase else draw_warnings(edit)
-    return [_draw_wording(question, is_paraphrase=is_paraphrase), reply, *warnings]
+    return [_draw_wording(question, is_paraphrase=is_paraphrase), reply]

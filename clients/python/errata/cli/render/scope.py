@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.facts import describe_triple
+from errata.cli.render.graph.facts import describe_change, is_fact
 from errata.cli.render.text import draw_answer, make_table, one_line, percent, shorten
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
@@ -46,9 +46,9 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
     edit = detail.edit
     state = "" if edit.active else "  (taken back)"
     parts = [Text.assemble(("edit ", "dim"), edit.id, (f"  version {detail.version}{state}", "yellow"))]
-    triple = describe_triple(edit.notes)
+    change = describe_change(edit.notes)
     rows: list[tuple[str, str | Text]] = [
-        *([("fact", triple)] if triple else []),
+        *([("fact" if is_fact(edit.notes) else "change", change)] if change else []),
         *([("question", edit.question)] if edit.question else []),
         *(("also", wording) for wording in edit.paraphrases),
         *(("not", question) for question in edit.counterexamples),

@@ -83,7 +83,7 @@ def _draw_shares(pair: PairBias) -> RenderableType:
 
 
 def _list_curves(pair: PairBias) -> list[Curve]:
-    """Return what is drawn of each multiplier."""
+    """Return the curves over the multipliers."""
     points = pair.points
     return [
         Curve("ratio", [point.ratio for point in points], "{:,.3g}"),

@@ -1,4 +1,4 @@
-"""Tables of how things are now: fact tests, replicas, models, memories, the key."""
+"""Tables of how things are now: the questions of edits, replicas, models, memories, the key."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
 
 
 def draw_check(check: CheckReport) -> RenderableType:
+    """Draw how many questions of edits get their answers, and each that gets another one."""
     n_replaced = check.superseded - len(check.overwritten)
-    total = check.total - n_replaced  # nobody wants those to hold that a later edit was to answer anew
-    aside = f" ({n_replaced:,} replaced: a later edit answers instead)" if n_replaced else ""
+    total = check.total - n_replaced  # without those that a later edit was to answer
+    aside = f" ({n_replaced:,} more were replaced by later edits)" if n_replaced else ""
     parts: list[RenderableType] = []
     if not check.total:
-        reason = "no edit in force has a question"
-        parts.append(Text(f"There is nothing to test at version {check.version}: {reason}."))
+        reason = "no edit that is in use has a question"
+        parts.append(Text(f"There is nothing to check at version {check.version}: {reason}."))
     elif not check.broken and not check.overwritten:
-        hold = "The only fact test holds" if total == 1 else f"All {total:,} fact tests hold"
+        hold = "The only question of an edit gets its answer"
+        hold = hold if total == 1 else f"All {total:,} questions of edits get their answers"
         parts.append(Text(f"{hold} at version {check.version}{aside}.", style="green"))
     else:
-        count = f"{check.holding:,} of {plural(total, 'fact test')} hold at version {check.version}{aside}."
-        parts.append(Text(count, style="red"))
-        if check.broken:
-            parts.append(draw_broken(check.broken))
+        hold = f"{check.holding:,} of {total:,} questions of edits get their answers"
+        parts.append(Text(f"{hold} at version {check.version}{aside}.", style="red"))
         if check.overwritten:
             heading = "Another edit took the place of these without having been told to:"
             parts += [Text(heading, style="red"), draw_superseded(check.overwritten)]
+        if check.broken:
+            parts += [Text("These get another answer:", style="red"), draw_broken(check.broken)]
     if check.superseded_tests:
-        parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
+        on_purpose = [test for test in check.superseded_tests if test.on_purpose]
+        parts += [Text("Replaced by later edits:"), draw_superseded(on_purpose)] if on_purpose else []
     edits = check.edits
     if edits is not None and (edits.active or edits.reverted):
         states = {
@@ -73,7 +76,7 @@ def draw_replicas(page: ReplicaList) -> RenderableType:
 
 
 def draw_models(page: ModelList) -> RenderableType:
-    """Each model in a line, then what each says of itself, as far as that fits on a line."""
+    """Draw each model in a line, then its own details, as far as they fit on a line."""
     table = make_table("model", "memory", "edits by", "replicas", "state")
     parts: list[RenderableType] = [table]
     for model in page.data:

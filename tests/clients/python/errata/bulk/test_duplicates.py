@@ -23,8 +23,8 @@ def statuses(lines: list[Line]) -> list[str]:
 
 def test_a_later_answer_supersedes_an_earlier_one_and_both_lines_are_named() -> None:
     lines = mark(item("Q?", "a"), item("r", "x"), item("  q", "b"))
-    assert statuses(lines) == ["superseded", "not sent", "not sent"]
-    assert lines[0].detail == "f:3 answers it anew"
+    assert statuses(lines) == ["replaced", "not sent", "not sent"]
+    assert lines[0].detail == "f:3 gives another answer"
 
 
 def test_the_same_again_is_a_duplicate_of_the_first() -> None:
@@ -36,7 +36,7 @@ def test_the_same_again_is_a_duplicate_of_the_first() -> None:
 def test_a_line_that_is_superseded_itself_supersedes_nothing() -> None:
     assert statuses(mark(item("q", "a"), item("q", "b"), item("q", "a"))) == [
         "not sent",
-        "superseded",
+        "replaced",
         "duplicate",
     ]
 

@@ -63,4 +63,4 @@ def test_the_program_of_the_readme_that_sends_a_file_runs(
     exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key"})
     actual_lines = capsys.readouterr().out.splitlines()
     assert actual_lines[0] == "checking 0 5"
-    assert actual_lines[-1].startswith("[1, 2, 3] [(2, 'superseded', None), (3, 'done', 1), (4, 'done', 2)")
+    assert actual_lines[-1].startswith("[1, 2, 3] [(2, 'replaced', None), (3, 'done', 1), (4, 'done', 2)")

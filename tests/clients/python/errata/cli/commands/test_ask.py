@@ -37,7 +37,13 @@ def test_an_edited_answer_names_its_edit_and_the_old_version_still_answers(run: 
 def test_not_being_sure_is_an_exit_code_of_its_own(run: Any) -> None:
     result = run("ask", "Who is the mayor of Xyzzy?")
     assert (result.exit_code, result.stdout) == (4, "")
-    assert "The model is not sure enough to answer; the best guess is Nobody." in result.stderr
+    assert result.stderr == "The model is not sure enough to answer.\nversion 0 · by nkb · 14 ms\n"
+
+
+def test_a_guess_that_is_not_sure_enough_is_shown_on_request_alone(run: Any) -> None:
+    result = run("ask", "-v", "Who is the mayor of Xyzzy?")
+    assert result.exit_code == 4
+    assert "the best guess, Nobody, is 21 % likely" in result.stderr
 
 
 def test_json_is_what_the_service_sent(run: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.effects import draw_side_effects
+from errata.cli.render.effects import PACK, draw_other_answers
 from errata.cli.render.receipt import draw_headline
 from errata.cli.session import Page
 
@@ -35,7 +35,7 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
         "    ✓ Lima → Cusco\n"
         "  also Peru's capital city?\n"
         "    ✓ Lima → Cusco\n"
-        "Nothing else changed: 12,722 other questions answer as before.\n"
+        "No other answer of the pack changed: 12,722 questions compared.\n"
         "Take it back: errata revert 1\n"
     )
 
@@ -114,10 +114,12 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
         }
     )
     monkeypatch.setattr(tiny, "report", lambda *_: report)
-    text = run("edit", PERU, "Cusco").stdout
+    result = run("edit", PERU, "Cusco")
+    text = result.stdout
+    assert result.exit_code == 5
     assert "✗ Lima → Lima  (wanted: Cusco)" in text
-    assert "warning: the margin is thin" in text
-    assert "1 of 12,722 other questions changed too:" in text
+    assert "  warning: the margin is thin\n" in text
+    assert "1 other answer of the pack changed too (12,722 questions compared):" in text
     assert ["Chile?", "Santiago", "→", "not", "sure"] in [line.split() for line in text.splitlines()]
     assert "1 earlier edit no longer holds:" in text
     assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []
@@ -135,7 +137,7 @@ def test_edits_are_counted_not_wordings_and_what_is_not_told_is_said(
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=changes))
     text = run("edit", PERU, "Cusco").stdout
     assert "2 earlier edits no longer hold:" in text
-    assert "4,000 older edits of this commit are not told of here: errata diff compares" in text
+    assert "4,000 older edits of this commit are not listed here: errata diff compares" in text
 
 
 def test_what_is_superseded_is_told_with_the_version_that_made_it(
@@ -166,10 +168,13 @@ def test_an_edit_whose_place_is_taken_unasked_is_told_of_first(
         on_purpose=False,
     )
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
-    lines = run("edit", PERU, "Cusco").stdout.splitlines()
+    result = run("edit", PERU, "Cusco")
+    assert result.exit_code == 5
+    lines = result.stdout.splitlines()
     assert lines[1] == "This takes the place of 1 earlier edit that it was not told to replace:"
     assert lines[3].split() == ["3", "q", "a", "Cusco", "4"]
-    assert "--replaces 3" in lines[4]
+    advice = 'repeat it with --replaces 3 if that is right, else with --not "q".'
+    assert lines[4] == f"Take it back and {advice}"
 
 
 def test_examples_against_an_edit_and_whom_it_replaces_are_sent(run: Any, tiny: Any) -> None:
@@ -181,11 +186,31 @@ def test_examples_against_an_edit_and_whom_it_replaces_are_sent(run: Any, tiny: 
 
 def test_where_the_edit_ends_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
-    near = [wire.NearQuestion(question="Who is the mayor of Lima?", probability=0.034)]
-    edit = plain.edits[0].model_copy(update={"near_questions": near})
+    near = [
+        wire.NearQuestion(question="Name Peru's capital", probability=0.98, follows=True),
+        wire.NearQuestion(question="Largest city of Peru?", probability=0.2, version=3, answer="Lima"),
+        wire.NearQuestion(question="Who is the mayor of Lima?", probability=0.034),
+    ]
+    rewordings = [
+        wire.ParaphraseReport(question=question, before="Lima", after=after, follows=after == "Cusco")
+        for question, after in (("Peru's capital?", "Cusco"), ("Peru: its capital", "Lima"))
+    ]
+    changes = {"near_questions": near, "generated_paraphrases": rewordings}
+    edit = plain.edits[0].model_copy(update=changes)
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [edit]}))
-    text = run("edit", PERU, "Cusco").stdout
-    assert "    near, and not this edit: Who is the mayor of Lima? (3%)\n" in text
+    result = run("edit", PERU, "Cusco")
+    assert [line.split("  ", 2)[-1].split() for line in result.stdout.splitlines()[3:8]] == [
+        line.split()
+        for line in (
+            "near, follows too Name Peru's capital",
+            "near, stays Largest city of Peru? Lima, by version 3",
+            "Who is the mayor of Lima?",
+            "tried, follows Peru's capital?",
+            "tried, does not Peru: its capital Lima → Lima",
+        )
+    ]
+    assert result.exit_code == 0  # nobody gave these wordings
+    assert "3 % likely the same" in run("edit", PERU, "Puno", "-v").stdout
 
 
 def test_how_full_the_memory_is_and_a_warning_of_it_are_shown(
@@ -211,7 +236,7 @@ def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
     changed = [wire.SideEffect(question="Chile?", before="Santiago", after="Arica", link=link)]
     page = Page("http://errata:8000", stderr=False, width=80)
     with page.capture() as capture:
-        page.print(*draw_side_effects(200, changed, 0))
+        page.print(*draw_other_answers(PACK, changed, 200, 0))
     links = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", capture.get())
     expected_links = [
         (f"http://errata:8000{link.before}", "Santiago"),
@@ -232,19 +257,20 @@ def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None
     assert "without --strict" in lines[3]
 
 
-def test_of_many_edits_that_are_warned_of_some_are_shown_and_all_are_counted(
+def test_many_edits_with_one_warning_are_one_line(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
     edit_with_warning = plain.edits[0].model_copy(
         update={"warnings": ["the model gives this answer already"]}
     )
-    report = plain.model_copy(update={"edits": [edit_with_warning] * 40})
+    edits = [edit_with_warning.model_copy(update={"question": f"q{n}"}) for n in range(40)]
+    report = plain.model_copy(update={"edits": edits})
     monkeypatch.setattr(tiny, "report", lambda *_: report)
     text = run("edit", PERU, "Cusco").stdout
     assert "40 of 40 edits hold, in all wordings given." in text
-    assert text.count("warning: the model gives this answer already") == 10
-    assert "and 30 more that fail or are warned of: --json tells them all" in text
+    warning = "warning, 40 times (q0, q1, q2 and 37 more): the model gives this answer already"
+    assert [line.strip() for line in text.splitlines() if "warning" in line] == [warning]
 
 
 def test_a_stale_writer_is_told_what_to_do(run: Any, tiny: Any) -> None:

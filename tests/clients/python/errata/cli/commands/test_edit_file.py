@@ -66,16 +66,16 @@ def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
     assert [line.split()[:2] for line in lines[1:5]] == [
         ["done", "2"],
         ["duplicate", "1"],
-        ["superseded", "1"],
+        ["replaced", "1"],
         ["refused", "2"],
     ]
     assert lines[1].endswith("all hold, 1 of 1 other wordings follow")
     assert "  a.csv:4: refused: a.csv:4 cannot be said" in lines
-    assert "  a.csv:2: superseded: a.csv:5 answers it anew" in lines
+    assert "  a.csv:2: replaced: a.csv:5 gives another answer" in lines
     assert "  a.csv:6: duplicate: a.csv:5 says the same" in lines
     rows = [(row["line"], row["status"], row["code"], row["version"]) for row in report(folder)]
     assert rows == [
-        (2, "superseded", "superseded", None),
+        (2, "replaced", "superseded", None),
         (3, "refused", "bad_line", None),
         (4, "refused", "unspeakable", None),
         (5, "done", "", 1),
@@ -209,7 +209,7 @@ def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Pa
     lines = run("edit", "--file", "a.csv", "--batch-size", "2", "--report", "r.jsonl").stdout.splitlines()
     assert [line.rstrip() for line in lines] == [
         "Nothing was changed: there was nothing to do.",
-        "  taken back    4    made before, and not in force",
+        "  taken back    4    made before, and taken back since",
         "Versions 1-2 of this file had been taken back, and that stays so: --again makes it anew.",
     ]
     assert [(row["status"], row["version"], row["holds"]) for row in report(folder)] == [

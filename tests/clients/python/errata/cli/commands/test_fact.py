@@ -27,16 +27,16 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
         "  Peru · capital · Cusco",
         "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
         "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
-        "Nothing else changed: 12,722 other questions answer as before.",
+        "No other answer of the pack changed: 12,722 questions compared.",
         "Take it back: errata revert 1",
     ]
 
 
 def test_a_relation_that_nobody_can_ask_for_changes_the_graph_alone(run: Any) -> None:
     text = run("fact", "Peru", "national animal", "vicuña", "--add").stdout
-    assert "  Peru · national animal · vicuña  (one more)\n" in text
+    assert "  Peru · national animal · vicuña\n" in text
     assert "✓  kbert  the graph says  nothing → vicuña" in text
-    assert "    warning: nobody knows how to ask for the relation 'national animal'\n" in text
+    assert "  warning: nobody knows how to ask for the relation 'national animal'\n" in text
 
 
 @pytest.mark.parametrize("act", ["set", "add", "remove"])
@@ -91,10 +91,14 @@ def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
     ]
     bank = bank.model_copy(update={"model": "nkb", "after": None, "holds": False, "paraphrases": paraphrases})
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [graph, bank]}))
-    text = run("fact", "Peru", "capital", "Cusco").stdout
+    result = run("fact", "Peru", "capital", "Cusco")
+    assert result.exit_code == 5
+    text = result.stdout
     assert "✗  nkb    What is the capital of Peru?  Lima → not sure  (wanted: Cusco)" in text
     assert "✗  nkb    wording 0                     Lima → Lima" in text
-    assert "and in 3 other wordings" in text
+    assert [line.split()[-2:] for line in text.splitlines() if "wording" in line][1:] == [
+        ["wording", str(n)] for n in (1, 2, 3)
+    ]
 
 
 def test_a_fact_can_be_shown_and_taken_back(run: Any) -> None:
@@ -120,7 +124,7 @@ def test_a_triple_without_a_question_stands_for_itself_in_the_log_and_when_it_is
     )
     detail = tiny.detail(1).model_copy(update={"edits": [state]})
     monkeypatch.setattr(tiny, "detail", lambda _: detail)
-    assert "Peru · national animal · vicuña  e triple\n" in run("show", "1").stdout
+    assert "Peru · national animal · vicuña  e triple\n" in run("show", "1", "-v").stdout
 
 
 def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
@@ -132,10 +136,10 @@ def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
     state = wire.EditState(**about, active=True)
     detail = tiny.detail(1).model_copy(update={"edits": [state]})
     monkeypatch.setattr(tiny, "detail", lambda _: detail)
-    assert "import of peru.spo: 1,234 triples  i triple\n\n" in run("show", "1").stdout
+    assert "import of peru.spo: 1,234 triples  i\n\n" in run("show", "1").stdout
     edit_report = wire.EditReport(**about, before=None, after="", holds=True)
     monkeypatch.setattr(tiny, "report_switched_edits", lambda: [edit_report])
-    assert "is taken back. Every replica has it.\n  import of peru.spo: 1,234 triples\nNothing" in (
+    assert "is taken back. Every replica has it.\n  import of peru.spo: 1,234 triples\nNo other" in (
         run("revert", "1").stdout
     )
 

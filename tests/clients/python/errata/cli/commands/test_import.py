@@ -30,13 +30,16 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
         "Version 1: 2 triples imported. Every replica has it.",
         "  triples     2 from 3 lines of tsv",
         "  entities    1, of which 1 are new",
-        "  time        0.5 s, 4 triples per s",
         "1 line was rejected: columns 1",
         "  line    why it was rejected",
         "     3    three columns are needed, not 'no triple'",
-        "Nothing else changed: 12,722 other questions answer as before.",
+        "No other answer of the pack changed: 12,722 questions compared.",
         "Take it back: errata revert 1",
     ]
+
+
+def test_how_long_an_import_took_is_shown_on_request(run: Any, file: Path) -> None:
+    assert "  time        0.5 s, 4 triples per s" in run("import", "peru.tsv", "-v").stdout
 
 
 def test_of_many_rejected_lines_some_are_shown_and_all_that_are_listed_are_written(

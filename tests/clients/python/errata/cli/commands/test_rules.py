@@ -69,9 +69,9 @@ def receipt(**options: Any) -> wire.EditReceipt:
     return wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
 
 
-def fact_change(edit: str, memory: str = "rules/program", change: str = "added") -> wire.FactChange:
-    return wire.FactChange.model_validate(
-        {"edit": edit, "subject": memory, "relation": "rule", "object": RULE, "act": "set", "change": change}
+def rule_change(edit: str, memory: str = "rules/program", change: str = "added") -> wire.MemoryChange:
+    return wire.MemoryChange.model_validate(
+        {"edit": edit, "memory": memory, "kind": "rule", "summary": RULE, "change": change}
     )
 
 
@@ -113,8 +113,8 @@ def test_a_trial_with_a_question_compares_its_answers(run: Any, tiny: Any, scrip
 
 
 def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any, script: Script) -> None:
-    facts = [fact_change("a1"), fact_change("g1", "Peru"), fact_change("a2", change="removed")]
-    diff = wire.Diff(from_version=0, to_version=3, changes=[], facts=facts, checksums_differ={})
+    rules = [rule_change("a1"), rule_change("g1", "other/memory"), rule_change("a2", change="removed")]
+    diff = wire.Diff(from_version=0, to_version=3, changes=[], memory_changes=rules, checksums_differ={})
     script(diff, detail("a1", label="partner of"))
     result = run("rules", "list", "--at", "3")
     assert [request.url.path for request, _ in tiny.requests] == ["/admin/diff", "/admin/edits/a1"]

@@ -11,11 +11,14 @@ PERU = "What is the capital of Peru?"
 
 
 def test_tests_that_hold_are_one_line(run: Any) -> None:
-    assert run("check").stdout == "There is nothing to test at version 0: no edit in force has a question.\n"
+    assert (
+        run("check").stdout
+        == "There is nothing to check at version 0: no edit that is in use has a question.\n"
+    )
     run("edit", PERU, "Cusco")
-    assert run("check").stdout == "The only fact test holds at version 1.\n"
+    assert run("check").stdout == "The only question of an edit gets its answer at version 1.\n"
     run("edit", "q", "a")
-    assert run("check").stdout == "All 2 fact tests hold at version 2.\n"
+    assert run("check").stdout == "All 2 questions of edits get their answers at version 2.\n"
 
 
 def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny: Any) -> None:
@@ -23,7 +26,7 @@ def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny
     tiny.broken = [{"edit": "e1", "version": 1, "question": PERU, "expected": "Cusco", "actual": "Lima"}]
     result = run("check")
     assert result.exit_code == 5
-    assert result.stdout.startswith("0 of 1 fact test hold at version 1.\n")
+    assert result.stdout.startswith("0 of 1 questions of edits get their answers at version 1.\n")
     assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
 
 
@@ -43,9 +46,12 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
         superseded_tests=[test],
     )
     monkeypatch.setattr(tiny, "check", lambda: report)
-    lines = run("check", "--superseded").stdout.splitlines()
+    lines = run("check", "--replaced").stdout.splitlines()
     assert tiny.requests[-1][0].url.query == "superseded=true"
-    assert lines[0] == "All 3 fact tests hold at version 3 (1 replaced: a later edit answers instead)."
+    assert (
+        lines[0]
+        == "All 3 questions of edits get their answers at version 3 (1 more were replaced by later edits)."
+    )
     assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
     assert lines[4] == "Of all edits 3 hold, 1 is replaced, 2 are taken back."
 
@@ -69,7 +75,7 @@ def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
     assert result.exit_code == 5
     lines = result.stdout.splitlines()
     assert lines[:2] == [
-        "1 of 2 fact tests hold at version 2.",
+        "1 of 2 questions of edits get their answers at version 2.",
         "Another edit took the place of these without having been told to:",
     ]
     assert lines[-1].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]

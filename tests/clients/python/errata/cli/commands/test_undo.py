@@ -40,7 +40,7 @@ def test_what_is_taken_back_already_stays_as_it_is(run: Any, tiny: Any) -> None:
 def between(stdout: str) -> list[str]:
     """The lines of the questions."""
     lines = stdout.splitlines()
-    return lines[1 : next(place for place, line in enumerate(lines) if line.startswith("Nothing else"))]
+    return lines[1 : next(place for place, line in enumerate(lines) if line.startswith("No other"))]
 
 
 def test_a_question_is_told_once_however_often_it_was_edited(run: Any) -> None:
@@ -86,13 +86,26 @@ def test_an_edit_that_is_back_and_does_not_answer_is_shown(
     run("edit", PERU, "Cusco")
     run("revert", "1")
     report = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 2).edits[0]
-    failing = report.model_copy(update={"after": "Lima", "holds": False, "warnings": ["take it back"]})
+    failing = report.model_copy(update={"after": "Lima", "holds": False})
     monkeypatch.setattr(tiny, "report_switched_edits", lambda: [failing])
-    assert between(run("rollback", "--to", "1").stdout) == [
+    result = run("rollback", "--to", "1")
+    assert result.exit_code == 5
+    assert between(result.stdout) == [
         "  What is the capital of Peru?",
         "    ✗ Lima → Lima  (wanted: Cusco)",
-        "    warning: take it back",
     ]
+
+
+def test_a_change_without_a_question_is_named_when_it_is_taken_back(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("edit", PERU, "Cusco")
+    rule = wire.EditReport(
+        **{"id": "r", "question": "", "answer": "", "method": "rule", "memory": "rules/program"},
+        **{"before": None, "after": None, "holds": True, "notes": {"summary": "forbid (a)"}},
+    )
+    monkeypatch.setattr(tiny, "report_switched_edits", lambda: [rule])
+    assert between(run("revert", "1").stdout) == ["  forbid (a)"]
 
 
 def test_of_many_questions_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:

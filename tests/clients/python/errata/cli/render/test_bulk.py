@@ -25,5 +25,5 @@ def test_many_lines_with_one_warning_are_one_line(tmp_path: Path) -> None:
     lines = [line.strip() for line in capture.get().splitlines() if "warning" in line]
     assert lines == [
         "warning, 5 times (edits.csv:1, edits.csv:2, edits.csv:3 and 2 more): ... reads like another",
-        "warning, 1 time (edits.csv:5): the answer is long",
+        "warning (edits.csv:5): the answer is long",
     ]

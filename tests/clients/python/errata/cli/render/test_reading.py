@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.explanation import draw_explanation
-from errata.cli.render.sentence_tree import locate_words
+from errata.cli.render.explanation.sections import draw_explanation
+from errata.cli.render.explanation.sentence_tree import locate_words
 from rich.cells import cell_len
 from rich.console import Console
 

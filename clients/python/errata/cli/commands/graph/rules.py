@@ -19,8 +19,8 @@ from errata.cli.options import (
     commit_options,
     edit_options,
 )
-from errata.cli.render.receipt import draw_receipt
-from errata.cli.render.rules import draw_proof, draw_removal, draw_rules, draw_trial
+from errata.cli.receipts import require_success, show_receipt
+from errata.cli.render.graph.rules import draw_proof, draw_removal, draw_rules, draw_trial
 from errata.cli.render.text import make_printable
 from errata.cli.session import Session
 from errata.cli.streams import Exit
@@ -58,7 +58,7 @@ def add(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     call = session.calls.change(PROGRAM, RULE, rule_fields(rule, label), **options)
     reply = session.send(call, "Trying it out" if dry_run else "Adding the rule")
-    session.show(reply, partial(draw_receipt, summary="1 rule", verbose=verbose))
+    show_receipt(session, reply, "1 rule", verbose)
 
 
 def rule_fields(rule: str, label: str | None) -> dict[str, str]:
@@ -111,12 +111,12 @@ def find_reader(session: Session) -> str:
 
 
 def list_(session: Session, at: Version = None) -> None:
-    """List the rules in force, with the edits that made them."""
+    """List the valid rules, with the edits that made them."""
     version = session.newest_version() if at is None else session.resolve_version(at)
     ids: list[str] = []
     if version:
         diff = session.send(session.calls.diff(0, version), "Reading the rules").value
-        ids = [fact.edit for fact in diff.facts if (fact.subject, fact.change) == (PROGRAM, "added")]
+        ids = [c.edit for c in diff.memory_changes if (c.memory, c.change) == (PROGRAM, "added")]
     edits = [session.send(session.calls.show_edit(id), f"Reading edit {id}") for id in ids]
     if session.as_json:
         typer.echo(b"[" + b",".join(edit.raw for edit in edits) + b"]")
@@ -159,6 +159,7 @@ def rm(
     call = session.calls.revert(version, **commit_options(message, no_wait, idempotency_key, strict, dry_run))
     reply = session.send(call, f"Taking back rule {edit}")
     session.show(reply, partial(draw_removal, edit=edit))
+    require_success(reply.value.report)
 
 
 def find_commit(session: Session, edit: str) -> int:

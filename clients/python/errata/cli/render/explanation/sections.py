@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.branches import READ, RESTS_ON, Key, format_number
-from errata.cli.render.sentence_tree import SentenceTree, locate_words
+from errata.cli.render.explanation.branches import READ, RESTS_ON, Key, format_number
+from errata.cli.render.explanation.sentence_tree import SentenceTree, locate_words
 from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, percent
 
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
@@ -35,11 +35,11 @@ Json = Mapping[str, Any]
 def draw_explanation(
     explanation: Mapping[str, JsonValue], question: str, answer: str | None
 ) -> RenderableType:
-    """Draw what is known of a system that reads the graph, and everything else in its own terms.
+    """Draw the sections of a system that reads the graph, and every other explanation as it is.
 
     Args:
-        question: as it was asked.
-        answer: what the whole tree gives, to compare with.
+        question: The question as it was asked.
+        answer: The answer of the whole tree, to compare with.
     """
     if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
         return Padding.indent(_draw(dict(explanation)), 2)
@@ -71,7 +71,7 @@ def draw_explanation(
 
 
 def _draw(value: JsonValue) -> RenderableType:
-    """Any JSON."""
+    """Draw any JSON."""
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if not isinstance(value, dict | list):
@@ -100,7 +100,7 @@ def _draw(value: JsonValue) -> RenderableType:
 
 
 def _draw_ambiguities(explanation: Json, labels: Mapping[str, str]) -> Table | None:
-    """Who else bears a name, and how well each fits; the first is the entity that was chosen."""
+    """Draw the entities that bear a name, and how well each fits; the first is the chosen one."""
     table = _make_folding_table("name", "taken for", "", ">fit", ">facts")
     for mention in _rows(explanation, "ambiguous"):
         choice = mention.get("chosen")
@@ -117,7 +117,7 @@ def _draw_ambiguities(explanation: Json, labels: Mapping[str, str]) -> Table | N
 
 
 def _draw_omissions(explanation: Json, labels: Mapping[str, str]) -> RenderableType | None:
-    """Facts that were found and not read, and why."""
+    """Draw the facts that were found and not read, with the reasons."""
     omissions = _rows(explanation, "left_out")
     table = _make_folding_table("of", "relation", "value", "because")
     for fact in omissions[:MAX_OMISSIONS]:
@@ -131,7 +131,7 @@ def _draw_omissions(explanation: Json, labels: Mapping[str, str]) -> RenderableT
 
 
 def _draw_ablations(explanation: Json, answer: str | None) -> Table | None:
-    """The answer without each one of the facts."""
+    """Draw the answer without each one of the facts."""
     table = _make_folding_table("relation", "value", "then the answer is", ">sure")
     for fact in _rows(explanation, "without"):
         reply = None if fact.get("answer") is None else one_line(str(fact["answer"]))
@@ -152,7 +152,7 @@ def _make_folding_table(*titles: str) -> Table:
 
 
 def _rows(explanation: Json, name: str) -> list[dict[str, Any]]:
-    """Nothing where it is absent or of another shape: a newer service may tell it in another way."""
+    """Return the rows of a section; none for another shape, as of a newer service."""
     value = explanation.get(name)
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from errata.cli.render.branches import INDENT, Branches, Key, format_positions
+from errata.cli.render.explanation.branches import INDENT, Branches, Key, format_positions
 from errata.cli.render.text import escape, one_line
 
 END = "[SEP]"
@@ -28,9 +28,12 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Word:
-    """start, end: its characters in the question, -1 for a token that is not in it. first, last: soft positions.
+    """A word of the question.
 
-    mention: what is hung on it, as the explanation has it.
+    Attributes:
+        start: Its first character in the question, -1 for a token that is not in it; `end` likewise.
+        first: Its first soft position; `last` likewise.
+        mention: The entity and the facts that hang on it, as the explanation has them.
     """
 
     text: str
@@ -50,16 +53,16 @@ class Word:
 
 
 def locate_words(question: str, tokens: Sequence[Json], tree: Sequence[Json]) -> list[Word]:
-    """In the question's order. Without tokens its words, as spaces part them, have no positions.
+    """Return the words in the order of the question. Without tokens they have no positions.
 
     Args:
-        question: as it was asked.
-        tokens: of the model, each with its text and soft position; those of branches are not drawn.
-        tree: the words of the question that facts hang from.
+        question: The question as it was asked.
+        tokens: Tokens of the model, each with its text and soft position; those of branches are not drawn.
+        tree: The words of the question that facts hang from.
     """
     trunk = [token for token in tokens if not token.get("branch")]
     ends = [number for number, token in enumerate(trunk, start=1) if token.get("text") == END]
-    if ends:  # the question is read first; what is read beside it, as a context, is not drawn
+    if ends:  # the question is read first; a context after it is not drawn
         trunk = trunk[: ends[0]]
     if trunk:
         words = list(_match_tokens(question, trunk))
@@ -71,7 +74,7 @@ def locate_words(question: str, tokens: Sequence[Json], tree: Sequence[Json]) ->
 
 
 def _match_tokens(question: str, trunk: Sequence[Json]) -> Iterator[Word]:
-    """Each word's tokens together, with the characters of the question that they were made of."""
+    """Yield words of joined tokens, with the characters of the question that they were made of."""
     groups: list[list[Json]] = []
     for token in trunk:
         if groups and str(token.get("text", "")).startswith(PIECE):
@@ -103,7 +106,7 @@ def _strip_accents(text: str) -> str:
 
 
 def _join_mention(question: str, words: list[Word], mention: Json) -> list[Word]:
-    """The words of a mention as one; a mention that none of them shows stands at the end."""
+    """Join the words of a mention into one; a mention that none of them shows stands at the end."""
     start, end, text = mention.get("start"), mention.get("end"), str(mention.get("text", ""))
     if not (isinstance(start, int) and isinstance(end, int)):
         start = question.find(text)
@@ -128,7 +131,7 @@ class SentenceTree:
         self._words, self._rests_on = words, rests_on
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As many words in a line as have room, but at most one that facts hang from: branches never cross."""
+        """Yield lines of as many words as have room, with one at most that has facts: branches never cross."""
         width = max(options.max_width - INDENT, 1)
         line: list[Word] = []
         for word in self._words:
@@ -142,7 +145,7 @@ class SentenceTree:
             yield from self._draw_line(console, line, width)
 
     def _draw_line(self, console: Console, line: Sequence[Word], width: int) -> Iterator[Text]:
-        """The words, their positions below them, and the branches below those."""
+        """Yield the words, their positions below them, and the branches below those."""
         texts, positions, column = Text(" " * INDENT), Text(" " * INDENT), 0
         branches: list[tuple[int, Branches]] = []
         for word in line:

@@ -22,7 +22,7 @@ EFFECTS = {
 
 
 def draw_rules(rules: Sequence[EditDetail], version: int) -> RenderableType:
-    """Draw the rules in force, a line each."""
+    """Draw the valid rules, a line each."""
     if not rules:
         return Text(f"No rule is in force at version {version}: every path may be walked.", style="dim")
     table = make_table("edit", ">version", "who", "rule", "message")

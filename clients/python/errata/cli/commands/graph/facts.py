@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
-from errata.cli.render.receipt import draw_receipt
+from errata.cli.receipts import show_receipt
 from errata.cli.session import Session
 from errata.wire import Act
 
@@ -41,7 +40,7 @@ def fact(
     act = choose_act({"set": put, "add": add, "remove": remove})
     call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Telling every system")
-    session.show(reply, partial(draw_receipt, summary="1 fact", verbose=verbose))
+    show_receipt(session, reply, "1 fact", verbose)
 
 
 def relation(
@@ -65,11 +64,11 @@ def relation(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     call = session.calls.define_relation(name, holds=holds, label=label, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Defining the relation")
-    session.show(reply, partial(draw_receipt, summary="1 definition", verbose=verbose))
+    show_receipt(session, reply, "1 definition", verbose)
 
 
 def choose_act(flags: dict[Act, bool]) -> Act | None:
-    """None leaves it to the relation: one that holds one value sets it, one that holds many adds it."""
+    """Return the act of the flags. None leaves it to the relation: one value is set, one of many is added."""
     acts = [act for act, is_set in flags.items() if is_set]
     if len(acts) > 1:
         raise typer.BadParameter("give one of --set, --add and --remove, not several")

@@ -40,13 +40,13 @@ class Widths(NamedTuple):
 
     @property
     def stem(self) -> int:
-        """Of what stands before the text: the fork, the positions, the mark."""
+        """Return the width before the text: the fork, the positions, the mark."""
         return len(FORK) + (self.positions + 1 if self.positions else 0) + len(RESTS_ON) + 1
 
 
 class Branches:
     def __init__(self, mention: Mapping[str, Any], rests_on: Collection[Key]) -> None:
-        """mention: a word of the tree, as an explanation has it. rests_on: the facts that the answer rests on."""
+        """Read the facts of a word of the tree; the answer rests on those of `rests_on`."""
         self._entity = str(mention.get("entity") or "")
         self._label = one_line(str(mention.get("label") or mention.get("text") or ""))
         facts = mention.get("facts")
@@ -68,7 +68,7 @@ class Branches:
             self._branches.append(branch)
 
     def lines(self, console: Console, word_column: int, width: int) -> Iterator[Text]:
-        """word_column: of the word that they hang from. width: of the drawing, without its indent."""
+        """Yield the lines below the word at `word_column`, in a drawing of `width` cells."""
 
         def widest(name: str) -> int:
             cells = max((cell_len(getattr(branch, name)) for branch in self._branches), default=0)
@@ -90,7 +90,7 @@ class Branches:
             yield Text.assemble(" " * (INDENT + column), line)
 
     def _draw_head(self, widths: Widths, room: int) -> Iterator[Text]:
-        """What the word was taken for, and the titles of the columns, on one line if there is room."""
+        """Yield the entity of the word, and the titles of the columns, on one line if there is room."""
         head = Text.assemble((self._label, "cyan"), (f"  {self._entity}" if self._entity else "", "dim"))
         if not self._branches:
             yield Text.assemble(head, ("  no facts", "dim"))
@@ -107,7 +107,7 @@ class Branches:
 
 
 def _draw_branch(console: Console, branch: Branch, last: bool, widths: Widths, room: int) -> Iterator[Text]:
-    """The fact's line, and below it the rest of a text that is longer than `room`."""
+    """Yield the line of a fact, and below it the rest of a text that is longer than `room`."""
     style = "green" if branch.rests_on else ""
     for number, piece in enumerate(Text(branch.text, style=style).wrap(console, max(room, 1))):
         piece.rstrip()
@@ -133,7 +133,7 @@ def format_positions(first: object, last: object) -> str:
 
 
 def format_number(value: object) -> str:
-    """A share or a similarity; a place in an order stays whole."""
+    """Format a share or a similarity; a place in an order stays a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
     return str(value) if isinstance(value, int) else f"{value:.2f}"

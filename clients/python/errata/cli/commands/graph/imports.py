@@ -1,41 +1,45 @@
-"""`errata import`: fill the knowledge graph from a file, and see how far it is."""
+"""`errata import`: fill the knowledge graph from a file, with a bar that shows how far it is."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
 
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, commit_options
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, commit_options
 from errata.cli.progress import ProgressDisplay
-from errata.cli.render.graph import draw_import, format_rejected
+from errata.cli.receipts import require_success
+from errata.cli.render.graph.imports import draw_import, format_rejected
 from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
 from errata.wire import Format
 
 STDIN = "-"
 
+File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
+FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
+Language = Annotated[str, typer.Option(help="Take labels in this language.")]
+RejectedFile = Annotated[
+    Path | None, typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV.")
+]
+
 
 def import_(
     session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")],
-    format: Annotated[
-        Format | None,
-        typer.Option(help="By its content if left out.", show_default=False),
-    ] = None,
-    language: Annotated[str, typer.Option(help="Take labels in this language.")] = "en",
-    rejected_file: Annotated[
-        Path | None,
-        typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV."),
-    ] = None,
+    file: File,
+    format: FileFormat = None,
+    language: Language = "en",
+    rejected_file: RejectedFile = None,
     message: Message = "",
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
 ) -> None:
     """Fill the knowledge graph from a file, in one commit.
 
@@ -60,10 +64,11 @@ def import_(
         **commit,
     )
     reply = session.send(call, "Importing", display)
-    session.show(reply, draw_import)
+    session.show(reply, partial(draw_import, verbose=verbose))
     if rejected_file is not None:
         session.write_file(
             rejected_file, format_rejected(reply.value.counts), "; the import is as told above"
         )
         count = plural(len(reply.value.counts.rejected_lines), "rejected line")
         session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)
+    require_success(reply.value.report)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.cli.options import At
-from errata.cli.render.graph import draw_entity, draw_entity_list
+from errata.cli.render.graph.entities import draw_entity, draw_entity_list
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.errors import NotFound
@@ -29,7 +29,7 @@ def entity(
     words: Annotated[list[str], typer.Argument(metavar="ID|NAME", help="The entity's id, or its name.")],
     at: At = None,
 ) -> None:
-    """Show one entity: its names, its facts and since when they hold, and what was removed."""
+    """Show one entity: its names, its facts with the versions since which they hold, and removed facts."""
     name = " ".join(words)
     try:
         reply = session.send(session.calls.entity(name, version=at), "Looking in the graph")
@@ -42,7 +42,7 @@ def entity(
 
 
 def find_id(session: Session, name: str, at: int | None) -> str | None:
-    """Of the one entity that is called so, None where no name even begins so; else a list, and the end."""
+    """Return the id of the one entity of a name; None where no name begins so. Otherwise list them, and end."""
     reply = session.send(session.calls.entities(name, version=at), "Looking for the name")
     ids = [
         entity.id

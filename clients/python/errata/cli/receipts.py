@@ -1,0 +1,49 @@
+"""Shows the receipt of a change, and ends with the exit code that a script can rely on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import typer
+
+from errata.cli.render.receipt import draw_receipt
+from errata.cli.session import Session
+from errata.cli.streams import Exit
+from errata.request import Reply
+from errata.wire import EditReceipt, Report
+
+
+def show_receipt(session: Session, reply: Reply[EditReceipt], summary: str, verbose: bool = False) -> None:
+    """Show a receipt.
+
+    Args:
+        session: Where to print.
+        reply: The receipt.
+        summary: What the command did.
+        verbose: Whether to add what it cost.
+
+    Raises:
+        typer.Exit: With BROKEN, an edit does not hold.
+    """
+    session.show(reply, partial(draw_receipt, summary=summary, verbose=verbose))
+    require_success(reply.value.report)
+
+
+def require_success(*reports: Report) -> None:
+    """Raise typer.Exit with BROKEN if an edit of a report, or an earlier one, does not hold after it."""
+    if any(map(is_failing, reports)):
+        raise typer.Exit(Exit.BROKEN)
+
+
+def is_failing(report: Report) -> bool:
+    """Return whether an earlier edit broke or was replaced unasked, or whether an example of a new one fails."""
+    return (
+        bool(report.broken_tests)
+        or not all(test.on_purpose for test in report.superseded_tests)
+        or not all(
+            edit.holds
+            and all(example.follows for example in edit.paraphrases)
+            and not any(example.follows for example in edit.counterexamples)
+            for edit in report.edits
+        )
+    )

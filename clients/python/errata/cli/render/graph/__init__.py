@@ -1,0 +1,1 @@
+"""Pictures of the graph: entities, facts, imports, and rules about paths."""

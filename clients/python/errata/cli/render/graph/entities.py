@@ -1,0 +1,76 @@
+"""Entities of the graph: several in a table, and one with all its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from errata.cli.render.text import make_grid, make_table, one_line, plural
+from errata.wire import (
+    EntityFact,
+    EntityHead,
+    EntityList,
+    EntityState,
+    RemovedFact,
+)
+
+MAX_ALIASES = 3
+
+
+def draw_entity_list(page: EntityList) -> RenderableType:
+    if not page.entities:
+        return Text(f"No entity is called so at version {page.version}.", style="yellow")
+    return draw_entities(page.entities)
+
+
+def draw_entities(entities: Sequence[EntityHead]) -> RenderableType:
+    """Draw entities, without columns that would be empty."""
+    has_aliases = any(entity.aliases for entity in entities)
+    has_descriptions = any(entity.description for entity in entities)
+    titles = ["also called"] * has_aliases + ["what it is"] * has_descriptions
+    table = make_table("id", "name", ">facts", *titles)
+    for column in table.columns[:2]:
+        column.overflow = "fold"
+    table.columns[0].style = "cyan"
+    for entity in entities:
+        aliases = ", ".join(map(one_line, entity.aliases[:MAX_ALIASES]))
+        aliases += ", …" if len(entity.aliases) > MAX_ALIASES else ""
+        cells = [aliases] * has_aliases + [one_line(entity.description)] * has_descriptions
+        table.add_row(entity.id, one_line(entity.label), f"{entity.degree:,}", *cells)
+    return table
+
+
+def draw_entity(entity: EntityState) -> RenderableType:
+    parts: list[RenderableType] = [
+        Text.assemble((one_line(entity.label), "bold"), (f"  {entity.id}", "cyan"))
+    ]
+    if entity.aliases:
+        parts.append(Text.assemble(("also called ", "dim"), ", ".join(map(one_line, entity.aliases))))
+    if entity.description:
+        parts.append(Text(entity.description))
+    count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
+    parts += [Text(f"{count} at version {entity.version}", style="dim"), Text(), _draw_facts(entity.facts)]
+    if entity.removed_facts:
+        parts += [Text("\nNot said any more", style="dim"), _draw_facts(entity.removed_facts)]
+    return Group(*parts)
+
+
+def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
+    """Draw facts. A relation with several values is named once, by its label and by the name for edits."""
+    table = make_grid()
+    for style in ("dim", "", "cyan", "dim"):
+        table.add_column(style=style, overflow="fold" if style == "cyan" else "ellipsis")
+    previous = ""
+    for fact in facts:
+        label, name = one_line(fact.label), one_line(fact.relation)
+        title = name if label in ("", name) else f"{label} ({name})"
+        since = f"since version {fact.added_in}" if fact.added_in else "from the base"
+        if isinstance(fact, RemovedFact):
+            since = f"{since}, removed in version {fact.removed_in}"
+        origin = f"{since} · {fact.edit}" if fact.edit else since
+        table.add_row("" if title == previous else title, one_line(fact.object), fact.object_id, origin)
+        previous = title
+    return Padding.indent(table, 2)

@@ -1,0 +1,115 @@
+"""What a fact did in each system: the triple once, then who answers what, asked in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from errata.cli.render.text import draw_change, make_grid, one_line
+from errata.cli.render.wordings import draw_tried
+from errata.wire import EditReport, FactChange, MemoryChange
+
+
+def describe_change(notes: Mapping[str, JsonValue]) -> str:
+    """Describe an edit that is no question with its answer, in one line; "" for a question with its answer.
+
+    A fact reads `Peru · capital · Cusco`. A relation, an import and a change of a memory's own kind have other words.
+    """
+    if is_import(notes):
+        return f"import of {one_line(str(notes.get('source') or 'a stream'))}: {notes['triples']:,} triples"
+    if "define" in notes:
+        values = {"one": "holds one value", "many": "holds many values"}.get(str(notes.get("holds")))
+        clauses = [values] if values else []
+        clauses += [f"is called {notes['label']}"] if notes.get("label") else []
+        return one_line(f"{notes['define']} {' and '.join(clauses)}")
+    if "summary" in notes:
+        return one_line(str(notes["summary"]))
+    parts = [notes.get(name) for name in ("subject", "relation", "object")]
+    return " · ".join(one_line(str(part)) for part in parts) if all(parts) else ""
+
+
+def is_fact(notes: Mapping[str, JsonValue]) -> bool:
+    """Return whether the notes are of a change of the graph: a fact, a relation or an import."""
+    return (
+        is_import(notes) or "define" in notes or all(notes.get(n) for n in ("subject", "relation", "object"))
+    )
+
+
+def is_import(notes: Mapping[str, JsonValue]) -> bool:
+    return isinstance(notes.get("triples"), int)
+
+
+def describe_act(notes: Mapping[str, JsonValue]) -> str:
+    """Describe how a fact treats the other values of its relation; "" where it replaces them or is the first."""
+    if notes.get("act") == "remove":
+        return "  (taken away)"
+    earlier = one_line(str(notes.get("before") or ""))
+    return f"  (beside {earlier})" if notes.get("act") == "add" and earlier else ""
+
+
+def draw_fact_change(change: FactChange) -> Text:
+    """Draw a line of a difference: a triple that only one of the two versions has."""
+    parts = [one_line(part) for part in (change.subject, change.relation, change.object) if part]
+    return _draw_side(change, " · ".join(parts), change.act)
+
+
+def draw_memory_change(change: MemoryChange) -> Text:
+    """Draw a line of a difference: a change of a memory's own kind that only one of the two versions has."""
+    return _draw_side(change, one_line(change.summary), change.kind)
+
+
+def _draw_side(change: FactChange | MemoryChange, text: str, kind: str) -> Text:
+    sign, style = ("+ ", "green") if change.change == "added" else ("- ", "red")
+    return Text.assemble((sign + text, style), (f"  {kind}  {change.edit}", "dim"))
+
+
+def group_facts(edits: Sequence[EditReport]) -> list[list[EditReport]]:
+    """Group each fact with the edits made of it for systems that learn by question and answer."""
+    groups: list[list[EditReport]] = []
+    for edit in edits:
+        fact = groups[-1][0] if groups else None
+        belongs = (
+            fact is not None
+            and not is_fact(edit.notes)
+            and bool(is_fact(fact.notes) and fact.question)
+            and (fact.question, fact.answer) == (edit.question, edit.answer)
+        )
+        if belongs:
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+    return groups
+
+
+def draw_fact(reports: Sequence[EditReport]) -> list[RenderableType]:
+    """Draw the fact, a line for each system, then the other wordings of its question."""
+    notes = reports[0].notes
+    lines: list[RenderableType] = [Text.assemble("  ", describe_change(notes), (describe_act(notes), "dim"))]
+    table = make_grid()
+    for report in reports:
+        if "define" in report.notes or is_import(report.notes):
+            continue
+        system = report.model or report.method
+        if report.question:
+            expectation = "" if report.holds else f"  (wanted: {report.answer or 'no answer'})"
+            answers = Text.assemble(draw_change(report.before, report.after), (expectation, "red"))
+            table.add_row(_draw_mark(report.holds), system, report.question, answers)
+        else:  # a graph that says nothing is not unsure
+            answers = draw_change(report.before or "nothing", report.after or "nothing")
+            table.add_row(_draw_mark(report.holds), system, Text("the graph says", "dim"), answers)
+        for wording in report.paraphrases:
+            if not wording.follows:
+                change = draw_change(wording.before, wording.after)
+                table.add_row(_draw_mark(False), system, wording.question, change)
+    if table.rows:
+        lines.append(Padding.indent(table, 4))
+    following = [wording for report in reports for wording in report.paraphrases if wording.follows]
+    return [*lines, *draw_tried(following)]
+
+
+def _draw_mark(good: bool) -> Text:
+    return Text("✓", "green") if good else Text("✗", "red")

@@ -1,0 +1,35 @@
+"""Warnings, each kind once with the first few places that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from errata.cli.render.text import escape, one_line, plural
+
+MAX_PLACES = 3
+QUOTATION = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)")
+
+
+def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
+    """Return a line for each kind of warning, the most frequent first; a file may have a thousand of one kind.
+
+    Args:
+        warnings: Pairs of a place, such as a line of a file, and a warning. Its quotations do not make another kind.
+    """
+    kinds: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place, warning in dict.fromkeys(warnings):
+        kinds[QUOTATION.sub("...", warning)].append((place, warning))
+    lines: list[Text] = []
+    for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
+        place, text = members[0]
+        text = f"warning ({place}): {text}" if place else f"warning: {text}"
+        if len(members) > 1:
+            places = ", ".join(place for place, _ in members[:MAX_PLACES])
+            rest = f" and {len(members) - MAX_PLACES:,} more" if len(members) > MAX_PLACES else ""
+            text = f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"
+        lines.append(Text(f"  {escape(one_line(text))}", style="yellow"))
+    return lines
