@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from errata.bulk.line import Line
-from errata.bulk.records import CSV, CSV_LINE, JSON, JSONL, JSONL_LINE, Record, iterate_records
+from errata.bulk.records import JSON, JSONL, JSONL_LINE, TABLE_LINE, TABLES, Record, iterate_records
 from errata.errors import BadFile, UnreadableFile
 from errata.problems import describe_invalid
 from errata.wire import EditItem, Item
@@ -50,9 +50,9 @@ def read_corrections(
         UnreadableFile: It cannot be opened.
     """
     kind = file.suffix.lower()
-    if kind not in (CSV, *JSONL, JSON):
+    if kind not in (*TABLES, *JSONL, JSON):
         raise BadFile(
-            f"{file}: the name must end in .csv, .jsonl or .json, so that it is clear how to read it"
+            f"{file}: the name must end in .csv, .tsv, .jsonl or .json, so that it is clear how to read it"
         )
     try:
         content = file.read_bytes()
@@ -75,7 +75,7 @@ def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool
     line, fields = Line(record.number, record.where), record.fields
     advice = f"; expected {_describe_format(kind, fields)}"
     if record.complaint:
-        line.refuse("bad_line", record.complaint + ("" if kind == CSV else advice))
+        line.refuse("bad_line", record.complaint + ("" if kind in TABLES else advice))
         return line
     if is_easyedit(fields):
         fields, line.held_out, line.unused_fields = from_easyedit(fields, teach_rephrased)
@@ -90,8 +90,8 @@ def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool
 
 
 def _describe_format(kind: str, fields: Fields) -> str:
-    if kind == CSV:
-        return CSV_LINE
+    if kind in TABLES:
+        return TABLE_LINE
     return EASYEDIT_LINE if is_easyedit(fields) or (kind == JSON and not fields) else JSONL_LINE
 
 

@@ -1,4 +1,4 @@
-"""The records of a file, CSV, JSON lines or one JSON list, each with its line.
+"""The records of a file, a table, JSON lines or one JSON list, each with its line.
 
 BadFile is raised if the beginning of the next record cannot be known, as after a quote that is never closed; the
 fault of a single record is noted, and reading continues.
@@ -10,15 +10,19 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from errata.errors import BadFile
 
-CSV, JSONL, JSON = ".csv", (".jsonl", ".ndjson"), ".json"
-COLUMNS = ("question", "answer", "paraphrases", "model")
-CSV_LINE = "question,answer[,paraphrases][,model]"
+TABLES, JSONL, JSON = (".csv", ".tsv"), (".jsonl", ".ndjson"), ".json"
+COLUMNS = ("question", "answer", "paraphrases", "counterexamples", "model")
+OTHER_TITLES = {"wording": "question", "also": "paraphrases", "not": "counterexamples"}
+TABLE_LINE = "question,answer[,also][,not][,model]"
+DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}
+EXAMPLE_BREAK = re.compile(r"[|\r\n]")  # break between several wordings of one cell
 JSONL_LINE = (
     '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted, '
     'or {"subject": "...", "relation": "...", "object": "..."}'
@@ -42,28 +46,30 @@ class Record:
 
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
     """Yield the records of a file, whose name ends in `kind`."""
-    if kind == CSV:
-        return _iterate_csv(name, text)
+    if kind in TABLES:
+        return _iterate_table(name, text)
     return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
-def _iterate_csv(name: str, text: str) -> Iterator[Record]:
-    """Yield the records of CSV. An empty cell counts as missing; cells beyond the header are under None."""
-    delimiter, separator = _find_delimiter(text)
+def _iterate_table(name: str, text: str) -> Iterator[Record]:
+    """Yield the records of a table. An empty cell counts as missing; cells beyond the header are under None."""
+    delimiter = _find_delimiter(text)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
     try:
-        header = rows.fieldnames = [column.lower() for column in rows.fieldnames or []]
-        is_complete = {"question", "answer"} <= set(header) <= set(COLUMNS)
-        if not is_complete or len(set(header)) < len(header):
-            rule = f"the first line names the columns and must be {CSV_LINE}, with commas or semicolons"
-            raise BadFile(f"{name}:1: {rule}; it is {','.join(header) or 'not there'}")
+        titles = [title.strip().lower() for title in rows.fieldnames or []]
+        rows.fieldnames = [OTHER_TITLES.get(title, title) for title in titles]
+        if fault := _find_fault(rows.fieldnames):
+            rule = f"the first line names the columns, as in {TABLE_LINE}, with commas, semicolons or tabs"
+            raise BadFile(f"{name}:1: {fault}; {rule}; it is {','.join(titles) or 'not there'}")
         for row in rows:
             number = rows.line_num
             surplus = row.pop(None, None)
             fields: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
-            if "paraphrases" in fields:
-                fields["paraphrases"] = [part for part in fields["paraphrases"].split("|") if part.strip()]
+            for column in {"paraphrases", "counterexamples"} & fields.keys():
+                parts = EXAMPLE_BREAK.split(fields[column])
+                fields[column] = [part.strip() for part in parts if part.strip()]
+            separator = DELIMITERS[delimiter]
             complaint = (
                 f"there are more cells than columns; a text with a {separator} stands in double quotes"
             )
@@ -73,10 +79,25 @@ def _iterate_csv(name: str, text: str) -> Iterator[Record]:
         raise BadFile(f"{name}:{number + 1}: this is not CSV: {error}; {advice}") from error
 
 
-def _find_delimiter(text: str) -> tuple[str, str]:
-    """Return the delimiter of the cells, and its name; the header line decides, which holds no free text."""
+def _find_fault(columns: Sequence[str]) -> str:
+    """Return the reason why columns cannot be used; "" if they can."""
+    missing = [column for column in ("question", "answer") if column not in columns]
+    unknown = [column for column in columns if column not in COLUMNS]
+    twice = [column for column in COLUMNS if columns.count(column) > 1]
+    for fault, names in (
+        ("there is no column", missing),
+        ("nothing reads the column", unknown),
+        ("two columns name the", twice),
+    ):
+        if names:
+            return f"{fault} {names[0]!r}"
+    return ""
+
+
+def _find_delimiter(text: str) -> str:
+    """Return the delimiter of the cells, by the header line, which holds no free text."""
     header = text.partition("\n")[0]
-    return (";", "semicolon") if ";" in header and "," not in header else (",", "comma")
+    return next((delimiter for delimiter in DELIMITERS if delimiter in header), ",")
 
 
 def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:

@@ -37,7 +37,7 @@ def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
         (4, "not sent", ""),
         (5, "refused", "bad_line"),
     ]
-    assert lines[1].detail == ("answer: is missing; expected question,answer[,paraphrases][,model]")
+    assert lines[1].detail == ("answer: is missing; expected question,answer[,also][,not][,model]")
     assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
 
 
@@ -46,6 +46,36 @@ def test_a_table_of_a_spreadsheet_is_read_as_it_is_saved(tmp_path: Path, header:
     mark = ";" if ";" in header else ","
     lines = read(tmp_path, "a.csv", f'\ufeff{header}\r\nq1{mark}a1\r\nq2{mark}"a{mark}2"\r\n')
     assert [summary(line) for line in lines] == [(2, "q1", "a1"), (3, "q2", f"a{mark}2")]
+
+
+def test_a_spreadsheet_gives_wordings_for_and_against(tmp_path: Path) -> None:
+    text = 'Wording;Answer;Also;Not\r\nq1;a1;p1|p2;\r\nq2;a2;"p3\r\n p4 ";n1 | n2\r\n'
+    lines = read(tmp_path, "a.csv", text)
+    examples = [(line.item.paraphrases, line.item.counterexamples) for line in lines if line.item]
+    assert examples == [(["p1", "p2"], []), (["p3", "p4"], ["n1", "n2"])]
+
+
+def test_a_table_of_tabs_is_read(tmp_path: Path) -> None:
+    lines = read(tmp_path, "a.tsv", "wording\tanswer\nq1\tRome, Italy; or Milan\n")
+    assert summary(lines[0]) == (2, "q1", "Rome, Italy; or Milan")
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [
+        ("wording;also", "a.csv:1: there is no column 'answer'; the first line names the columns"),
+        ("wording;answer;remark", "a.csv:1: nothing reads the column 'remark'"),
+        ("wording;question;answer", "a.csv:1: two columns name the 'question'"),
+    ],
+)
+def test_a_column_that_is_missing_or_unknown_is_named(tmp_path: Path, header: str, fault: str) -> None:
+    assert fault in whole(tmp_path, "a.csv", f"{header}\n1;2;3\n")
+
+
+def test_an_example_for_that_is_also_one_against_spoils_its_line(tmp_path: Path) -> None:
+    lines = read(tmp_path, "a.csv", "wording;answer;also;not\nq1;a1;p1;P1?\nq2;a2;;\n")
+    assert [line.status for line in lines] == ["refused", "not sent"]
+    assert "p1" in lines[0].detail.lower()
 
 
 def test_a_comma_is_text_between_semicolons(tmp_path: Path) -> None:
