@@ -133,7 +133,7 @@ class Worklist:
             gaps = await self._read_lines([_to_member(line)])
         if not gaps:
             detail = (
-                f"line {line} is not in the worklist, or not any more: list it again with GET /admin/gaps"
+                f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them"
             )
             raise NotFound(detail, line=line)
         return gaps[0]

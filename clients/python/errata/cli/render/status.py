@@ -14,7 +14,7 @@ def draw_check(check: CheckReport) -> RenderableType:
     """Draw how many questions of edits get their answers, and each that gets another one."""
     n_replaced = check.superseded - len(check.overwritten)
     total = check.total - n_replaced  # without those that a later edit was to answer
-    aside = f" ({n_replaced:,} more were replaced by later edits)" if n_replaced else ""
+    aside = f" ({n_replaced:,} replaced by later edits)" if n_replaced else ""
     parts: list[RenderableType] = []
     if not check.total:
         reason = "no edit that is in use has a question"
