@@ -16,8 +16,8 @@ from errata.cli.session import Page
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
 
-CSV_LINE = "question,answer[,paraphrases][,model]"
-HEADER = f"the first line names the columns and must be {CSV_LINE}, with commas or semicolons"
+CSV_LINE = "question,answer[,also][,not][,model]"
+HEADER = f"the first line names the columns, as in {CSV_LINE}, with commas, semicolons or tabs"
 JSONL_LINE = '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted'
 
 
@@ -325,11 +325,23 @@ def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: 
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.txt", "q,a", "a.txt: the name must end in .csv, .jsonl or .json"),
-        ("a.csv", "", f"a.csv:1: {HEADER}; it is not there"),
-        ("a.csv", "frage,antwort\nq,a\n", f"a.csv:1: {HEADER}; it is frage,antwort"),
-        ("a.csv", "question;answer,model\nq;a\n", f"a.csv:1: {HEADER}; it is question;answer,model"),
-        ("a.csv", "question,answer,answer\nq,a,b\n", f"a.csv:1: {HEADER}; it is question,answer,answer"),
+        ("a.txt", "q,a", "a.txt: the name must end in .csv, .tsv, .jsonl or .json"),
+        ("a.csv", "", f"a.csv:1: there is no column 'question'; {HEADER}; it is not there"),
+        (
+            "a.csv",
+            "frage,antwort\nq,a\n",
+            f"a.csv:1: there is no column 'question'; {HEADER}; it is frage,antwort",
+        ),
+        (
+            "a.csv",
+            "question;answer,model\nq;a\n",
+            f"a.csv:1: there is no column 'answer'; {HEADER}; it is question,answer,model",
+        ),
+        (
+            "a.csv",
+            "question,answer,answer\nq,a,b\n",
+            f"a.csv:1: two columns name the 'answer'; {HEADER}; it is question,answer,answer",
+        ),
         ("a.csv", '"question,answer\nq,a\n', "a.csv:1: this is not CSV: "),
         ("a.csv", "question,answer\n", f"a.csv holds no corrections; each is a line {CSV_LINE}"),
         ("a.csv", "question,answer\nq,a\nq,\n", f"a.csv:3: answer: is missing; expected {CSV_LINE}"),

@@ -48,10 +48,7 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
     monkeypatch.setattr(tiny, "check", lambda: report)
     lines = run("check", "--replaced").stdout.splitlines()
     assert tiny.requests[-1][0].url.query == "superseded=true"
-    assert (
-        lines[0]
-        == "All 3 questions of edits get their answers at version 3 (1 replaced by later edits)."
-    )
+    assert lines[0] == "All 3 questions of edits get their answers at version 3 (1 replaced by later edits)."
     assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
     assert lines[4] == "Of all edits 3 hold, 1 is replaced, 2 are taken back."
 
