@@ -90,7 +90,7 @@ BatchSize = Annotated[int, file_option(metavar="N", min=1, max=MAX_EDITS, help="
 TeachRephrased = Annotated[
     bool,
     file_option(
-        "--teach-rephrased", help="EasyEdit: teach the rephrased prompts instead of keeping them as tests."
+        "--teach-rephrased", help="EasyEdit: teach the rephrased prompts instead of asking them at the end."
     ),
 ]
 Again = Annotated[
