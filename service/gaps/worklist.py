@@ -132,9 +132,7 @@ class Worklist:
         async with self._connection.call("read unanswered questions"):
             gaps = await self._read_lines([_to_member(line)])
         if not gaps:
-            detail = (
-                f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them"
-            )
+            detail = f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them"
             raise NotFound(detail, line=line)
         return gaps[0]
 
