@@ -137,7 +137,7 @@ async def test_the_report_of_changed_senses_is_what_the_answers_are_before_and_a
         assert (await ask(http, effect["question"], version=0))["answer"] == effect["before"]
         assert (await ask(http, effect["question"], min_version=1))["answer"] == effect["after"]
     diff = (await http.get("/admin/diff", params={"from": 0, "to": 1})).json()
-    assert diff["facts"][1]["object"] == f"weigh {word!r} by 50.0"
+    assert diff["memory_changes"][1]["summary"] == f"weigh {word!r} by 50.0"
     await http.post("/admin/reverts", json={"version": 1, "wait": "all"})
     assert (await http.get("/v1/memory")).json()["checksums"] == before
 

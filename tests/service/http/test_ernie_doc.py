@@ -102,7 +102,7 @@ async def test_a_correction_is_compared_and_taken_back(http: httpx.AsyncClient) 
     await correct(http, "in 1820", "in 1822")
     diff = (await http.get("/admin/diff", params={"from": 1, "to": 2})).json()
     words = "correct document 'mill': 'in 1820' -> 'in 1822'"
-    assert [(fact["relation"], fact["object"], fact["change"]) for fact in diff["facts"]] == [
+    assert [(change["kind"], change["summary"], change["change"]) for change in diff["memory_changes"]] == [
         ("document", words, "added")
     ]
     assert (await http.post("/admin/reverts", json={"version": 2, "wait": "all"})).status_code == 201

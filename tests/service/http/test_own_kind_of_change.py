@@ -65,7 +65,7 @@ async def test_a_rule_is_tried_made_compared_and_taken_back(http: httpx.AsyncCli
     answer = await ask(http, "Say hello", min_version=1)
     assert (answer["answer"], answer["edits"]) == (None, [report["id"]])
     diff = (await http.get("/admin/diff", params={"from": 0, "to": 1})).json()
-    assert [(fact["subject"], fact["relation"], fact["object"]) for fact in diff["facts"]] == [
+    assert [(change["memory"], change["kind"], change["summary"]) for change in diff["memory_changes"]] == [
         (RULES, "rule", "forbid 'hello'")
     ]
     assert (await http.post("/admin/reverts", json={"version": 1, "wait": "all"})).status_code == 201
