@@ -253,7 +253,7 @@ class ForeseesTaught(Protocol):
     """Foresees which of all questions in `Probes.training` a change may reach."""
 
     def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
-        """Return the trained questions whose answers may have changed, the likeliest first; None if it cannot tell."""
+        """Return the trained questions whose answers may have changed, first those to ask; None if it cannot tell."""
 
 
 @runtime_checkable

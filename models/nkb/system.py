@@ -19,6 +19,7 @@ from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
 from models.packs.probes import pack_probes
+from models.scope.change import Change
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
 from models.scope.scope import Match
@@ -161,7 +162,7 @@ class NkbSystem(Router):
         if not comparable or not same_rows(old_bank.values, new_bank.values):
             return None
         scope = self.reader.scope
-        changed = new_bank.active_edits.changed_since(old_bank.active_edits)
+        changed = Change.between(old_bank.active_edits, new_bank.active_edits).wordings
         return self.probe_index.near(changed, scope.judge.calibration.min_cosine(scope.thresholds.opens))
 
     @cached_property

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.memory import Block
-from models.scope.readings import Readings, StoredReadings, Tokens
+from models.scope.readings import StoredReadings, Tokens
 from models.scope.spelling import Lexicon
 from models.scope.wordings.columns import Wordings
 from models.scope.wordings.row_index import RowIndex
@@ -133,11 +133,6 @@ class ActiveEdits:
             side[: len(view.owner)] = view.speaker if is_shared else view.block_ids
             read[: len(view.owner)] = view.is_read
         return (sides[0] != sides[1]) | (is_read[0] != is_read[1])
-
-    def changed_since(self, before: "ActiveEdits") -> Readings:
-        """Return the wordings at `changed_rows`."""
-        longer = self if len(self.table) >= len(before.table) else before
-        return longer.table.select(self.changed_rows(before).nonzero().squeeze(1).tolist())
 
     def repair(self, question: Tokens) -> str | None:
         """Return a question with its misspelt words put right (`Lexicon.repair`), the same one again from a cache."""

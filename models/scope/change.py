@@ -1,6 +1,7 @@
-"""What is different between the active edits of two versions, for questions that both are asked."""
+"""The difference between the active edits of two versions, for questions that are asked at both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool
@@ -17,23 +18,26 @@ class Change:
 
     Attributes:
         is_changed: Rows that one version alone reads, or that another edit answers.
-        wordings: The wordings at these rows.
     """
 
     old: ActiveEdits
     new: ActiveEdits
     is_changed: Bool[Tensor, " row"]
-    wordings: Readings
 
     @staticmethod
     def between(old: ActiveEdits, new: ActiveEdits) -> "Change":
         """Compare two versions."""
-        return Change(old, new, new.changed_rows(old), new.changed_since(old))
+        return Change(old, new, new.changed_rows(old))
 
     @property
     def table(self) -> StoredReadings:
         """Return the rows of both versions."""
         return max(self.old.table, self.new.table, key=len)
+
+    @cached_property
+    def wordings(self) -> Readings:
+        """Return the wordings at the rows that changed."""
+        return self.table.select(self.is_changed.nonzero().squeeze(1).tolist())
 
     def is_against(self, row: int) -> bool:
         """Return whether the wording at a row is a counterexample at one of the versions."""

@@ -66,7 +66,7 @@ def fact_report(fact: wire.FactItem, before: dict[str, str], id: str) -> wire.Ed
         "object": fact.object,
         "act": fact.act or "set",
     }
-    warnings = [] if question else [f"nobody knows how to ask for the relation {fact.relation!r}"]
+    warnings = [] if question else [f"no question for the relation {fact.relation!r} is known"]
     return wire.EditReport(
         id=id,
         model="kbert",

@@ -18,6 +18,7 @@ from models.backpack.editing.operation import find_differing
 from models.backpack.editing.rows import TextEdits
 from models.backpack.memory import SENSES, SensesView
 from models.memory import Views
+from models.scope.change import Change
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
 from models.scope.scope import Match
@@ -140,7 +141,7 @@ class ForesightRouter(Router):
         is_comparable = old.active_edits.generation == new.active_edits.generation
         if not is_comparable or find_changed_tokens(old, new):
             return None
-        wordings = new.active_edits.changed_since(old.active_edits)
+        wordings = Change.between(old.active_edits, new.active_edits).wordings
         scope = self.reader.scope
         return self._probe_index.near(wordings, scope.judge.calibration.min_cosine(scope.thresholds.opens))
 

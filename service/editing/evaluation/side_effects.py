@@ -56,7 +56,7 @@ class ProbeSelector:
 
         Args:
             edit_wordings: The edited questions.
-            reachable: All trained questions whose answers may change, the likeliest first; None if the system cannot
+            reachable: All trained questions whose answers may change, first those to ask; None if the system cannot
                 tell.
         """
         own_wordings = {normalize_question(question) for question in edit_wordings}

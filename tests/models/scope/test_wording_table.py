@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from models.memory import Block, Image
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
+from models.scope.change import Change
 from models.scope.wordings import table as wording_table
 from tests.models.scope.wordings import ask, block, table
 
@@ -63,11 +64,11 @@ def test_a_look_at_a_small_version_costs_the_large_one_nothing(
 def test_what_changed_between_two_views_are_the_wordings_that_another_edit_answers(reader: Reader) -> None:
     wordings, peru = table(reader), block(reader, "a", 1, PERU, "Peru's capital?")
     views = [wordings.view(blocks) for blocks in ([], [peru], [peru, block(reader, "b", 2, CHILE)])]
-    assert len(views[1].changed_since(views[0])) == 2
-    assert len(views[0].changed_since(views[1])) == 2
-    assert len(views[2].changed_since(views[1])) == 1
+    assert len(Change.between(views[0], views[1]).wordings) == 2
+    assert len(Change.between(views[1], views[0]).wordings) == 2
+    assert len(Change.between(views[1], views[2]).wordings) == 1
     heir = block(reader, "c", 3, PERU, replaces=["a"])
-    assert len(wordings.view([peru, heir]).changed_since(views[1])) == 2
+    assert len(Change.between(views[1], wordings.view([peru, heir])).wordings) == 2
 
 
 def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reader) -> None:

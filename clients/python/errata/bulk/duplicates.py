@@ -12,13 +12,13 @@ Wording = tuple[str | None, str]  # the model, and the question as far as its sp
 
 
 def mark_duplicates(lines: Sequence[Line]) -> None:
-    """Mark what is not to be sent, and take wordings from a line to which a later one gives another answer.
+    """Mark the corrections not to send, and take wordings from a line to which a later one gives another answer.
 
-    Of corrections only: what a fact comes to is for the service to say.
+    Facts are left to the service, which knows the graph.
     """
     lines = [line for line in lines if line.is_pending and isinstance(line.item, EditItem)]
     last: dict[Wording, tuple[Line, str]] = {}
-    for line in reversed(lines):  # backwards, so that a line which is superseded itself supersedes nothing
+    for line in reversed(lines):  # backwards, so that a line which is replaced replaces none
         assert isinstance(line.item, EditItem)
         later_lines = {
             wording: last[key][0]

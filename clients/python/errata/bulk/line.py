@@ -12,16 +12,20 @@ Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken bac
 
 @dataclass
 class Line:
-    """number: of the line it ends on; of a JSON file, it begins on. where: the file's name and the place in it.
+    """One correction of a file.
 
-    item: None where it cannot be used; `detail` then says why. held_out: wordings to ask but not to teach.
-    unused_fields: names of those that nobody uses.
-
-    status: `no-op` where the answer is right already, `superseded` where a later line answers anew, `duplicate` where
-    an earlier one says the same, `taken back` where it was made before and is not in force. detail, code: why it is
-    none of the first two. version: whose commit made it.
-    wordings, follow: how many paraphrases were given, and get the answer too. rephrased_asked, rephrased_follow: the
-    same of `held_out`.
+    Attributes:
+        number: Number of the line on which it ends; in a JSON file, on which it begins.
+        where: Name of the file, and the place in it.
+        item: The correction; None if it cannot be used, and `detail` then has the reason.
+        held_out: Wordings to ask but not to teach.
+        unused_fields: Names of fields that are not read.
+        status: `no-op` for an answer that is right already, `replaced` if a later line gives another answer,
+            `duplicate` if an earlier line is equal, `taken back` if it was made before and reverted since.
+        code: Code of the reason for a status after `no-op`; `detail` has it in words.
+        version: Version of the commit that made it.
+        wordings: Number of its paraphrases; `follow` of them get the answer.
+        rephrased_asked: Number of `held_out` that were asked; `rephrased_follow` of them get the answer.
     """
 
     number: int
@@ -43,7 +47,7 @@ class Line:
 
     @property
     def question(self) -> str:
-        """What it is about, in one line."""
+        """Return the question, or the subject of a fact, in one line."""
         if isinstance(self.item, EditItem):
             return self.item.question
         if isinstance(self.item, FactItem):
@@ -58,7 +62,7 @@ class Line:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is to be sent."""
+        """Return whether it waits to be sent."""
         return self.item is not None and self.status == "not sent"
 
     def refuse(self, code: str, detail: str) -> None:
@@ -66,7 +70,7 @@ class Line:
         self.code, self.detail = code, detail
 
     def to_row(self) -> dict[str, object]:
-        """As a report has it."""
+        """Return the fields of the line in a report."""
         row = asdict(self)
         for name in ("number", "where", "item", "held_out", "unused_fields"):
             del row[name]

@@ -109,10 +109,7 @@ def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:
             value = json.loads(content.strip())
         except json.JSONDecodeError as error:
             yield Record(number, where, {}, f"this is not JSON: {error.msg} at column {error.colno}")
-        except (
-            ValueError,
-            RecursionError,
-        ):  # such as a number of thousands of digits, or a list of thousands of lists
+        except (ValueError, RecursionError):  # a number of thousands of digits, or as many nested lists
             yield Record(number, where, {}, "this is not JSON that can be read")
         else:
             yield _to_record(number, where, value)

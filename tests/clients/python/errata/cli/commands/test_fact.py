@@ -36,7 +36,7 @@ def test_a_relation_that_nobody_can_ask_for_changes_the_graph_alone(run: Any) ->
     text = run("fact", "Peru", "national animal", "vicuña", "--add").stdout
     assert "  Peru · national animal · vicuña\n" in text
     assert "✓  kbert  the graph says  nothing → vicuña" in text
-    assert "  warning: nobody knows how to ask for the relation 'national animal'\n" in text
+    assert "  warning: no question for the relation 'national animal' is known\n" in text
 
 
 @pytest.mark.parametrize("act", ["set", "add", "remove"])
