@@ -120,7 +120,9 @@ class Worklist:
             await self._drop(await self._find_old())
             lines = (await self._redis.zrange(COUNTS, -limit, -1))[::-1]
             n_lines = await self._redis.zcard(COUNTS)
-            return await self._read_lines(lines), n_lines
+            gaps = await self._read_lines(lines)
+        # Counts may have grown since the lines were ranked.
+        return sorted(gaps, key=lambda gap: -gap.sighting.count), n_lines
 
     async def get(self, line: int) -> Gap:
         """Return one line.

@@ -44,8 +44,16 @@ class Readiness:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.gather(*(look.refresh() for look in self._looks))
+            await self._look()
             await asyncio.sleep(FRESH_S)
+
+    async def _look(self, wait_s: float | None = None) -> None:
+        """Refresh every state that is old, and wait for `wait_s` at most."""
+        for look in self._looks:
+            look.start()
+        tasks = [look.task for look in self._looks if look.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=wait_s)
 
     async def describe(self) -> dict[str, Any]:
         """Return the body of GET /readyz; raise NotReady if no replica of a model answers.
@@ -53,7 +61,7 @@ class Readiness:
         It waits for WAIT_S at most, except at the start.
         """
         wait_s = FIRST_WAIT_S if any(look.is_new for look in self._looks) else WAIT_S
-        await asyncio.gather(*(look.refresh(wait_s) for look in self._looks))
+        await self._look(wait_s)
         replicas = self._replicas.current(STALE_S)
         counts = None if replicas is None else {name: _count(name, replicas) for name in self._models}
         for name, look in self._models.items():
