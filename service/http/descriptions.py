@@ -56,6 +56,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "MemoryState.edits": "Counts of edits by state.",
         "paraphrases": "Other wordings of the question, which the edit answers, too.",
         "counterexamples": "Questions that resemble it and ask for something else: the edit never answers them.",
+        "EditState.tests": "The tests that came with it.",
         "subject": "The entity of the fact, by its id or a name.",
         "relation": "The relation, by its name in the graph.",
         "object": "The value: a name, a number or a text.",

@@ -11,11 +11,13 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.http.auth import Account, RequestAccount
-from service.http.auto import AutoRouter
+from service.http.auto import AutoQuestion, AutoRouter
 from service.http.body import ASKING, describe_invalid, json_body
+from service.http.model_router import Question
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
+from service.scheduling.turns import Asker
 
 BATCH = "/v1/answers/batch"
 ITEMS_PER_TURN = 4  # Items of a batch that are checked before others have a turn on the event loop
@@ -48,23 +50,25 @@ def build_router(models: AutoRouter) -> APIRouter:
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         await account.charge(n_items := len(body.questions))
-        items = await _parse_all(body.questions)
-        questions = [
-            await models.prepare(item, account.asker) for item in items if isinstance(item, AnswerRequest)
-        ]
+        items = await _prepare_all(models, body.questions, account.asker)
+        questions = [item for item in items if not isinstance(item, Outcome)]
         work = n_items - len(questions) + sum(question.work for question in questions)
         await account.charge(work, n_paid=n_items)
         outcomes = iter(await models.answer_many(questions))
-        results = [_encode(next(outcomes) if isinstance(item, AnswerRequest) else item) for item in items]
+        results = [_encode(item if isinstance(item, Outcome) else next(outcomes)) for item in items]
         return respond_bytes(200, b'{"results":[' + b",".join(results) + b"]}", {})
 
     return router
 
 
-async def _parse_all(contents: Sequence[Any]) -> list[AnswerRequest | Outcome]:
-    items: list[AnswerRequest | Outcome] = []
+async def _prepare_all(
+    models: AutoRouter, contents: Sequence[Any], asker: Asker
+) -> list[Question | AutoQuestion | Outcome]:
+    """Return a question for each item, or the problem of one that is wrong."""
+    items: list[Question | AutoQuestion | Outcome] = []
     for place, content in enumerate(contents):
-        items.append(_parse(content, place))
+        item = _parse(content, place)
+        items.append(await models.prepare(item, asker) if isinstance(item, AnswerRequest) else item)
         if place % ITEMS_PER_TURN == 0:
             await asyncio.sleep(0)
     return items
