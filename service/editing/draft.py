@@ -21,7 +21,7 @@ from models.memory import AnswerChange, Change, ChangeKind, Fields, FieldsChange
 from service.editing.models import ModelsAtVersion
 from service.editing.notes import Note, dump_note
 from service.editing.state import EditorState, MemoriesAtVersion
-from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
+from service.ledger.commit import EditRecord, GivenTest, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
 
 TO_REPLACE = "to_replace"  # name of the note that lists the edits which the caller told this one to replace
@@ -36,6 +36,7 @@ class PlannedEdit:
         model: The model whose answers show what the edit does.
         question: Its question; "" for a fact that has none.
         replaces: Versions and ids of the earlier edits that the caller told it to replace.
+        tests: Tests of the caller; without an answer, the one before the edit is meant.
         is_repetition: Whether an earlier edit of the request says all of it.
         generated_paraphrases: Paraphrases of our own, asked with the others to report how far the edit reaches.
         triple: The fact, of an edit of the graph.
@@ -53,6 +54,7 @@ class PlannedEdit:
     given_paraphrases: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
     replaces: tuple[int | str, ...] = ()
+    tests: tuple[GivenTest, ...] = ()
     is_repetition: bool = False
     generated_paraphrases: tuple[str, ...] = ()
     triple: Triple | None = None
@@ -128,6 +130,7 @@ class PlannedEdit:
             },
             triple=self.triple,
             counterexamples=self.counterexamples,
+            tests=self.tests,
         )
 
 

@@ -23,6 +23,7 @@ from models.memory import Block, Image
 from service.concurrency import Refreshing
 from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
+from service.editing.evaluation.given_tests import note_present_answers
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
@@ -210,7 +211,7 @@ class Pipeline:
 
     async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:
         with timings.part("report"):
-            build = await mark_superseded(build)
+            build = await note_present_answers(await mark_superseded(build))
         version = None if dry_run else build.state.version + 1
         return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
 

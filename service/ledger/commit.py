@@ -50,6 +50,14 @@ class Triple:
 
 
 @dataclass(frozen=True)
+class GivenTest:
+    """A question that came with an edit, for checks. The expected answer is None where the model declines."""
+
+    question: str
+    answer: str | None
+
+
+@dataclass(frozen=True)
 class EditRecord:
     """One requested edit, with the digest of the rows that it contributes to every later fold.
 
@@ -72,6 +80,7 @@ class EditRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     triple: Triple | None = None
     counterexamples: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
+    tests: Annotated[tuple[GivenTest, ...], Field(exclude_if=operator.not_)] = ()
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:

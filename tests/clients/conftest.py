@@ -247,6 +247,7 @@ class Tiny:
                 question=edit.question,
                 answer=edit.answer,
                 paraphrases=edit.paraphrases,
+                tests=[wire.KeptTest(question=test.question, answer=test.answer) for test in edit.tests],
                 method="gated",
                 active=version in self.active[-1],
             )

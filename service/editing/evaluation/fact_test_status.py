@@ -15,6 +15,7 @@ from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
+from service.editing.evaluation.given_tests import run_given_tests
 from service.editing.models import Answer, ModelsAtVersion
 from service.ledger.commit import EditRecord
 
@@ -39,13 +40,18 @@ class FactTestStatus:
     broken: Mapping[TestKey, BrokenTest]
     superseded: Mapping[TestKey, SupersededTest]
 
+    @property
+    def superseded_edits(self) -> Set[str]:
+        """The edits whose question is superseded."""
+        return {edit for edit, place in self.superseded if place == 0}
+
     def counts(self, total_edits: int) -> EditCounts:
-        """Count the edits by status; an edit is superseded if its question is.
+        """Count the edits by status.
 
         Args:
             total_edits: Number of all edits, those taken back included.
         """
-        superseded = {edit for edit, place in self.superseded if place == 0}
+        superseded = self.superseded_edits
         broken = {edit for edit, _ in self.broken} - superseded
         return EditCounts(
             active=self.edits,
@@ -66,12 +72,13 @@ async def current_status(
 async def run_tests(
     version: int, active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
 ) -> CheckReport:
-    """Ask the wordings whose edit is not certain, and report all tests."""
+    """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all."""
     uncertain = await _uncertain_tests(active, models)
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
     )
     status = _status(active, all_edits, uncertain, models)
+    n_given, failing = await run_given_tests(active, status.superseded_edits, models)
     return CheckReport(
         version=version,
         total=status.tests,
@@ -81,6 +88,8 @@ async def run_tests(
         edits=status.counts(len(all_edits)),
         superseded_tests=list(status.superseded.values()),
         overwritten=[test for test in status.superseded.values() if not test.on_purpose],
+        tests=n_given,
+        failing_tests=failing,
     )
 
 

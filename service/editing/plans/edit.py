@@ -41,7 +41,7 @@ from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo
-from service.ledger.commit import Kind, edit_order, new_edit_id
+from service.ledger.commit import GivenTest, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
@@ -74,7 +74,7 @@ class EditPlan:
         if not content["options"]:
             del content["options"]
         for item in content["edits"]:
-            for name in ("counterexamples", "replaces", "create"):
+            for name in ("counterexamples", "replaces", "tests", "create"):
                 if not item.get(name, True):
                     del item[name]
         self.message = request.message
@@ -144,10 +144,13 @@ class EditPlan:
             budget.check(build.memories.values())
 
     def _begin(self, state: EditorState) -> None:
-        """Forget the refusals of another version."""
+        """Forget the refusals of another version, and refuse the edits that replace none of this one."""
         if state.version != self._version:
             self._version = state.version
             self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
+            for edit in self._given_edits:
+                with self._refusals.collect(edit.place):
+                    find_named(edit, state)
 
     def _plan_answers(self) -> Iterator[PlannedEdit]:
         """Yield the corrections of answers, which do not depend on the version."""
@@ -177,6 +180,7 @@ class EditPlan:
                     paraphrases,
                     tuple(item.counterexamples),
                     tuple(item.replaces),
+                    tuple(GivenTest(test.question, test.answer) for test in item.tests),
                     generated_paraphrases=tuple(further_wordings),
                 )
 
@@ -298,7 +302,7 @@ class EditPlan:
                 for earlier in next(same)
                 if normalize_question(state.edits[earlier].question) not in against
             ]
-            targets = find_named(edit, state) if edit.replaces else []
+            targets = find_named(edit, state)
             earlier_edits = tuple(dict.fromkeys([*same_facts, *targets]))
             changes[edit.id] = edit.answer_change(earlier_edits, names)
         return list(changes.values())

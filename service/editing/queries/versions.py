@@ -11,6 +11,7 @@ from errata.wire import (
     EditDetail,
     EditHead,
     EditState,
+    KeptTest,
     MemoryState,
     VersionDetail,
     VersionLog,
@@ -105,6 +106,7 @@ class Versions:
             id=edit.id,
             paraphrases=list(edit.paraphrases),
             counterexamples=list(edit.counterexamples),
+            tests=[KeptTest(question=test.question, answer=test.answer) for test in edit.tests],
             active=edit.id in self.state.active,
         )
 

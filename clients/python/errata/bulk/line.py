@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from errata.wire import EditItem, FactItem, Item, RelationItem
+from errata.wire import EditItem, EditTest, FactItem, Item, RelationItem
 
 Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
 
@@ -59,6 +60,10 @@ class Line:
         if isinstance(self.item, EditItem):
             return self.item.answer
         return self.item.object if isinstance(self.item, FactItem) else ""
+
+    @property
+    def tests(self) -> Sequence[EditTest]:
+        return self.item.tests if isinstance(self.item, EditItem) else ()
 
     @property
     def is_pending(self) -> bool:

@@ -1,25 +1,13 @@
-"""Reads the corrections of a file and checks each, so that a bad line is known before anything is sent.
-
-EasyEdit uses other names for the fields of an edit; three spellings are read (github.com/zjunlp/EasyEdit,
-easyeditor/dataset):
-
-    prompt, target_new, rephrase_prompt       CounterFact and KnowEdit as EasyEdit ships them
-    src, alt, rephrase                        zsRE
-    update, ans, rephrase                     WikiBigEdit
-
-The rephrased prompt measures whether an edit carries over to other words: EasyEdit never shows it to the editor. So
-it is held out here, too, and asked at the end, unless the caller wants it taught.
-"""
+"""Reads the corrections of a file and checks each, so that a bad line is known before anything is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from errata.bulk.easyedit import EASYEDIT_LINE, Fields, from_easyedit, is_easyedit
 from errata.bulk.line import Line
 from errata.bulk.records import JSON, JSONL, JSONL_LINE, TABLE_LINE, TABLES, Record, iterate_records
 from errata.errors import BadFile, UnreadableFile
@@ -28,11 +16,6 @@ from errata.wire import EditItem, Item
 
 ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 FACT_FIELDS = {"subject", "relation", "object", "define"}
-EASYEDIT_QUESTION = ("prompt", "src", "update")
-EASYEDIT_ANSWER = ("target_new", "alt", "ans")
-EASYEDIT_REPHRASED = ("rephrase_prompt", "rephrase")
-EASYEDIT_LINE = '{"prompt": "...", "target_new": "..."} with rephrase_prompt if wanted'
-Fields = Mapping[str, Any]
 
 
 def read_corrections(
@@ -93,33 +76,3 @@ def _describe_format(kind: str, fields: Fields) -> str:
     if kind in TABLES:
         return TABLE_LINE
     return EASYEDIT_LINE if is_easyedit(fields) or (kind == JSON and not fields) else JSONL_LINE
-
-
-def is_easyedit(fields: Fields) -> bool:
-    return "question" not in fields and any(
-        name in fields for name in (*EASYEDIT_QUESTION, *EASYEDIT_ANSWER[:2])
-    )
-
-
-def from_easyedit(
-    fields: Fields, teach_rephrased: bool
-) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
-    """Return the fields of the correction, the wordings that are held out, and the names of unused fields."""
-    question_name, answer_name, rephrased_name = (
-        next((name for name in names if name in fields), names[0])
-        for names in (EASYEDIT_QUESTION, EASYEDIT_ANSWER, EASYEDIT_REPHRASED)
-    )
-    answer, prompts = fields.get(answer_name), fields.get(rephrased_name)
-    while isinstance(answer, list) and answer:  # the first spelling counts; KnowEdit nests such lists
-        answer = answer[0]
-    correction = {"question": fields.get(question_name), "answer": answer}
-    correction = {name: value for name, value in correction.items() if value is not None}
-    wordings = prompts if isinstance(prompts, list) else [prompts]
-    wordings = [wording for wording in wordings if wording not in (None, "")]
-    if teach_rephrased and wordings:
-        correction["paraphrases"] = wordings
-    held_out = [wording for wording in wordings if isinstance(wording, str) and wording.strip()]
-    unused_fields = sorted(
-        name for name in set(fields) - {question_name, answer_name, rephrased_name} if fields[name]
-    )
-    return correction, () if teach_rephrased else tuple(held_out), tuple(unused_fields)

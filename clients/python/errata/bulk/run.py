@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
@@ -25,7 +25,7 @@ from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingT
 from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
-from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, RefusedEdit
+from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, Item, RefusedEdit
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -117,11 +117,11 @@ class FileRun:
         for batch in self._batches:
             self._report(CHECKING, n_seen)
             if batch.lines:
-                await self._preview_batch(batch)
+                await self._preview_batch(batch, batch.items)
             n_seen += batch.size
         if len(self._batches) > 1:
             # All are checked together, as many as one preview takes: an edit may depend on one far from it in the
-            # file.
+            # file. Their tests have no part in it and could make it too large.
             self._report(CHECKING, n_seen)
             corrections = [
                 line
@@ -131,12 +131,14 @@ class FileRun:
                 if line.is_pending and isinstance(line.item, EditItem)
             ]
             for start in range(0, len(corrections), MAX_PREVIEW_EDITS):
-                await self._preview_batch(Batch(0, corrections[start : start + MAX_PREVIEW_EDITS]))
+                batch = Batch(0, corrections[start : start + MAX_PREVIEW_EDITS])
+                without_tests = [item.model_copy(update={"tests": []}) for item in batch.items]
+                await self._preview_batch(batch, without_tests)
         self._refuse_bad_lines("are refused by the service")
 
-    async def _preview_batch(self, batch: Batch) -> None:
+    async def _preview_batch(self, batch: Batch, items: Sequence[Item]) -> None:
         options = self._commit_options(batch) | EditOptions(dry_run=True, measure=False)
-        reply = await self._send(self._calls.edit_many(batch.items, **options))
+        reply = await self._send(self._calls.edit_many(items, **options))
         if reply.value.version is not None:
             batch.earlier_reply = reply
             return

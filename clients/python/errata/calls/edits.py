@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack
 
 from errata import wire
@@ -72,6 +73,7 @@ class EditCalls:
         paraphrases: Iterable[str] = (),
         counterexamples: Iterable[str] = (),
         replaces: Iterable[int | str] = (),
+        tests: Mapping[str, str | None] = MappingProxyType({}),
         model: str | None = None,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
@@ -83,6 +85,7 @@ class EditCalls:
             paraphrases: Other wordings of the question.
             counterexamples: Questions that resemble it and ask for something else; the edit never answers them.
             replaces: Earlier edits that it replaces, by the version that made them or by id.
+            tests: Questions that checks ask, with their expected answers; None for the answer given before the edit.
             model: The corrected model; None for the service's choice.
             **options: Options of the edit.
         """
@@ -92,6 +95,7 @@ class EditCalls:
             "paraphrases": list(paraphrases),
             "counterexamples": list(counterexamples),
             "replaces": list(replaces),
+            "tests": [{"question": text, "answer": expected} for text, expected in tests.items()],
             "model": model,
         }
         return self.edit_many([build(wire.EditItem, **item)], **options)

@@ -60,6 +60,7 @@ from errata.wire.edits import Act as Act
 from errata.wire.edits import EditItem as EditItem
 from errata.wire.edits import EditReceipt as EditReceipt
 from errata.wire.edits import EditRequest as EditRequest
+from errata.wire.edits import EditTest as EditTest
 from errata.wire.edits import FactItem as FactItem
 from errata.wire.edits import IdempotencyHeader as IdempotencyHeader
 from errata.wire.edits import Item as Item
@@ -88,6 +89,7 @@ from errata.wire.history import EditDetail as EditDetail
 from errata.wire.history import EditHead as EditHead
 from errata.wire.history import EditState as EditState
 from errata.wire.history import FactChange as FactChange
+from errata.wire.history import KeptTest as KeptTest
 from errata.wire.history import MemoryChange as MemoryChange
 from errata.wire.history import Remainder as Remainder
 from errata.wire.history import ScopeCandidate as ScopeCandidate

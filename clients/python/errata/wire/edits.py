@@ -33,6 +33,7 @@ MAX_EDITS = 1_000
 MAX_PREVIEW_EDITS = 20_000
 MAX_PARAPHRASES = 20
 MAX_REPLACED = 20
+MAX_TESTS = 100
 
 Kind = Literal["edit", "revert", "rollback"]
 Act = Literal["set", "add", "remove"]
@@ -42,6 +43,17 @@ Wait = Literal["all", "none"]
 EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
 
 
+class EditTest(Request):
+    """A question that a check asks as long as its edit is active.
+
+    Attributes:
+        answer: The expected answer; None for the one that is given before the edit is made.
+    """
+
+    question: Text
+    answer: Text | None = None
+
+
 class EditItem(Request):
     """A correction: this question has this answer.
 
@@ -49,6 +61,7 @@ class EditItem(Request):
         counterexamples: Questions that resemble this one and ask for something else. The edit never answers them, nor
             a question that resembles them more than its own wordings.
         replaces: Earlier corrections that this one replaces, each by the version that made it or by its id.
+        tests: Further questions that show what follows from the edit and what has to stay. They are kept with it.
         model: The corrected model; None is the service's choice.
     """
 
@@ -59,12 +72,14 @@ class EditItem(Request):
     replaces: Annotated[list[CommitVersion | EditId], Field(max_length=MAX_REPLACED)] = Field(
         default_factory=list
     )
+    tests: Annotated[list[EditTest], Field(max_length=MAX_TESTS)] = Field(default_factory=list)
     model: Name | None = None
 
     @model_validator(mode="after")
     def _check_examples(self) -> EditItem:
         wordings = {normalize_question(text): text for text in (self.question, *self.paraphrases)}
-        for text in self.counterexamples:
+        tests_against = [test.question for test in self.tests if test.answer != self.answer]
+        for text in (*self.counterexamples, *tests_against):
             if normalize_question(text) in wordings:
                 raise PydanticCustomError(
                     "for_and_against",

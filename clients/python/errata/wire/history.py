@@ -61,6 +61,13 @@ class VersionLog(Response):
         return oldest if oldest > 1 else None
 
 
+class KeptTest(Response):
+    """A test of an edit; its answer is None where the model declined before the edit and still has to."""
+
+    question: str
+    answer: str | None
+
+
 class EditState(Response):
     """An edit; it is `active` until it is taken back."""
 
@@ -69,6 +76,7 @@ class EditState(Response):
     answer: str
     paraphrases: list[str] = Field(default_factory=list)
     counterexamples: list[str] = Field(default_factory=list)
+    tests: list[KeptTest] = Field(default_factory=list)
     method: str
     model: str = ""
     memory: str = ""
@@ -257,6 +265,8 @@ class CheckReport(Response):
         superseded: Number of tests whose questions later edits answer; `superseded_tests` lists them on request.
         edits: Counts of edits by state.
         overwritten: Superseded tests that no edit names in `replaces`.
+        tests: Number of tests that came with edits; those of replaced edits are left out.
+        failing_tests: Those of them whose questions have other answers now.
         damaged_imports: Active imports whose rows differ from their commits, in one sentence each.
     """
 
@@ -268,4 +278,6 @@ class CheckReport(Response):
     edits: EditCounts | None = None
     superseded_tests: list[SupersededTest] | None = None
     overwritten: list[SupersededTest] = Field(default_factory=list)
+    tests: int = 0
+    failing_tests: list[BrokenTest] = Field(default_factory=list)
     damaged_imports: list[str] = Field(default_factory=list)

@@ -100,12 +100,12 @@ class SideEffect(Response):
 
 
 class BrokenTest(Response):
-    """A fact test that fails now, of the edit `edit` from `version`."""
+    """A test that fails now, of the edit `edit` from `version`; it expects None where the model has to decline."""
 
     edit: str
     version: Version
     question: str
-    expected: str
+    expected: str | None
     actual: str | None
 
 

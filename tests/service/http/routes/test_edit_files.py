@@ -106,6 +106,19 @@ async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: As
     assert (statuses(run), await head(client)) == (["not sent", "not sent", "refused", "refused"], 0)
 
 
+async def test_lines_that_replace_what_is_not_there_are_named(client: AsyncErrata, file: Any) -> None:
+    await client.edit(FRANCE, "Lyon", model="toy")
+    path = file((PERU, "Cusco"), (JAPAN, "Kyoto"), replaces=[7])
+    path.write_text(path.read_text() + json.dumps({"question": "q", "answer": "a", "model": "toy"}))
+    with pytest.raises(errors.BadFile) as refused:
+        await client.edit_file(path)
+    says = "version 7 is no active correction of toy: errata log lists them"
+    assert refused.value.lines == (f"{path}:1: {says}", f"{path}:2: {says}")
+    assert await head(client) == 1
+    run = await client.edit_file(path, skip_bad=True)
+    assert statuses(run) == ["refused", "refused", "done"]
+
+
 async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
     client: AsyncErrata, file: Any
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,6 +52,15 @@ Replaces = Annotated[
     typer.Option(
         metavar="VERSION",
         help="An earlier edit whose place this one takes, by its version or its id; may be repeated.",
+    ),
+]
+Tests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--test",
+        metavar="QUESTION[=ANSWER]",
+        help="A question that `errata check` asks as well: what follows from the edit, or, "
+        "without an answer, what has to stay as it is; may be repeated.",
     ),
 ]
 Method = Annotated[
@@ -106,6 +115,7 @@ def edit(
     also: Also = None,
     against: Against = None,
     replaces: Replaces = None,
+    test: Tests = None,
     method: Method = None,
     option: Setting = None,
     model: Model = None,
@@ -125,8 +135,9 @@ def edit(
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
+    details = read_details(also, against, replaces, test)
     if file is not None:
-        if question is not None or also or against or replaces:
+        if question is not None or any(details.values()):
             raise typer.BadParameter(NOT_BOTH)
         batches = BatchOptions(model=model, batch_size=batch_size, skip_bad=skip_bad, again=again)
         batches["teach_rephrased"] = teach_rephrased
@@ -137,18 +148,34 @@ def edit(
     gap = find_gap(session, question)
     if gap is not None:
         question, model = gap.question, model or asked_model(gap)
-    examples = {"paraphrases": also or (), "counterexamples": against or ()}
-    earlier = map(parse_edit, replaces or ())
-    call = session.calls.edit(question, answer, **examples, replaces=earlier, model=model, **options)
+    call = session.calls.edit(question, answer, **details, model=model, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Editing")
     if gap is not None and not dry_run:
         close_gap(session, gap)
     show_receipt(session, reply, "1 edit", verbose)
 
 
+def read_details(
+    also: list[str] | None, against: list[str] | None, replaces: list[str] | None, test: list[str] | None
+) -> dict[str, Any]:
+    """Return the arguments of `calls.edit` that the options of one edit give."""
+    return {
+        "paraphrases": also or (),
+        "counterexamples": against or (),
+        "replaces": [parse_edit(name) for name in replaces or ()],
+        "tests": dict(map(parse_test, test or ())),
+    }
+
+
 def parse_edit(name: str) -> int | str:
     """Read the name of an edit: a version, or an id of twelve letters and digits."""
     return int(name) if name.isdecimal() and len(name) < EDIT_ID_CHARS else name
+
+
+def parse_test(text: str) -> tuple[str, str | None]:
+    """Read QUESTION=ANSWER, or a question without an answer."""
+    question, equals, expected = text.rpartition("=")
+    return (question, expected) if equals else (text, None)
 
 
 def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool = False) -> None:

@@ -18,11 +18,12 @@ def check(
         bool, typer.Option("--replaced", help="List the questions, too, that a later edit was to answer.")
     ] = False,
 ) -> None:
-    """Ask the questions of all edits: does every correction still hold?"""
+    """Ask the questions of all edits, and the tests that came with them: does every correction still hold?"""
     call = session.calls.last_check(list_replaced) if last else session.calls.check(list_replaced)
     reply = session.send(call, "Asking the questions of all edits")
     session.show(reply, draw_check)
-    if reply.value.broken or reply.value.overwritten or reply.value.damaged_imports:
+    report = reply.value
+    if report.broken or report.overwritten or report.failing_tests or report.damaged_imports:
         raise typer.Exit(Exit.BROKEN)
 
 

@@ -59,6 +59,10 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
         parts.append(Text(f"{count}; they were held back, and asked at the end."))
     elif n_held_out:
         parts.append(Text(f"  {plural(n_held_out, 'rephrased prompt')} held back, and not asked."))
+    n_tests = sum(len(line.tests) for line in run.lines if line.status == "done")
+    if n_tests:
+        verb = "would be kept" if run.settings.dry_run else "kept"
+        parts.append(Text(f"  {plural(n_tests, 'test')} {verb} with the edits: errata check asks them."))
     names = sorted({name for line in run.lines for name in line.unused_fields})
     if names:
         parts.append(Text(f"  Not used: {escape(', '.join(names))}.", style="dim"))

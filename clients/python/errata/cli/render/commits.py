@@ -14,6 +14,7 @@ from errata.cli.render.graph.facts import describe_act, describe_change, draw_fa
 from errata.cli.render.text import (
     age,
     draw_answer,
+    draw_test,
     make_grid,
     make_table,
     one_line,
@@ -83,6 +84,7 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
             parts.append(_draw_side("-", reports[edit.id].before))
         if edit.answer:
             parts.append(_draw_side("+", edit.answer))
+        parts += [Text.assemble(("test ", "dim"), draw_test(test)) for test in edit.tests]
     parts += [Text(), *(draw_report(report) if report else [])]
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
 

@@ -96,7 +96,9 @@ def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
     table = make_table("version", "question", "was", "is", "since version", indent=2)
     for test in tests:
         answer = draw_answer(test.actual)
-        table.add_row(str(test.version), test.question, test.expected, answer, str(test.by_version))
+        table.add_row(
+            str(test.version), test.question, draw_answer(test.expected), answer, str(test.by_version)
+        )
     return table
 
 
@@ -104,5 +106,5 @@ def draw_broken(tests: Sequence[BrokenTest]) -> Table:
     """Draw the questions of edits that get other answers than theirs."""
     table = make_table("version", "question", "should be", "is", indent=2)
     for test in tests:
-        table.add_row(str(test.version), test.question, test.expected, draw_answer(test.actual))
+        table.add_row(str(test.version), test.question, draw_answer(test.expected), draw_answer(test.actual))
     return table

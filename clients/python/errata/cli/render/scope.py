@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.graph.facts import describe_change, is_fact
-from errata.cli.render.text import draw_answer, make_table, one_line, percent, shorten
+from errata.cli.render.text import draw_answer, draw_test, make_table, one_line, percent, shorten
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
 MAX_LETTERS = 60
@@ -54,8 +54,7 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
         *(("not", question) for question in edit.counterexamples),
         ("answer", edit.answer),
     ]
-    if match:
-        rows.append(("matched", match))
+    rows += [("matched", match)] if match else [("test", draw_test(test)) for test in edit.tests]
     rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
     if detail.message:
         rows.append(("because", one_line(detail.message)))

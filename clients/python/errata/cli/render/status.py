@@ -31,6 +31,14 @@ def draw_check(check: CheckReport) -> RenderableType:
             parts += [Text(heading, style="red"), draw_superseded(check.overwritten)]
         if check.broken:
             parts += [Text("These get another answer:", style="red"), draw_broken(check.broken)]
+    if check.failing_tests:
+        count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
+        verb = "fails" if len(check.failing_tests) == 1 else "fail"
+        parts += [Text(f"{count} {verb}:", style="red"), draw_broken(check.failing_tests)]
+    elif check.tests:
+        tests = "The only test" if check.tests == 1 else f"All {check.tests:,} tests"
+        verb = "holds" if check.tests == 1 else "hold"
+        parts.append(Text(f"{tests} that came with edits {verb}.", style="green"))
     if check.superseded_tests:
         on_purpose = [test for test in check.superseded_tests if test.on_purpose]
         parts += [Text("Replaced by later edits:"), draw_superseded(on_purpose)] if on_purpose else []

@@ -106,7 +106,7 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
         ({"prompt": "q?", "target_new": "a", "rephrase_prompt": "p?", "ground_truth": ["b"]}, ("p?",)),
         ({"prompt": "q?", "target_new": ["a", "other name"], "rephrase": ["p?", "r?"]}, ("p?", "r?")),
         ({"prompt": "q?", "target_new": [["a"]], "subject": "s", "rephrase_prompt": None}, ()),
-        ({"src": "q?", "alt": "a", "rephrase": "p?", "answers": ["b"], "loc": "nq question: x"}, ("p?",)),
+        ({"src": "q?", "alt": "a", "rephrase": "p?", "answers": ["b"]}, ("p?",)),
         ({"update": "q?", "ans": "a", "rephrase": "p?", "mhop": None}, ("p?",)),
     ],
 )
@@ -122,10 +122,37 @@ def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
     assert line.held_out == ()
 
 
+@pytest.mark.parametrize(
+    ("fields", "tests"),
+    [
+        ({"loc": "nq question: who sang it", "loc_ans": "Cher"}, {"who sang it": "Cher"}),
+        ({"locality_prompt": "x is", "locality_ground_truth": ["X", "Ex"]}, {"x is": "X"}),
+        ({"loc": "l?", "mhop": "m?", "mhop_ans": "M"}, {"l?": None, "m?": "M"}),
+        ({"portability": {"Recalled Relation": "(r)", "New Question": "n?", "New Answer": "N"}}, {"n?": "N"}),
+        (
+            {
+                "portability": {"Reasoning": [{"prompt": "r is", "ground_truth": [["R", "Ar"]]}]},
+                "locality": {
+                    "Relation_Specificity": [{"prompt": "b is", "ground_truth": []}],
+                    "Forgetfulness": [{"prompt": ["c is", "d is"], "ground_truth": ["C", "D"]}],
+                },
+            },
+            {"b is": None, "c is": "C", "d is": "D", "r is": "R"},
+        ),
+    ],
+)
+def test_easyedits_prompts_of_locality_and_portability_become_tests(
+    tmp_path: Path, fields: dict[str, object], tests: dict[str, str | None]
+) -> None:
+    [line] = read(tmp_path, "a.json", json.dumps([{"prompt": "q?", "target_new": "a", **fields}]))
+    assert {test.question: test.answer for test in line.tests} == tests
+    assert line.unused_fields == ()
+
+
 def test_what_nobody_uses_is_named_where_there_is_something(tmp_path: Path) -> None:
-    fields = {"prompt": "q?", "target_new": "a", "locality": {"x": [1]}, "portability": {}, "case_id": 7}
+    fields = {"prompt": "q?", "target_new": "a", "locality": {"x": [1]}, "portability": ["n?"], "case_id": 7}
     [line] = read(tmp_path, "a.json", json.dumps([fields]))
-    assert line.unused_fields == ("case_id", "locality")
+    assert line.unused_fields == ("case_id", "locality", "portability")
 
 
 def test_records_of_a_json_list_are_known_by_line_and_number(tmp_path: Path) -> None:

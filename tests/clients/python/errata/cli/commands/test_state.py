@@ -30,6 +30,25 @@ def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny
     assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
 
 
+def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chile = "What is the capital of Chile?"
+    test = wire.BrokenTest(edit="e1", version=1, question=chile, expected=None, actual="Cusco")
+    report = wire.CheckReport(version=1, total=1, holding=1, broken=[], superseded=0, tests=2)
+    monkeypatch.setattr(tiny, "check", lambda: report)
+    assert run("check").stdout.splitlines()[1] == "All 2 tests that came with edits hold."
+    report = report.model_copy(update={"failing_tests": [test]})
+    result = run("check")
+    assert result.exit_code == 5
+    lines = result.stdout.splitlines()
+    assert lines[:2] == [
+        "The only question of an edit gets its answer at version 1.",
+        "1 of 2 tests that came with edits fails:",
+    ]
+    assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco"]
+
+
 def test_how_the_edits_stand_and_on_request_what_is_superseded(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
