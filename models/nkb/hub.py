@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import T5ForConditionalGeneration
+from transformers import T5Config, T5ForConditionalGeneration
 
 from models.checkpoint import CONFIG, CheckpointError, locate, read_config
 from models.confidence import Confidence
@@ -119,7 +119,7 @@ def load(
             "no T5 is named: give a folder or a name on the hub, e.g. models.nkb.hub:load?path=/models/flan-t5-small"
         )
     reader = read_checkpoint(locate(path, revision), device, dtype)
-    name = name or Path(path).name
+    name = name or Path(path).resolve().name
     reads, memory = ReadCache(reader), f"{BANK}/{name}"
     return Bundle(HubSystem(reader, reads, name, memory), (BankMemory(reader, reads, memory),))
 
@@ -132,6 +132,7 @@ def read_checkpoint(folder: Path, device: torch.device, dtype: torch.dtype) -> H
     """
     tokenizer = read_tokenizer(folder)
     t5, bank = read_t5(folder)
+    check_special_tokens(t5.config, folder)
     if tokenizer.get_vocab_size() > t5.config.vocab_size:
         raise CheckpointError(
             f"{folder / TOKENIZER} has {tokenizer.get_vocab_size():,} pieces and the model of {folder / CONFIG} knows "
@@ -173,8 +174,17 @@ def read_t5(folder: Path) -> tuple[T5ForConditionalGeneration, BankConfig]:
             return load_nkb(folder, bank=bank), bank
     except CheckpointError:
         raise
-    except (KeyError, TypeError, ValueError, RuntimeError) as cause:
+    except Exception as cause:  # whatever a wrong config.json leads to in transformers and torch
         raise CheckpointError(f"{folder} is not a whole T5: {cause}") from cause
+
+
+def check_special_tokens(config: T5Config, folder: Path) -> None:
+    """Check that the config names the tokens that begin, end and pad a text."""
+    for key in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
+        token, last = getattr(config, key, None), config.vocab_size - 1
+        if not isinstance(token, int) or not 0 <= token <= last:
+            detail = f"it must be a token from 0 to {last:,}, not {token!r}"
+            raise CheckpointError(f"{folder / CONFIG} has no usable {key}: {detail}")
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:

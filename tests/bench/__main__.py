@@ -18,6 +18,7 @@ from tests.bench import (
     graph,
     growth,
     hardening,
+    hub,
     inprocess,
     long_documents,
     many_edits,
@@ -49,6 +50,7 @@ SECTIONS = {
     "relational": relational.rows,
     "auto": auto.rows,
     "curators": curators.rows,
+    "hub": hub.rows,
     "start": start.rows,
     "memory": memory_rows,
 }

@@ -30,10 +30,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class EditRequest:
-    """An edit that is asked for. paraphrases: the same question in phrasings nobody gave and nothing was trained on."""
+    """An edit that is asked for.
+
+    Attributes:
+        paraphrases: The same question in other words, which the edit is not given and nothing was trained on.
+    """
 
     id: str
-    item: Item
     question: str
     answer: str
     paraphrases: tuple[str, ...]
@@ -95,12 +98,15 @@ def draw_streams(
         order = rng.sample(range(len(items)), n)
         before = base([canonical_question(items[index]) for index in order])
         requests = [
-            _draw_request(items[i], f"{i:05d}", answers, base_answer, rng)
+            draw_request(items[i], f"{i:05d}", answers, base_answer, rng)
             for i, base_answer in zip(order, before, strict=True)
         ]
         edited_indices = set(order)
+        edited_items = [items[index] for index in order]
         unedited_items = [item for index, item in enumerate(items) if index not in edited_indices]
-        yield Stream(tuple(requests), _draw_bystanders(requests, unedited_items, BYSTANDERS // count, rng))
+        yield Stream(
+            tuple(requests), _draw_bystanders(edited_items, unedited_items, BYSTANDERS // count, rng)
+        )
 
 
 class Answers:
@@ -124,18 +130,18 @@ class Answers:
         ]
 
 
-def _draw_request(item: Item, id: str, answers: Answers, base_answer: str, rng: random.Random) -> EditRequest:
-    return EditRequest(
-        id, item, canonical_question(item), answers.draw(item, base_answer, rng), held_out_phrasings(item)
-    )
+def draw_request(item: Item, id: str, answers: Answers, base_answer: str, rng: random.Random) -> EditRequest:
+    """Draw an edit that gives the item's question another answer than the base does."""
+    answer = answers.draw(item, base_answer, rng)
+    return EditRequest(id, canonical_question(item), answer, held_out_phrasings(item))
 
 
 def _draw_bystanders(
-    requests: Sequence[EditRequest], items: Sequence[Item], count: int, rng: random.Random
+    edited_items: Sequence[Item], items: Sequence[Item], count: int, rng: random.Random
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Each is drawn for one of the edits. neighbours: its relation, a subject no edit is about; same subject: its
     subject, another relation; random: another relation, a subject no edit is about."""
-    edited_subjects = {request.item.subject.id for request in requests}
+    edited_subjects = {item.subject.id for item in edited_items}
     by_relation, by_subject = defaultdict(list), defaultdict(list)
     for item in items:
         if item.subject.id in edited_subjects:
@@ -145,7 +151,7 @@ def _draw_bystanders(
     free = [item for pool in by_relation.values() for item in pool]
 
     def draw_item(kind: str) -> Item | None:
-        edited_item = rng.choice(requests).item
+        edited_item = rng.choice(edited_items)
         if kind == "random":
             item = rng.choice(free)
             return None if item.relation.id == edited_item.relation.id else item

@@ -53,7 +53,6 @@ def draw_trials(model: Model, items: Sequence[Item], answers: Answers, seed: int
         if _is_token(model, base_answer) and alternatives:
             request = EditRequest(
                 f"{place:05d}",
-                item,
                 canonical_question(item),
                 rng.choice(alternatives),
                 held_out_phrasings(item),

@@ -72,8 +72,28 @@ def damaged_tokenizer(folder: Path) -> None:
 
 
 def another_architecture(folder: Path) -> None:
+    change_config(folder, model_type="bert")
+
+
+def change_config(folder: Path, **fields: object) -> None:
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "bert"}))
+    (folder / "config.json").write_text(json.dumps(config | fields))
+
+
+def no_end_token(folder: Path) -> None:
+    change_config(folder, eos_token_id=None)
+
+
+def start_token_beyond_the_vocabulary(folder: Path) -> None:
+    change_config(folder, decoder_start_token_id=99_999)
+
+
+def layers_in_words(folder: Path) -> None:
+    change_config(folder, num_layers="two")
+
+
+def no_heads(folder: Path) -> None:
+    change_config(folder, num_heads=0)
 
 
 def damaged_index(folder: Path) -> None:
@@ -88,8 +108,7 @@ def half_of_the_weights(folder: Path) -> None:
 
 def fewer_pieces_than_the_tokenizer(folder: Path) -> None:
     write_small_t5(folder / "other")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 100}))
+    change_config(folder, vocab_size=100)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +117,10 @@ def fewer_pieces_than_the_tokenizer(folder: Path) -> None:
         (without_tokenizer, "has no tokenizer.json, the vocabulary of the T5: save it there"),
         (damaged_tokenizer, "tokenizer.json cannot be read as a tokenizer"),
         (another_architecture, "does not describe a T5: model_type must be 't5'"),
+        (no_end_token, "has no usable eos_token_id: it must be a token from 0 to 511, not None"),
+        (start_token_beyond_the_vocabulary, "has no usable decoder_start_token_id"),
+        (layers_in_words, "is not a whole T5: Validation error for field 'num_layers'"),
+        (no_heads, "is not a whole T5"),
         (damaged_index, "index.json does not say which tensor lies in which file"),
         (half_of_the_weights, "cannot be read as tensors"),
         (fewer_pieces_than_the_tokenizer, "of another shape than config.json says"),
@@ -110,6 +133,11 @@ def test_what_is_wrong_with_a_folder_is_told(
     damage(folder)
     with pytest.raises(CheckpointError, match=words):
         load(CPU, FLOAT, str(folder))
+
+
+def test_a_folder_that_is_the_present_one_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write_small_t5(tmp_path / "small"))
+    assert [memory.name for memory in load(CPU, FLOAT, ".").memories] == ["nkb/bank/small"]
 
 
 @pytest.mark.parametrize(
