@@ -19,6 +19,7 @@ from service.editing.evaluation.expectations import (
 )
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey
+from service.editing.evaluation.given_tests import try_given_tests
 from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
@@ -61,9 +62,11 @@ class Evaluator:
                 known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
             )
             near = await find_near_questions(draft.records, effects.nearest, build, paraphrases)
+            tests_of_edits = await try_given_tests(build) if version is None else {}
             edits = [
                 edit.model_copy(
                     update={
+                        "tests": tests_of_edits.get(edit.id, []),
                         "generated_paraphrases": paraphrases.get(edit.id, []),
                         "near_questions": near.get(edit.id, []),
                     }

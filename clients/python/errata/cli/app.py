@@ -28,8 +28,8 @@ from errata.cli.commands.graph import entities, facts, imports, rules
 from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
-4 the model is not sure of an answer, 5 it is done, or tried by a dry run, but an edit does not hold or was replaced
-unasked, 6 the output cannot be written, 7 a change may have been made or not."""
+4 the model is not sure of an answer, 5 it is done, or tried by a dry run, but an edit or its test does not hold, or an
+edit was replaced unasked, 6 the output cannot be written, 7 a change may have been made or not."""
 
 app = typer.Typer(
     name="errata",

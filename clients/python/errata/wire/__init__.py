@@ -108,6 +108,7 @@ from errata.wire.report import BrokenTest as BrokenTest
 from errata.wire.report import Capacity as Capacity
 from errata.wire.report import EditReport as EditReport
 from errata.wire.report import EditTimings as EditTimings
+from errata.wire.report import FailingTest as FailingTest
 from errata.wire.report import Link as Link
 from errata.wire.report import NearQuestion as NearQuestion
 from errata.wire.report import ParaphraseReport as ParaphraseReport

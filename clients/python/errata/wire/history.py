@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from errata.wire.answers import Answer, AnswerFact
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
-from errata.wire.report import BrokenTest, SideEffect, SupersededTest
+from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
 from errata.wire.state import EditCounts
 
 
@@ -279,5 +279,5 @@ class CheckReport(Response):
     superseded_tests: list[SupersededTest] | None = None
     overwritten: list[SupersededTest] = Field(default_factory=list)
     tests: int = 0
-    failing_tests: list[BrokenTest] = Field(default_factory=list)
+    failing_tests: list[FailingTest] = Field(default_factory=list)
     damaged_imports: list[str] = Field(default_factory=list)

@@ -41,6 +41,7 @@ class EditReport(Response):
             `relation`, `object` and `act`.
         holds: True if the new answer is given.
         counterexamples: Questions that the edit is not about; one that follows is answered by it all the same.
+        tests: In a dry run, the tests that came with the edit; one that follows has the answer that it expects.
         generated_paraphrases: Wordings that the service made up, and whether they follow.
         notes: Figures of the editor about its rows (slots, margin, ...).
         near_questions: Questions that resemble the edited one, the likeliest first.
@@ -58,6 +59,7 @@ class EditReport(Response):
     holds: bool
     paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     counterexamples: list[ParaphraseReport] = Field(default_factory=list)
+    tests: list[ParaphraseReport] = Field(default_factory=list)
     notes: Details = Field(default_factory=dict)
     generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     near_questions: list[NearQuestion] = Field(default_factory=list)
@@ -107,6 +109,16 @@ class BrokenTest(Response):
     question: str
     expected: str | None
     actual: str | None
+
+
+class FailingTest(BrokenTest):
+    """A test that came with an edit and fails now.
+
+    Attributes:
+        by_version: The version of the edit that answers its question; None where no edit does.
+    """
+
+    by_version: Version | None
 
 
 class SupersededTest(BrokenTest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -14,12 +15,13 @@ from errata.cli.render.commits import draw_commit, draw_diff, draw_log
 from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
 
+LIMIT = 20
 EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
 
 def log(
     session: Session,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions.")] = LIMIT,
     before: Annotated[
         int | None, typer.Option(metavar="VERSION", help="Only versions older than this one.")
     ] = None,
@@ -37,7 +39,11 @@ def log(
     """List the versions, newest first."""
     call = session.calls.log(limit=limit, before=before, grep=grep, author=author, since=since)
     reply = session.send(call, "Reading the log")
-    session.show(reply, draw_log)
+    options = [] if limit == LIMIT else ["--limit", str(limit)]
+    filters = {"--grep": grep, "--author": author, "--since": since and since.isoformat(timespec="seconds")}
+    for option, value in filters.items():
+        options += [] if value is None else [option, str(value)]
+    session.show(reply, partial(draw_log, limit=limit, options=shlex.join(options)))
 
 
 def show(

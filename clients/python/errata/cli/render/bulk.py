@@ -41,8 +41,8 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
         receipt = make_printable(run.receipts[0])
-        summary = plural(len(receipt.report.edits), "edit")
-        parts.append(draw_receipt(receipt, summary, verbose, warns=False))
+        parts.append(draw_receipt(receipt, plural(run.count("done"), "edit"), verbose, warns=False))
+        parts += _draw_earlier(run)
         parts += [_draw_statuses(run)] if run.count("done") < len(run.lines) else []
         parts += _draw_notable_lines(run, ("refused", "replaced"))
     else:
@@ -117,11 +117,14 @@ def _draw_commits(run: FileRun) -> list[RenderableType]:
         headline = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
         return [Text.assemble(headline, caveat), *_draw_effects(run.receipts)]
     headline = Text(f"{_name_versions(run.versions).capitalize()}: {lines}.", style="bold green")
-    parts: list[RenderableType] = [Text.assemble(headline, draw_replication(run.receipts[-1]))]
-    if run.earlier_versions:
-        subject = _name_versions(sorted(run.earlier_versions)).capitalize()
-        parts.append(Text(f"{subject} had been made before."))
-    return [*parts, *_draw_effects(run.receipts)]
+    headline = Text.assemble(headline, draw_replication(run.receipts[-1]))
+    return [headline, *_draw_earlier(run), *_draw_effects(run.receipts)]
+
+
+def _draw_earlier(run: FileRun) -> list[Text]:
+    if not run.earlier_versions:
+        return []
+    return [Text(f"{_name_versions(sorted(run.earlier_versions)).capitalize()} had been made before.")]
 
 
 def _draw_effects(receipts: Iterable[EditReceipt]) -> list[Text]:

@@ -28,8 +28,14 @@ from errata.wire import Change, Diff, Report, TagList, VersionDetail, VersionLog
 MAX_SUBJECT_LETTERS = 48
 
 
-def draw_log(log: VersionLog) -> RenderableType:
-    """Draw a line for each commit."""
+def draw_log(log: VersionLog, limit: int, options: str = "") -> RenderableType:
+    """Draw a line for each commit, with a command for older ones that has the same options.
+
+    Args:
+        log: The commits.
+        limit: Largest number of commits that were asked for.
+        options: Options of the command that was given.
+    """
     table = make_table(">version", "when", "who", "what", "message")
     table.columns[0].style = "yellow"
     for commit in log.versions:
@@ -40,7 +46,10 @@ def draw_log(log: VersionLog) -> RenderableType:
     if oldest == 1:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")
         return table
-    return Group(table, Text(f"Older ones: errata log --before {oldest}", style="dim"))
+    if len(log.versions) < limit:
+        return table
+    command = " ".join(filter(None, ("errata log", options, f"--before {oldest}")))
+    return Group(table, Text(f"Older ones: {command}", style="dim"))
 
 
 def _describe_commit(commit: VersionSummary) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, plural
-from errata.wire import BrokenTest, Report, SideEffect, SupersededTest
+from errata.wire import BrokenTest, FailingTest, Report, SideEffect, SupersededTest
 
 PACK = "the pack"
 PACK_AND_EDITS = "the pack and of edits"
@@ -107,4 +107,14 @@ def draw_broken(tests: Sequence[BrokenTest]) -> Table:
     table = make_table("version", "question", "should be", "is", indent=2)
     for test in tests:
         table.add_row(str(test.version), test.question, draw_answer(test.expected), draw_answer(test.actual))
+    return table
+
+
+def draw_failing(tests: Sequence[FailingTest]) -> Table:
+    """Draw the tests that came with edits and fail, and which edit answers their questions."""
+    table = make_table("version", "question", "should be", "is", "answered by", indent=2)
+    for test in tests:
+        source = "no edit" if test.by_version is None else f"version {test.by_version}"
+        answers = draw_answer(test.expected), draw_answer(test.actual)
+        table.add_row(str(test.version), test.question, *answers, Text(source, style="dim"))
     return table

@@ -25,6 +25,7 @@ def draw_gaps(page: GapPage) -> RenderableType:
         line, count, last = str(gap.line), f"{gap.count:,}", age(gap.last, now)
         table.add_row(line, count, last, gap.model, Text(why, style="dim"), one_line(gap.question))
     hints = [f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"']
+    hints.append("Take out those that are answered by now: errata gaps --again")
     if page.total > len(page.gaps):
         hints.append(f"These are {len(page.gaps):,} of {plural(page.total, 'line')}: --limit shows more.")
     return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))

@@ -134,6 +134,11 @@ def _draw_edit(edit: EditReport, verbose: bool) -> list[RenderableType]:
     for other in edit.counterexamples:
         lines.append(Text.assemble(("  not ", "dim"), other.question))
         lines.append(_draw_unanswered(other))
+    for test in edit.tests:
+        sign = ("    ✓ ", "green") if test.follows else ("    ✗ ", "red")
+        stays = Text.assemble("stays ", draw_answer(test.after))
+        outcome = stays if test.before == test.after else draw_change(test.before, test.after)
+        lines += [Text.assemble(("  test ", "dim"), test.question), Text.assemble(sign, outcome)]
     return [*lines, *draw_surroundings(edit, verbose)]
 
 

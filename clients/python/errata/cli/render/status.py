@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_broken, draw_superseded
+from errata.cli.render.effects import draw_broken, draw_failing, draw_superseded
 from errata.cli.render.text import make_grid, make_table, plural, short_digest
 from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
 
@@ -34,7 +34,7 @@ def draw_check(check: CheckReport) -> RenderableType:
     if check.failing_tests:
         count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
         verb = "fails" if len(check.failing_tests) == 1 else "fail"
-        parts += [Text(f"{count} {verb}:", style="red"), draw_broken(check.failing_tests)]
+        parts += [Text(f"{count} {verb}:", style="red"), draw_failing(check.failing_tests)]
     elif check.tests:
         tests = "The only test" if check.tests == 1 else f"All {check.tests:,} tests"
         verb = "holds" if check.tests == 1 else "hold"

@@ -318,6 +318,12 @@ def test_a_file_of_corrections_becomes_one_commit(
     assert last_body(tiny) == {"edits": [first, {"question": "q,2", "answer": "a2"}], "message": "all"}
 
 
+def test_a_file_of_one_commit_says_that_it_was_made_before(run: Any, folder: Path) -> None:
+    (folder / "a.csv").write_text("question,answer\nq1,a1\n")
+    assert "had been made before" not in run("edit", "--file", "a.csv").stdout
+    assert "Version 1 had been made before.\n" in run("edit", "--file", "a.csv").stdout
+
+
 def test_a_file_may_say_the_model_line_by_line(run: Any, tiny: Any, folder: Path) -> None:
     (folder / "a.csv").write_text("question,answer,model\nq1,a1,kbert\nq2,a2,\n")
     run("edit", "-f", "a.csv", "--model", "backpack")

@@ -76,8 +76,11 @@ def test_the_log_of_a_fresh_service_has_the_base_only(run: Any) -> None:
 
 def test_the_log_goes_on_where_it_stopped(busy: Any) -> None:
     first = busy("log", "-n", "2").stdout
-    assert first.endswith("Older ones: errata log --before 2\n")
+    assert first.endswith("Older ones: errata log --limit 2 --before 2\n")
     assert "1 edit" in busy("log", "--before", "2").stdout
+    page = busy("log", "-n", "1", "--grep", "try it", "--before", "3").stdout
+    assert page.endswith("Older ones: errata log --limit 1 --grep 'try it' --before 2\n")
+    assert "Older ones" not in busy("log", "-n", "3", "--grep", "try", "--before", "3").stdout
 
 
 def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:

@@ -34,7 +34,7 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chile = "What is the capital of Chile?"
-    test = wire.BrokenTest(edit="e1", version=1, question=chile, expected=None, actual="Cusco")
+    test = wire.FailingTest(edit="e1", version=1, question=chile, expected=None, actual="Cusco", by_version=3)
     report = wire.CheckReport(version=1, total=1, holding=1, broken=[], superseded=0, tests=2)
     monkeypatch.setattr(tiny, "check", lambda: report)
     assert run("check").stdout.splitlines()[1] == "All 2 tests that came with edits hold."
@@ -46,7 +46,7 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
         "The only question of an edit gets its answer at version 1.",
         "1 of 2 tests that came with edits fails:",
     ]
-    assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco"]
+    assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco", "version", "3"]
 
 
 def test_how_the_edits_stand_and_on_request_what_is_superseded(
