@@ -2,34 +2,79 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from tests.cluster.running import ROOT, Service, clean_environment, quiet_port
 
+Refused: TypeAlias = Callable[..., str]
+STARTER = """
+import json, os, sys, traceback
+from service.__main__ import main
 
-def refused(*words: str, **environment: str) -> str:
-    """What it says; it must end by itself, with status 1 and without a traceback."""
-    process = subprocess.run(
-        [sys.executable, "-m", "service", *words],
+for line in sys.stdin:
+    words, environment, errors = json.loads(line)
+    if not os.fork():
+        for number, path in enumerate((os.devnull, os.devnull, errors)):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+        os.environ.update(environment)
+        sys.argv[1:] = words
+        status = 70
+        try:
+            status = main()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""  # it forks for each start, so that the imports, which take most of the time, are done once
+
+
+@pytest.fixture(scope="module")
+def starter() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER],
         cwd=ROOT,
-        env=clean_environment() | environment,
-        capture_output=True,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=40,
-        check=False,
-    )
-    assert process.returncode == 1, process.stdout + process.stderr
-    assert "Traceback" not in process.stderr
-    assert process.stderr.startswith("Errata cannot start: ")
-    sentence, *hint = process.stderr.strip().splitlines()
+    ) as starter:
+        yield starter
+        starter.kill()
+
+
+@pytest.fixture
+def refused(starter: subprocess.Popen[str], tmp_path: Path) -> Refused:
+    """Starts the service, and returns its sentence."""
+
+    def refused(*words: str, **environment: str) -> str:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        errors = tmp_path / "errors"
+        starter.stdin.write(json.dumps([words, environment, str(errors)]) + "\n")
+        starter.stdin.flush()
+        return sentence_of(int(starter.stdout.readline()), errors.read_text())
+
+    return refused
+
+
+def sentence_of(status: int, errors: str) -> str:
+    """What a service said that ended by itself, with status 1 and without a traceback."""
+    assert status == 1, errors
+    assert "Traceback" not in errors
+    assert errors.startswith("Errata cannot start: ")
+    sentence, *hint = errors.strip().splitlines()
     assert all(line.startswith("More is in ") for line in hint)
     return sentence
 
@@ -60,49 +105,59 @@ def stranger(reply: bytes) -> Iterator[int]:
 
 
 def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
-    sentence = refused("--port", str(service.port), "--var", str(var))
+    """This one is a command of its own, as a person gives it."""
+    process = subprocess.run(
+        [sys.executable, "-m", "service", "--port", str(service.port), "--var", str(var)],
+        cwd=ROOT,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    sentence = sentence_of(process.returncode, process.stderr)
     assert f"port {service.port}" in sentence
     assert "--port" in sentence
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "70000"])
-def test_a_port_that_is_none(port: str, var: Path) -> None:
+def test_a_port_that_is_none(refused: Refused, port: str, var: Path) -> None:
     assert "choose" in refused("--port", port, "--var", str(var))
 
 
-def test_a_folder_that_another_service_has(service: Service) -> None:
+def test_a_folder_that_another_service_has(refused: Refused, service: Service) -> None:
     sentence = refused("--port", str(quiet_port()), "--var", str(service.var))
     assert str(service.var) in sentence
     assert str(service.pid) in sentence
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file(refused: Refused, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     assert str(file) in refused("--port", str(quiet_port()), "--var", str(file))
 
 
 @pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
-def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
+def test_a_key_that_anybody_guesses(refused: Refused, key: str, var: Path) -> None:
     sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_ADMIN_KEY=key)
     assert "ERRATA_ADMIN_KEY" in sentence
     assert key not in sentence
 
 
-def test_an_emptied_key_file(var: Path) -> None:
+def test_an_emptied_key_file(refused: Refused, var: Path) -> None:
     var.mkdir()
     (var / "admin.key").touch()
     assert "admin.key" in refused("--port", str(quiet_port()), "--var", str(var))
 
 
 @pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"hello\r\n", b""])
-def test_a_redis_that_is_not_redis(reply: bytes, var: Path) -> None:
+def test_a_redis_that_is_not_redis(refused: Refused, reply: bytes, var: Path) -> None:
     with stranger(reply) as port:
         url = f"redis://127.0.0.1:{port}"
         assert str(port) in refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
 
 
-def test_a_redis_that_is_not_there(var: Path) -> None:
+def test_a_redis_that_is_not_there(refused: Refused, var: Path) -> None:
     url = f"redis://user:secret@127.0.0.1:{quiet_port()}"
     sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
     assert "secret" not in sentence
@@ -116,19 +171,19 @@ def test_a_redis_that_is_not_there(var: Path) -> None:
         ("redis://:secret[@localhost", "%5B"),
     ],
 )
-def test_an_address_of_redis_that_is_none(url: str, names: str, var: Path) -> None:
+def test_an_address_of_redis_that_is_none(refused: Refused, url: str, names: str, var: Path) -> None:
     sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
     assert names in sentence
     assert "secret" not in sentence
 
 
-def test_no_replicas_at_all(var: Path) -> None:
+def test_no_replicas_at_all(refused: Refused, var: Path) -> None:
     assert "replicas" in refused("--port", str(quiet_port()), "--var", str(var), "--replicas", "0")
 
 
 @pytest.mark.parametrize(
     ("loader", "names"), [("models.nowhere:load", "models.nowhere"), (".models:load", "--system")]
 )
-def test_a_model_that_cannot_be_found(loader: str, names: str, var: Path) -> None:
+def test_a_model_that_cannot_be_found(refused: Refused, loader: str, names: str, var: Path) -> None:
     words = ["--port", str(quiet_port()), "--var", str(var), "--system", f"nkb={loader}"]
     assert names in refused(*words)

@@ -92,8 +92,10 @@ async def test_tests_are_in_the_ledger_and_another_editor_reads_them(
     assert [(test.question, test.answer) for test in with_tests.tests] == [(FRANCE, "Paris")]
     assert plain.tests == ()
     assert Commit.decode(commit.encoded).digest == commit.digest
-    stored = json.loads(commit.encoded)["edits"]
-    assert ["tests" in edit for edit in stored] == [True, False], "an edit without tests is written as before"
+    edits_of_commit = json.loads(commit.encoded)["edits"]
+    assert ["tests" in edit for edit in edits_of_commit] == [True, False], (
+        "an edit without tests is written as before"
+    )
     async with start_editor() as other:
         assert (await check(other)).tests == 1
 

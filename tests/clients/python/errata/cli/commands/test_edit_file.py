@@ -16,7 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
-COMMAND = [sys.executable, "-c", "from errata.cli import main; main()"]
+# A shell's background jobs ignore SIGINT, and so would the command that a test starts there.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from errata.cli import main
+main()
+"""
+COMMAND = [sys.executable, "-c", PROGRAM]
 
 
 def corrections(folder: Path, count: int) -> Path:
