@@ -11,6 +11,7 @@ import torch
 
 from models.memory import Views
 from models.scope.active import ActiveEdits
+from models.scope.literals import digest_wordings
 from models.scope.readings import Readings
 from models.scope.scope import Match, Scope
 from models.system import Ask, NearbyEdit, ScopeVerdict, Thresholds
@@ -82,8 +83,15 @@ class Router:
         }
 
     def find_routes(self, questions: Sequence[str], active_edits: ActiveEdits) -> list[Match | None]:
-        """Return the match of each question that an edit answers."""
-        return self._scope.route(self._read_questions(questions), [active_edits] * len(questions))
+        """Return the match of each question that an edit answers; one taught word for word need not be read."""
+        matches = self._scope.match_exactly(digest_wordings(questions).tolist(), active_edits)
+        rest = [place for place, match in enumerate(matches) if match is None]
+        if rest:
+            readings = self._read_questions([questions[place] for place in rest])
+            routes = self._scope.route(readings, [active_edits] * len(rest))
+            for place, match in zip(rest, routes, strict=True):
+                matches[place] = match
+        return matches
 
     def find_rerouted(self, questions: Sequence[str], old: ActiveEdits, new: ActiveEdits) -> list[bool]:
         """Return whether each question is answered by another edit, or by other rows, on the two sides."""

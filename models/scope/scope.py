@@ -98,6 +98,11 @@ class Scope:
         """Match questions as `match` does, with edits that are hardly likely, too."""
         return self._match_views(questions, [view] * len(questions), 0.0)
 
+    def match_exactly(self, wordings: Sequence[int], view: ActiveEdits) -> list[Match | None]:
+        """Return the match of each question that was taught word for word, given by the digest of its wording."""
+        rows = map(view.find_exact, wordings)
+        return [None if row is None else Match(view, row, EXACT) for row in rows]
+
     def opens(self, match: Match) -> bool:
         """Return whether the match is sure enough for the edit to answer."""
         return match.probability >= self.thresholds.opens
@@ -236,8 +241,7 @@ class Scope:
         return matches
 
     def _match(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
-        exact = (view.find_exact(digest) for digest in questions.wordings.tolist())
-        matches = [None if row is None else Match(view, row, EXACT) for row in exact]
+        matches = self.match_exactly(questions.wordings.tolist(), view)
         rest = [place for place, match in enumerate(matches) if match is None]
         for place, match in zip(rest, self._judge(questions.select(rest), view, at_least), strict=True):
             matches[place] = match

@@ -257,7 +257,7 @@ class Editor:
         if run:
             async with self._check_lock:  # a second run finds most answers cached
                 state = await self._pipeline.at_hand()
-                report = await run_tests(state.version, state.active_edits(), state.edits, state.models)
+                report = await run_tests(state.version, state.active_records, state.models)
                 damage = await self._importer.find_damage(state)
                 self._last_check = report.model_copy(update={"damaged_imports": damage})
                 counts = report.edits.model_dump() if report.edits else None
@@ -401,7 +401,7 @@ class Editor:
             await asyncio.sleep(RETRY_S)
             with suppress(ErrataError):
                 await self._pipeline.read()
-        status = await current_status(state.active_edits(), state.edits, state.models)
+        status = await current_status(state.active_records, state.models)
         publish(state, state.version, status.counts(len(state.edits)).model_dump(), self._budget)
         try:
             await self._side_effects.prepare(state.models)

@@ -22,6 +22,7 @@ from service.editing.models import ModelsAtVersion
 from service.editing.notes import Note, dump_note
 from service.editing.state import EditorState, MemoriesAtVersion
 from service.ledger.commit import EditRecord, GivenTest, Kind, Triple, canonical, new_edit_id, sha256
+from service.ledger.fold import ActiveRecords
 from service.ledger.fold import Change as Switch
 
 TO_REPLACE = "to_replace"  # name of the note that lists the edits which the caller told this one to replace
@@ -174,10 +175,10 @@ class Build:
         """Every edit ever made, and those of the draft, in ledger order."""
         return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
 
-    @cached_property
-    def texts(self) -> Mapping[str, str]:
-        """The answer of each edit, by its id."""
-        return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
+    @property
+    def active_records(self) -> ActiveRecords:
+        """The edits that are active after the draft."""
+        return ActiveRecords(self.all_edits, self.state.active_ids(self.draft.change))
 
 
 def request_digest(kind: Kind, content: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ twice, and hands them out as frozen mappings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -50,6 +50,7 @@ from models.system import (
 )
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
+from service.ledger.commit import EditRecord
 from service.scheduling.priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
@@ -94,24 +95,20 @@ class Routing:
 
     Attributes:
         misroutes: The result of `Routes.find_misrouted`; None for a system that does not route.
-        blocks: Keys of the active blocks.
+        images: The images of the system's memories, which have the active blocks.
     """
 
     misroutes: Mapping[str, Sequence[str | None]] | None
-    blocks: Set[str]
+    images: Sequence[Image]
 
     def answering_edit(self, edit: str, place: int) -> str | None:
         """Return the edit that answers a wording of `edit`; None if only asking tells, or if no active edit does."""
         if self.misroutes is None:
             return None
         if edit not in self.misroutes:
-            return edit if block_key(edit) in self.blocks else None
+            return edit if any(block_key(edit) in image.blocks for image in self.images) else None
         owners = self.misroutes[edit]
         return owners[place] if owners else None
-
-    def is_certain(self, edit: str) -> bool:
-        """Return whether the edit certainly answers each of its wordings."""
-        return self.misroutes is not None and edit not in self.misroutes
 
 
 @dataclass(eq=False)
@@ -145,34 +142,29 @@ class ModelAtVersion:
         """Return the cached answers; other questions are left out and not asked."""
         return {question: self._cache[question] for question in questions if question in self._cache}
 
-    async def ask_unless_routed(self, questions: Sequence[str], texts: Mapping[str, str]) -> Answers:
-        """Ask, without a forward pass for questions that are routed to an edit of `texts`.
-
-        Args:
-            questions: The questions.
-            texts: The answer of each edit, by its id.
-        """
+    async def ask_unless_routed(self, questions: Sequence[str], edits: Mapping[str, EditRecord]) -> Answers:
+        """Ask, without a forward pass for questions that are routed to one of `edits`, which are given by id."""
         missing = [question for question in questions if question not in self._cache]
         for question, edit in zip(missing, await self.route(missing), strict=True):
-            if edit is not None and edit in texts:
-                self._cache[question] = Answer(texts[edit], (edit,))
+            if edit is not None and edit in edits:
+                self._cache[question] = Answer(edits[edit].answer, (edit,))
         return await self.ask(questions)
 
     async def ask_wordings(
-        self, wordings: Iterable[tuple[str, str, int]], texts: Mapping[str, str]
+        self, wordings: Iterable[tuple[str, str, int]], edits: Mapping[str, EditRecord]
     ) -> Answers:
-        """Ask the wordings of edits, without a forward pass for those that are routed to an edit of `texts`.
+        """Ask the wordings of edits, without a forward pass for those that are routed to one of `edits`.
 
         Args:
             wordings: Question, edit, and the question's place among the edit's wordings.
-            texts: The answer of each edit, by its id.
+            edits: Edits by id.
         """
         routing = await self.routing()
         wordings = list(wordings)
         for question, edit, place in wordings:
             owner = routing.answering_edit(edit, place)
-            if owner is not None and owner in texts:
-                self._cache.setdefault(question, Answer(texts[owner], (owner,)))
+            if owner is not None and owner in edits:
+                self._cache.setdefault(question, Answer(edits[owner].answer, (owner,)))
         return await self.ask(question for question, _, _ in wordings)
 
     async def routing(self) -> Routing:
@@ -180,8 +172,7 @@ class ModelAtVersion:
             misroutes = None
             if isinstance(self.system, Routes):
                 misroutes = await self.run(self.system.find_misrouted, self.views)
-            blocks = {key for memory in self.memories.values() for key in memory.image.blocks}
-            self._routing = Routing(misroutes, blocks)
+            self._routing = Routing(misroutes, [memory.image for memory in self.memories.values()])
         return self._routing
 
     async def route(self, questions: Sequence[str]) -> list[str | None]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from service.editing.models import MemoryAtVersion, ModelsAtVersion
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
+from service.ledger.fold import ActiveRecords, Change
 
 MemoriesAtVersion = Mapping[str, MemoryAtVersion]
-NO_CHANGE = fold.Change((), ())
+NO_CHANGE = Change((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +40,18 @@ class EditorState:
         """The digest of the newest commit, which the next one has to name."""
         return self.commits[-1].digest if self.commits else ""
 
-    def active_edits(self, change: fold.Change = NO_CHANGE) -> list[EditRecord]:
+    @cached_property
+    def active_records(self) -> ActiveRecords:
+        """The active edits."""
+        return ActiveRecords(self.edits, self.active)
+
+    def active_ids(self, change: Change) -> frozenset[str]:
+        """Return the ids of the active edits, as if `change` were applied."""
+        return (self.active - set(change.deactivates)) | set(change.activates)
+
+    def active_edits(self, change: Change = NO_CHANGE) -> list[EditRecord]:
         """Return the active edits in ledger order, as if `change` were applied."""
-        active = (self.active - set(change.deactivates)) | set(change.activates)
-        return [edit for key, edit in self.edits.items() if key in active]
+        return ActiveRecords(self.edits, self.active_ids(change)).in_order
 
     def active_at(self, version: int) -> list[EditRecord]:
         return list(fold.active(self.commits[:version]).values())

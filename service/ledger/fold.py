@@ -7,8 +7,9 @@ place, so the rows that follow from the active edits hold no trace of an undone 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from service.errors import NotFound, NothingToDo
 from service.ledger.commit import Commit, EditRecord, corrupt
@@ -20,6 +21,27 @@ class Change:
 
     activates: tuple[str, ...]
     deactivates: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveRecords:
+    """The active edits of one version; `in_order` passes over all edits, and hardly any commit needs it.
+
+    Attributes:
+        all_edits: Every edit ever made, by id, in ledger order.
+        ids: Ids of the active ones.
+    """
+
+    all_edits: Mapping[str, EditRecord]
+    ids: Set[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def in_order(self) -> list[EditRecord]:
+        """The active edits in ledger order."""
+        return [edit for id, edit in self.all_edits.items() if id in self.ids]
 
 
 def edits(commits: Iterable[Commit]) -> dict[str, EditRecord]:

@@ -1,7 +1,7 @@
 """`python -m tests.bench.against REVISION`: what a question costs, against an earlier state of this repository.
 
 Two processes, one of each, are asked in turn, so that a busy machine is as busy for both. With `--http` they are two
-services, and answers a second are compared.
+services, and answers a second are compared; with `--edits` the times of an edit are.
 """
 
 import argparse
@@ -10,10 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from errata import Errata
+
+from models.packs.pack import Pack
 from service.launch.cluster import REPLICA_ENVIRONMENT
 from tests.bench.overhttp import CALLERS, ROUNDS, measure_load
 from tests.bench.processes import run_errata
@@ -24,6 +29,7 @@ from tests.bench.timing import measure_cost
 ROOT = Path(__file__).parents[2]
 PAIRS = {1: 300, 8: 100, 32: 60}  # by the size of the batch: what is short is disturbed more
 WARM = 4
+EDITS = 60  # edits of each service
 ANSWER_LINES = """
 import json, sys
 from models.system import Ask
@@ -73,7 +79,9 @@ class Side:
 def main() -> None:
     parser = argparse.ArgumentParser("python -m tests.bench.against", description=__doc__)
     parser.add_argument("revision", help="such as a tag, or the commit that wrote RESULTS.md")
-    parser.add_argument("--http", action="store_true", help="compare answers a second over HTTP")
+    services = parser.add_mutually_exclusive_group()
+    services.add_argument("--http", action="store_true", help="compare answers a second over HTTP")
+    services.add_argument("--edits", action="store_true", help="compare the times of an edit over HTTP")
     options = parser.parse_args()
     revision = options.revision
     verify = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
@@ -81,29 +89,51 @@ def main() -> None:
         parser.error(f"{revision!r} is no revision of this repository")
     with ExitStack() as stack:
         trees = stack.enter_context(check_out(revision)), ROOT
-        if options.http:
-            show(list(_compare_services(*trees, revision)))
+        if options.http or options.edits:
+            then, now = (stack.enter_context(_serve(tree)) for tree in trees)
+            show(list((_compare_rates if options.http else _compare_edits)(then, now, revision)))
             return
-        then, now = map(Side, trees)
-        for side in (then, now):
+        sides = then_side, now_side = [Side(tree) for tree in trees]
+        for side in sides:
             stack.callback(side.process.kill)
-        show([_row(size, then, now, revision) for size in PAIRS])
+        show([_row(size, then_side, now_side, revision) for size in PAIRS])
 
 
-def _compare_services(then: Path, now: Path, revision: str) -> Iterator[Row]:
-    with ExitStack() as stack:
-        urls = {}
-        for tree in (then, now):
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="errata-bench-")))
-            urls[tree] = stack.enter_context(run_errata(folder, 1, "--system", "nkb", tree=tree)).url
-        for callers in CALLERS:
-            rates: dict[Path, list[float]] = {then: [], now: []}
-            for _ in range(ROUNDS):
-                for tree, url in urls.items():
-                    rates[tree].append(measure_load(f"{url}/v1/answers", callers)["per_second"])
-            ratio = median(new / old for new, old in zip(rates[now], rates[then], strict=True))
-            note = f"{median(rates[now]):.0f} against {median(rates[then]):.0f} per s"
-            yield Row(f"over HTTP, {callers} callers, against {revision}", ratio, ">= 0.98", note)
+@contextmanager
+def _serve(tree: Path) -> Iterator[Errata]:
+    """Run the service with the code in `tree`, and yield a client with its admin key."""
+    with TemporaryDirectory(prefix="errata-bench-") as name:
+        folder = Path(name)
+        with run_errata(folder, 1, "--system", "nkb", tree=tree) as server:
+            key = (folder / "var" / "admin.key").read_text().strip()
+            with Errata(server.url, key=key) as client:
+                yield client
+
+
+def _compare_rates(then: Errata, now: Errata, revision: str) -> Iterator[Row]:
+    for callers in CALLERS:
+        rates: dict[Errata, list[float]] = {then: [], now: []}
+        for _ in range(ROUNDS):
+            for client, samples in rates.items():
+                samples.append(measure_load(f"{client.url}/v1/answers", callers)["per_second"])
+        ratio = median(new / old for new, old in zip(rates[now], rates[then], strict=True))
+        note = f"{median(rates[now]):.0f} against {median(rates[then]):.0f} per s"
+        yield Row(f"over HTTP, {callers} callers, against {revision}", ratio, ">= 0.98", note)
+
+
+def _compare_edits(then: Errata, now: Errata, revision: str) -> Iterator[Row]:
+    """Correct the same questions in both, one after the other; each gets the answer of another one."""
+    answers = sorted({item.answer for item in Pack.load().items()})
+    corrections = list(zip(questions(EDITS + 1, seed=23), cycle(answers), strict=False))
+    edit_now, edit_then = (partial(_make_next, client, iter(corrections)) for client in (now, then))
+    percent = measure_cost({"now": edit_now, "then": edit_then}, EDITS)
+    yield Row(
+        f"an edit over HTTP, against {revision}", percent, "<= 10 %", f"per cent, median of {EDITS} pairs"
+    )
+
+
+def _make_next(client: Errata, corrections: Iterator[tuple[str, str]]) -> None:
+    client.edit(*next(corrections))
 
 
 @contextmanager

@@ -32,7 +32,7 @@ async def ask_all(
 async def ask_edits(
     models: ModelsAtVersion,
     edits: Iterable[PlannedEdit | EditRecord],
-    texts: Mapping[str, str],
+    all_edits: Mapping[str, EditRecord],
     n_wordings: int | None = None,
 ) -> dict[str, Answers]:
     """Ask the wordings of edits, and return the answers by model.
@@ -40,14 +40,14 @@ async def ask_edits(
     Args:
         models: The models at one version.
         edits: The edits.
-        texts: The answer of each edit, by its id. A wording that is routed to one of these needs no forward pass.
+        all_edits: Edits by id. A wording that is routed to one of these needs no forward pass.
         n_wordings: Number of wordings of each edit that are asked; all by default.
     """
     batches: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for edit in edits:
         wordings = enumerate(edit.wordings[:n_wordings])
         batches[edit.model] += [(question, edit.id, place) for place, question in wordings]
-    return {model: await models[model].ask_wordings(batch, texts) for model, batch in batches.items()}
+    return {model: await models[model].ask_wordings(batch, all_edits) for model, batch in batches.items()}
 
 
 def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:

@@ -17,10 +17,7 @@ from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
 from service.editing.evaluation.given_tests import run_given_tests
 from service.editing.models import Answer, ModelsAtVersion
-from service.ledger.commit import EditRecord
-
-AllEdits: TypeAlias = Mapping[str, EditRecord]
-"""All that were ever made, those taken back too, in ledger order."""
+from service.ledger.fold import ActiveRecords
 
 UncertainTest: TypeAlias = tuple[FactTest, str | None]
 """A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
@@ -32,11 +29,9 @@ class FactTestStatus:
 
     Attributes:
         edits: Number of active edits.
-        tests: Number of their tests.
     """
 
     edits: int
-    tests: int
     broken: Mapping[TestKey, BrokenTest]
     superseded: Mapping[TestKey, SupersededTest]
 
@@ -62,30 +57,27 @@ class FactTestStatus:
         )
 
 
-async def current_status(
-    active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
-) -> FactTestStatus:
+async def current_status(edits: ActiveRecords, models: ModelsAtVersion) -> FactTestStatus:
     """Return the status from cached answers, without asking."""
-    return _status(active, all_edits, await _uncertain_tests(active, models), models)
+    return _status(edits, await _uncertain_tests(edits, models), models)
 
 
-async def run_tests(
-    version: int, active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
-) -> CheckReport:
+async def run_tests(version: int, edits: ActiveRecords, models: ModelsAtVersion) -> CheckReport:
     """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all."""
-    uncertain = await _uncertain_tests(active, models)
+    uncertain = await _uncertain_tests(edits, models)
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
     )
-    status = _status(active, all_edits, uncertain, models)
-    n_given, failing = await run_given_tests(active, status.superseded_edits, models)
+    status = _status(edits, uncertain, models)
+    n_tests = sum(len(edit.wordings) for edit in edits.in_order if edit.model in models)
+    n_given, failing = await run_given_tests(edits.in_order, status.superseded_edits, models)
     return CheckReport(
         version=version,
-        total=status.tests,
-        holding=status.tests - len(status.broken) - len(status.superseded),
+        total=n_tests,
+        holding=n_tests - len(status.broken) - len(status.superseded),
         broken=list(status.broken.values()),
         superseded=len(status.superseded),
-        edits=status.counts(len(all_edits)),
+        edits=status.counts(len(edits.all_edits)),
         superseded_tests=list(status.superseded.values()),
         overwritten=[test for test in status.superseded.values() if not test.on_purpose],
         tests=n_given,
@@ -94,8 +86,7 @@ async def run_tests(
 
 
 async def status_after(
-    active: Sequence[EditRecord],
-    all_edits: AllEdits,
+    edits: ActiveRecords,
     before: ModelsAtVersion,
     after: ModelsAtVersion,
     switched_ids: Set[str],
@@ -103,28 +94,33 @@ async def status_after(
     """Return the status after a change; wordings that it may reach are asked on both sides.
 
     Args:
-        active: The active edits after the change, in ledger order.
-        all_edits: All edits, by id.
+        edits: The active edits after the change.
         before: The models before the change.
         after: The models after it.
         switched_ids: Ids of the edits that are active on one side only.
     """
-    uncertain = await _uncertain_tests(active, after)
+    uncertain = await _uncertain_tests(edits, after)
     common = [item for item in uncertain if item[0].record.id not in switched_ids]
     for model in after:
         questions = [test.question for test, owner in common if owner is None and test.record.model == model]
         differing = await after[model].differing_since(before[model], questions)
         await before[model].ask(differing)
         await after[model].ask(differing)
-    return _status(active, all_edits, uncertain, after)
+    return _status(edits, uncertain, after)
 
 
-async def _uncertain_tests(active: Sequence[EditRecord], models: ModelsAtVersion) -> list[UncertainTest]:
+async def _uncertain_tests(edits: ActiveRecords, models: ModelsAtVersion) -> list[UncertainTest]:
+    """Return the tests that only asking decides, in ledger order; a routed edit is passed over without a look."""
     uncertain: list[UncertainTest] = []
     for model, at_version in models.items():
         routing = await at_version.routing()
-        for edit in active:  # nearly all of the tens of thousands of edits are skipped
-            if edit.model == model and not routing.is_certain(edit.id):
+        if routing.misroutes is None:
+            records = edits.in_order
+        else:
+            ids = edits.ids & routing.misroutes.keys()
+            records = sorted((edits.all_edits[id] for id in ids), key=lambda edit: edit.order)
+        for edit in records:
+            if edit.model == model:
                 owners = (routing.answering_edit(edit.id, place) for place in range(len(edit.wordings)))
                 uncertain += [
                     (FactTest(edit, p), owner) for p, owner in enumerate(owners) if owner != edit.id
@@ -133,19 +129,17 @@ async def _uncertain_tests(active: Sequence[EditRecord], models: ModelsAtVersion
 
 
 def _status(
-    active: Sequence[EditRecord],
-    all_edits: AllEdits,
+    edits: ActiveRecords,
     uncertain: Sequence[UncertainTest],
     models: ModelsAtVersion,
 ) -> FactTestStatus:
-    tests = sum(len(edit.wordings) for edit in active if edit.model in models)
     broken: dict[TestKey, BrokenTest] = {}
     superseded: dict[TestKey, SupersededTest] = {}
-    successors = Successors(active, all_edits, [test for test, _ in uncertain])
+    successors = Successors(edits, [test for test, _ in uncertain])
     for test, owner in uncertain:
         answer = models[test.record.model].recall([test.question]).get(test.question)
         if answer is None and owner is not None:
-            answer = Answer(all_edits[owner].answer, (owner,))
+            answer = Answer(edits.all_edits[owner].answer, (owner,))
         if answer is not None and test.holds(answer):
             continue
         successor = successors.of(test, answer)
@@ -159,4 +153,4 @@ def _status(
             )
         elif answer is not None:
             broken[test.key] = test.report(answer.text)
-    return FactTestStatus(len(active), tests, broken, superseded)
+    return FactTestStatus(len(edits), broken, superseded)

@@ -22,6 +22,7 @@ from service.editing.evaluation.expectations import ask_all, ask_edits, comes_ou
 from service.editing.models import Answer
 from service.editing.state import EditorState
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
+from service.ledger.fold import ActiveRecords
 
 TestKey: TypeAlias = tuple[str, int]
 
@@ -64,17 +65,15 @@ def is_named(edit: EditRecord, names: Collection[int | str]) -> bool:
 
 
 class Successors:
-    """The edits that replaced others, among active edits in ledger order.
+    """The active edits that replaced others, directly or through ones that were taken back.
 
     Args:
-        all_edits: All edits by id, with reverted ones: a later edit inherits what a reverted one replaced.
+        edits: The active edits.
         tests: The tests that will be looked up.
     """
 
-    def __init__(
-        self, active: Sequence[EditRecord], all_edits: Mapping[str, EditRecord], tests: Sequence[FactTest]
-    ) -> None:
-        self._active, self._all_edits, self._tests = active, all_edits, tests
+    def __init__(self, edits: ActiveRecords, tests: Sequence[FactTest]) -> None:
+        self._edits, self._tests = edits, tests
 
     @cached_property
     def _last_by_wording(self) -> Mapping[tuple[str, str], EditRecord]:
@@ -82,7 +81,7 @@ class Successors:
         wordings = {normalize_question(test.question) for test in self._tests}
         return {
             (edit.model, wording): edit
-            for edit in self._active
+            for edit in self._edits.in_order
             for wording in map(normalize_question, edit.wordings)
             if wording in wordings
         }
@@ -91,15 +90,18 @@ class Successors:
     def _replacements(self) -> Mapping[str, Sequence[EditRecord]]:
         """The active edits that replaced each edit, directly or through others, in ledger order."""
         replacing = {
-            edit.id: edit for edit in reversed(list(self._all_edits.values())) if "replaces" in edit.notes
+            edit.id: edit
+            for edit in reversed(list(self._edits.all_edits.values()))
+            if "replaces" in edit.notes
         }
         successors: dict[str, dict[str, None]] = defaultdict(dict)
         for edit in replacing.values():
             for earlier in edit.notes["replaces"]:
                 successors[earlier] |= dict.fromkeys((*successors[edit.id], edit.id))
-        active = {edit.id for edit in self._active}
         return {
-            earlier: sorted((replacing[id] for id in ids if id in active), key=lambda edit: edit.order)
+            earlier: sorted(
+                (replacing[id] for id in ids if id in self._edits.ids), key=lambda edit: edit.order
+            )
             for earlier, ids in successors.items()
         }
 
@@ -168,7 +170,7 @@ async def mark_superseded(build: Build) -> Build:
         for record in records
         if record.question
     }
-    answers = await ask_edits(build.models, chain.from_iterable(earlier.values()), build.texts, 1)
+    answers = await ask_edits(build.models, chain.from_iterable(earlier.values()), build.all_edits, 1)
     marked_records = []
     for record in records:
         replaces = [

@@ -82,13 +82,13 @@ async def measure_paraphrases(
     after: ModelsAtVersion,
 ) -> dict[str, list[ParaphraseReport]]:
     """Return, for the first few edits, the answers to generated paraphrases before and after."""
-    texts = {edit.id: edit.answer for edit in edits}
+    by_id = {edit.id: edit for edit in edits}
     reports: dict[str, list[ParaphraseReport]] = {}
     for edit in [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]:
         generator = generators.get(edit.model, ParaphraseGenerator())
         questions = generator.generate(edit.question, edit.paraphrases)
         old = await before[edit.model].ask(questions)
-        new = await after[edit.model].ask_unless_routed(questions, texts)
+        new = await after[edit.model].ask_unless_routed(questions, by_id)
         reports[edit.id] = [
             report_paraphrase(question, old, new, comes_out(edit, new[question])) for question in questions
         ]

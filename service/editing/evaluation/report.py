@@ -49,7 +49,10 @@ class Evaluator:
         """
         state, draft, after = build.state, build.draft, build.models
         with timings.part("report"):
-            switched_edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
+            switched_edits = sorted(
+                (state.edits[key] for key in draft.switched_ids if key in state.edits),
+                key=lambda edit: edit.order,
+            )
             edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
             edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
@@ -161,7 +164,7 @@ async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[Edi
     state, draft = build.state, build.draft
     questions = [(edit.model, (*edit.wordings, *edit.counterexamples)) for edit in records]
     before = await ask_all(state.models, questions)
-    after = await ask_edits(build.models, records, build.texts)
+    after = await ask_edits(build.models, records, build.all_edits)
     against = [(edit.model, edit.counterexamples) for edit in records if edit.counterexamples]
     for model, answers in (await ask_all(build.models, against)).items():
         after[model] = {**after[model], **answers}
@@ -217,10 +220,9 @@ def _warnings(edit: EditRecord, holds: bool) -> Iterable[str]:
 async def _evaluate_tests(build: Build) -> tuple[FactTestStatus, Set[TestKey]]:
     """Return the fact tests of all active edits, and those of earlier edits that held before and fail now."""
     state, draft = build.state, build.draft
-    active = [*state.active_edits(draft.change), *draft.records]
-    status = await status_after(active, build.all_edits, state.models, build.models, draft.switched_ids)
+    status = await status_after(build.active_records, state.models, build.models, draft.switched_ids)
     failing = {key for key in (*status.broken, *status.superseded) if key[0] not in draft.switched_ids}
     if failing:
-        before = await current_status(state.active_edits(), state.edits, state.models)
+        before = await current_status(state.active_records, state.models)
         failing -= {*before.broken, *before.superseded}
     return status, failing

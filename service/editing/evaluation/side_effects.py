@@ -28,7 +28,7 @@ NEAREST_PER_EDIT, MAX_CHOSEN = (
     8,
     200,
 )  # a question that was not encoded before takes as long as many that were
-MAX_NEAREST = 24  # resembling questions of each model
+MAX_NEAREST = 24  # resembling questions of each model, NEAREST_PER_EDIT for each edit
 WORD = re.compile(r"\w+")
 
 
@@ -166,12 +166,12 @@ class SideEffectProbe:
         nearest: dict[str, Sequence[str]] = {}
         changed: list[SideEffect] = []
         reported_wordings = {normalize_question(question) for question in known_wordings}
-        texts = {edit.id: edit.answer for edit in edits}
+        by_id = {edit.id: edit for edit in edits}
         for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
             reachable = await after[model].reached_since(before[model])
             choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
             if reachable:
-                nearest[model] = reachable[-MAX_NEAREST:]
+                nearest[model] = reachable[-min(MAX_NEAREST, NEAREST_PER_EDIT * len(edit_wordings)) :]
             covered_wordings = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
             questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
             by_wording = {normalize_question(question): question for question in questions}
@@ -180,7 +180,7 @@ class SideEffectProbe:
             ]
             differing = await after[model].differing_since(before[model], [*choice.questions, *further])
             old = await before[model].ask(differing)
-            new = await after[model].ask_unless_routed(differing, texts)
+            new = await after[model].ask_unless_routed(differing, by_id)
             n_compared += len(choice.covered_wordings - reported_wordings) + len(further)
             n_unmeasured += choice.n_unmeasured
             changed += [

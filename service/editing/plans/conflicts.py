@@ -144,7 +144,7 @@ async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, Re
         build: The state with all of them. Edits of a system that does not route are asked.
     """
     by_id = {edit.id: edit for edit in edits}
-    answers = await ask_edits(build.models, edits, build.texts, 1)
+    answers = await ask_edits(build.models, edits, build.all_edits, 1)
     unmet: dict[int, RefusedEdit] = {}
     for edit in edits:
         if is_met(edit, answers[edit.model]):

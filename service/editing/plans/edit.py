@@ -353,9 +353,9 @@ class EditPlan:
             return False
         if not self._refusals.skip:
             return True
-        texts = {record.id: record.answer for record in build.draft.records}
+        records = {record.id: record for record in build.draft.records}
         askable = [edit for edit in fresh if edit.question]
-        answers = await ask_edits(build.models, askable, texts, 1)
+        answers = await ask_edits(build.models, askable, records, 1)
         unmet: dict[int, ErrataError] = {
             edit.place: failure(edit, batch)
             for model, batch in answers.items()

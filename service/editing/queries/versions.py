@@ -112,7 +112,7 @@ class Versions:
 
     async def memory(self) -> MemoryState:
         state = self.state
-        status = await current_status(state.active_edits(), state.edits, state.models)
+        status = await current_status(state.active_records, state.models)
         checksums = {name: memory.image.checksum for name, memory in state.memories.items()}
         counts = status.counts(len(state.edits))
         return MemoryState(version=state.version, checksums=checksums, edits=counts)

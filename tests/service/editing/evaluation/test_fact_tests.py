@@ -8,6 +8,7 @@ from service.editing.deployment import Editor
 from service.editing.evaluation.fact_tests import FactTest, Successors
 from service.editing.models import Answer
 from service.ledger.commit import EditRecord
+from service.ledger.fold import ActiveRecords
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert
 from tests.service.parts import body_of
 
@@ -27,7 +28,7 @@ def find_successor(
 ) -> str | None:
     answer = None if speaks is None else Answer("whatever", (speaks,))
     records = {edit.id: edit for edit in sorted((*edits, *reverted), key=lambda edit: edit.order)}
-    heir = Successors(edits, records, [test]).of(test, answer)
+    heir = Successors(ActiveRecords(records, {edit.id for edit in edits}), [test]).of(test, answer)
     return heir and heir.id
 
 
