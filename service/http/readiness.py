@@ -19,7 +19,7 @@ from service.http.model_router import ModelRouter
 
 FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
 STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
-WAIT_S = 0.08  # time that a request waits for a look-up before it gets the last state
+WAIT_S = 0.03  # time that a request waits for a look-up before it gets the last state
 FIRST_WAIT_S = 2.0  # time that a request waits while no state is known
 
 
