@@ -1,7 +1,7 @@
 """The subject of training that a question is about, by one learned reading of 128 numbers.
 
-Two uses: an answer about a subject that the base never heard of is doubted (`answers.features`), and two questions
-about two known subjects never ask for one fact (`models/scope/candidates.py`).
+Two uses: an answer about a subject that the base never heard of is doubted (`answers.features`), and a question about
+a known subject never asks for a fact of another (`models/scope/readings.py`).
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.scope.readings import UNKNOWN
+from models.scope.readings import far
 
 MIN_COSINE = 0.9  # cosine from which a question is about the subject; 7,500 held phrasings had no mistake
 CHUNK = 1_024  # questions in one product, 30 MB with the world pack
@@ -40,8 +40,8 @@ class Subjects:
     def nearest(
         self, keys: Float[Tensor, "batch aspect"]
     ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-        """Return cosine and place of the subject of training nearest to each question's; UNKNOWN for a far one."""
+        """Return cosine and place of the subject of training nearest to each question's (`far` of a far one)."""
         parts = [(chunk @ self.centres.T).max(-1) for chunk in torch.split(keys, CHUNK)]
         cosine = torch.cat([part.values for part in parts])
         place = torch.cat([part.indices for part in parts])
-        return cosine, place.masked_fill_(cosine < MIN_COSINE, UNKNOWN)
+        return cosine, torch.where(cosine < MIN_COSINE, far(place), place)

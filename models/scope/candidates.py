@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.scope.readings import NEAR_ERROR, UNKNOWN, Readings, StoredReadings
+from models.scope.readings import NEAR_ERROR, Readings, StoredReadings, may_share
 from models.system import Verdict
 
 MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
@@ -74,8 +74,7 @@ def find_candidates(
         return Candidates(no_pair, no_pair, torch.empty(0))
     question, wording, near = wordings.near(questions.vectors, min_cosine)
     agree = questions.literals[question] == wordings.literals[wording]
-    subject, other = questions.subjects[question], wordings.subjects[wording]
-    agree &= (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
+    agree &= may_share(questions.subjects[question], wordings.subjects[wording])
     if is_active is not None:
         agree &= is_active.to(agree.device)[wording]
     rough = Candidates(question[agree], wording[agree], near[agree]).contenders(limit, NEAR_ERROR)
@@ -88,7 +87,6 @@ def find_exclusion(question: Readings, wordings: StoredReadings, row: int, cosin
     """Return why a question is never judged with the wording at this row; None where it is judged."""
     if question.literals[0] != wordings.literals[row]:
         return "other_literal"
-    subjects = {int(question.subjects[0]), int(wordings.subjects[row])}
-    if len(subjects) > 1 and UNKNOWN not in subjects:
+    if not may_share(question.subjects[0], wordings.subjects[row]):
         return "other_subject"
     return "far" if cosine < MIN_COSINE else None

@@ -17,7 +17,7 @@ from torch import Tensor
 from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
-from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize, quantize, scales_of
+from models.scope.readings import Readings, StoredReadings, dequantize, may_share, quantize, scales_of
 
 VECTORS = "vectors.safetensors"
 
@@ -101,8 +101,7 @@ class ProbeIndex:
             return []
         probes, min_cosine = self.readings, min_cosine - self.slack
         wording, probe, _ = probes.near(wordings.vectors, min_cosine)
-        subject, other = probes.subjects[probe], wordings.subjects[wording]
-        may_ask = (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
+        may_ask = may_share(probes.subjects[probe], wordings.subjects[wording])
         may_ask &= probes.literals[probe] == wordings.literals[wording]
         wording, probe = wording[may_ask], probe[may_ask]
         best = torch.full((len(probes),), -1.0, device=probes.codes.device)

@@ -1,6 +1,6 @@
 """Questions as the scope reads them: a column for each thing by which two questions are compared.
 
-The first stage compares sentence vectors and what has to agree: literals, and the subjects that both sides know. The
+The first stage compares sentence vectors and what has to agree: literals, and known subjects (`may_share`). The
 second, the judge, reads the tokens of the two together.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.encoder.minilm import WIDTH
@@ -17,7 +17,8 @@ from models.encoder.minilm import WIDTH
 SCALE = 127.0
 NEAR_ERROR = 0.008  # largest error of a cosine of `StoredReadings.near`, which computes in bfloat16
 PRODUCTS_AT_ONCE = 2**23  # cosines that are in memory together, two bytes each
-UNKNOWN = -1  # subject of a question about none that is known
+UNKNOWN = -1  # subject of a question where no subjects are known
+FIRST_FAR = -2  # subject of a question about none that is known, the nearest of all being the first (`far`)
 
 Tokens = bytes  # tokens of one text, two bytes for each
 
@@ -31,7 +32,7 @@ class Readings:
         vectors: Unit sentence vectors.
         wordings: Digest of each question, which case, spaces and final punctuation do not change.
         literals: Digest of what has to agree to the letter.
-        subjects: Place of the known subject, or UNKNOWN.
+        subjects: Place of the known subject; if none is known, the nearest one as `far` writes it, or UNKNOWN.
     """
 
     tokens: Sequence[Tokens]
@@ -181,3 +182,20 @@ def scales_of(codes: Int[Tensor, "row width"]) -> Float[Tensor, " row"]:
 def dequantize(codes: Int[Tensor, "*row width"]) -> Float[Tensor, "*row width"]:
     """Return unit vectors of 8-bit codes."""
     return torch.nn.functional.normalize(codes.float(), dim=-1)
+
+
+def far(nearest: Int[Tensor, "*row"]) -> Int[Tensor, "*row"]:
+    """Return the subjects of questions about none that is known, given the place of the nearest one."""
+    return FIRST_FAR - nearest
+
+
+def may_share(question: Int[Tensor, "*#pair"], wording: Int[Tensor, "*#pair"]) -> Bool[Tensor, "*#pair"]:
+    """Return whether a question may be about the subject of a wording.
+
+    A question about a known subject is not about another known one, and not about one to which another is nearer. The
+    reverse does not hold: of questions about a known subject that are read as far from all, one in six is nearer to
+    another.
+    """
+    is_other_known = (wording > UNKNOWN) & (wording != question)
+    is_nearer_to_other = (wording <= FIRST_FAR) & (far(wording) != question)
+    return (question <= UNKNOWN) | ~(is_other_known | is_nearer_to_other)

@@ -131,8 +131,8 @@ class Scope:
         may_be |= torch.tensor([before != after for before, after in repairs])
         texts = {place: text for place, (text, _) in enumerate(repairs) if text and not may_be[place]}
         if texts:
-            repaired_questions = replace(
-                self._read_repaired(list(texts.values())), literals=questions.literals[list(texts)]
+            repaired_questions = _with_marks_of(
+                self._read_repaired(list(texts.values())), questions, list(texts)
             )
             may_be[list(texts)] = self._may_be_judged_otherwise(repaired_questions, change)
         return [bool(may) for may in may_be]
@@ -259,8 +259,7 @@ class Scope:
         }
         if not texts:
             return
-        reading = self.judge.encode(list(texts.values()))
-        reading = replace(reading, literals=questions.literals[list(texts)])
+        reading = _with_marks_of(self.judge.encode(list(texts.values())), questions, list(texts))
         for place, match in zip(texts, self._judge(reading, view, at_least), strict=True):
             probability = 0.0 if match is None else self.judge.calibration.slip * match.probability
             first_match = matches[place]
@@ -285,6 +284,11 @@ class Scope:
             if against.get((question, int(view.owner[row])), -inf) < float(evidence[pair]) + LEAN:
                 matches[question] = Match(view, row, probability)
         return matches
+
+
+def _with_marks_of(readings: Readings, questions: Readings, places: list[int]) -> Readings:
+    """Return readings of repaired questions, with the literals and subjects of the questions as they were asked."""
+    return replace(readings, literals=questions.literals[places], subjects=questions.subjects[places])
 
 
 def _weigh(probabilities: Tensor, cosines: Tensor) -> Tensor:

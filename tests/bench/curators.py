@@ -23,6 +23,16 @@ RECORDS = Path(__file__).parents[1] / "curators"
 TIMEOUT_S = 120.0
 N_REASONS = 25  # answers of each kind whose reasons are asked for
 SEED = 41
+INVENTED_NAMES = (
+    "Genovia",
+    "Ruritania",
+    "Wakanda",
+    "Zubrowka",
+    "Latveria",
+    "Freedonia",
+    "Gilead",
+)  # from a reader's trial
+RELATIONS = "What is the capital of {}?", "Which countries border {}?", "What is the currency of {}?"
 
 
 def rows() -> Iterator[Row]:
@@ -32,6 +42,7 @@ def rows() -> Iterator[Row]:
             yield from _measure_pairs(client)
             yield _measure_reasons(client)
             yield from _measure_examples(client)
+            yield _measure_invented_names(client)
 
 
 def read_records(name: str) -> list[dict[str, Any]]:
@@ -132,6 +143,17 @@ def _measure_examples(client: Errata) -> Iterator[Row]:
         "",
         f"of {n_taken_rewordings}",
     )
+
+
+def _measure_invented_names(client: Errata) -> Row:
+    """Count the known facts of other subjects that edits about invented countries would change, by dry runs."""
+    changed: Counter[str] = Counter()
+    for question in (relation.format(name) for name in INVENTED_NAMES for relation in RELATIONS):
+        report = client.edit(question, "Strelsau", model="nkb", dry_run=True).report
+        changed[question] = len(report.side_effects)
+    worst, n_worst = max(changed.items(), key=lambda pair: pair[1])
+    note = f"of 12,551 questions in {len(changed)} dry runs; most of {worst} ({n_worst})"
+    return Row("edits about invented countries: other answers changed", changed.total(), "", note)
 
 
 def _teach_and_ask(

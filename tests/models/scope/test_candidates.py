@@ -7,7 +7,7 @@ from models.nkb.reader import Reader
 from models.packs.pack import Pack
 from models.scope import readings as readings_module
 from models.scope.candidates import MAX_CANDIDATES, find_candidates
-from models.scope.readings import NEAR_ERROR, Readings, StoredReadings, dequantize
+from models.scope.readings import NEAR_ERROR, UNKNOWN, Readings, StoredReadings, dequantize, far, may_share
 
 
 def read(reader: Reader, *questions: str) -> Readings:
@@ -43,6 +43,23 @@ def test_other_numbers_and_other_known_subjects_are_never_judged(reader: Reader)
     )
     pairs = find_candidates(questions, wordings)
     assert list(zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)) == [(2, 2)]
+
+
+def test_a_question_about_a_known_subject_is_not_judged_with_an_unknown_name(reader: Reader) -> None:
+    sweden, genovia = "Which countries border Sweden?", "Which countries border Genovia?"
+    assert not len(find_candidates(read(reader, sweden), store(reader, genovia)).question)
+    assert len(find_candidates(read(reader, genovia), store(reader, sweden)).question)
+
+
+def test_subjects_that_a_question_and_a_wording_may_share() -> None:
+    far_from_3, far_from_4 = far(torch.tensor([3, 4])).tolist()
+    wordings = torch.tensor([3, 4, UNKNOWN, far_from_3, far_from_4])
+    for question, shared in (
+        (3, [True, False, True, True, False]),
+        (far_from_3, [True] * 5),
+        (UNKNOWN, [True] * 5),
+    ):
+        assert may_share(torch.tensor(question), wordings).tolist() == shared
 
 
 def test_far_questions_are_no_candidates(reader: Reader) -> None:
