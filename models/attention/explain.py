@@ -38,7 +38,7 @@ class Explanation:
 
     Args:
         rule: The first rule that allows the pair; None if none does.
-        refusals: Of the rules before it, or of all, why they do not.
+        refusals: Reasons why the rules before it, or all rules, do not allow the pair.
     """
 
     rule: Rule | None

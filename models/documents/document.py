@@ -57,7 +57,7 @@ def compose(changes: Sequence[TextChange], document: Document | None = None) -> 
     """Return the document after changes, or None if it does not exist.
 
     Args:
-        changes: Of one document, in ledger order.
+        changes: Changes of one document, in ledger order.
         document: What the changes are made to.
     """
     for change in changes:

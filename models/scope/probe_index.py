@@ -52,7 +52,7 @@ class ProbeIndex:
         """Load the index that lies beside a checkpoint.
 
         Args:
-            folder: Of the checkpoint.
+            folder: Folder of the checkpoint.
             checkpoint: Its digest; None for a system that knows no subjects, since sentence vectors are the encoder's.
             device: Where the vectors are compared.
 

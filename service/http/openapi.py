@@ -54,7 +54,7 @@ def document(
     Args:
         returns: Its answer.
         problems: Statuses of its own problem documents.
-        status: Of the answer.
+        status: Status of the answer.
         streams: The media type in which the answer comes piece by piece, to those who ask for that.
     """
     responses: dict[int, dict[str, Any]] = {problem: describe_problem(problem) for problem in problems}

@@ -60,7 +60,7 @@ def run_service(var: Path) -> Iterator[Service]:
 
 @contextmanager
 def keep_asking(service: Service) -> Iterator[None]:
-    """They ask as people do, with pauses, and now and then for what nobody knows."""
+    """Ask in the background as people do, with pauses, and now and then about unknown names."""
     end = threading.Event()
     threads = [threading.Thread(target=_ask, args=(service, end, n)) for n in range(CALLERS)]
     for thread in threads:

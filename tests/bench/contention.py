@@ -52,7 +52,7 @@ def _client(server: Server, key: str) -> Errata:
 
 
 def _time_edit(client: Errata, edit: EditItem) -> float:
-    time.sleep(0.2)  # nobody corrects without a pause
+    time.sleep(0.2)  # people pause between corrections
     start = time.perf_counter()
     client.edit_many([edit], skip_refused=True)
     return time.perf_counter() - start

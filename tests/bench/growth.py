@@ -1,4 +1,4 @@
-"""What active edits cost a replica, the editor and whoever asks: memory, start, time of a question, an edit.
+"""The cost of active edits for a replica, the editor and callers: memory, start, time of a question and of an edit.
 
 `python -m tests.bench.growth 1000 10000 --keep FOLDER` measures other sizes; the ledgers stay in FOLDER for
 the next time. Each figure is taken in a process that does nothing else, without Ray and HTTP.

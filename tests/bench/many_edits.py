@@ -1,4 +1,4 @@
-"""What a thousand and ten thousand active edits cost: whoever makes the next one, and whoever asks."""
+"""The cost of a thousand and ten thousand active edits for the next edit and for questions."""
 
 import statistics
 import tempfile

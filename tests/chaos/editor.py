@@ -19,7 +19,7 @@ MAX_ROLLBACK = 10
 
 
 class Editor:
-    """run() until cancelled. Its answers are like nobody else's, so that any of them tells which edit it is from."""
+    """A client that makes edits; call run() and cancel it. Its answers are unique, so that each tells its edit."""
 
     def __init__(
         self, name: str, http: httpx.AsyncClient, journal: Journal, recorder: Recorder, chance: Random

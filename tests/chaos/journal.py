@@ -2,7 +2,7 @@
 
 One JSON object a line in `journal.jsonl`: {"intent": KEY, ...} before a request is sent for the first time,
 {"acknowledged": KEY, "version": N, ...} when it was. The key is the commit's Idempotency-Key and its message, so
-that a commit in the ledger can be traced to whoever wanted it.
+that a commit in the ledger can be traced to the editor that asked for it.
 """
 
 from __future__ import annotations

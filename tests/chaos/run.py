@@ -208,9 +208,9 @@ class _Course:
             await asyncio.to_thread(watching.join)
 
     async def _read_back(self) -> tuple[list[VersionDetail], list[str]]:
-        """The answers as they are now and were; whether every replica has the right rows; then every commit.
+        """Read the present and earlier answers, check every replica's rows, and read every commit.
 
-        In this order: a request that an editor sent last may be made when nobody waits for it any more.
+        The commits come last, because an editor's last request may be made after it has stopped waiting.
         """
         await asyncio.sleep(LAST_S)
         service = self._life.service
@@ -250,7 +250,7 @@ class _Course:
 async def _run_people(
     people: Sequence[Client | Editor | GraphAsker | Stranger],
 ) -> AsyncIterator[None]:
-    """One that ends by an error ends the run: nobody is there to be missed."""
+    """Run all clients in the background; one that ends by an error ends the run."""
     tasks = [asyncio.create_task(person.run()) for person in people]
     try:
         yield

@@ -120,7 +120,7 @@ def check_commits(journal: Journal, commits: Sequence[VersionDetail]) -> list[Ch
             _find_lost(journal, commits),
         ),
         count_examples(
-            "commits that nobody asked for", (key for key in counts if key not in journal.intents)
+            "commits that no client asked for", (key for key in counts if key not in journal.intents)
         ),
         count_examples(
             "requests that made more than one commit", (key for key, count in counts.items() if count > 1)
@@ -214,6 +214,6 @@ def window(run: Run) -> Window:
 
 
 def count_connections(run: Run, span: Window) -> tuple[int, int]:
-    """Of all processes together, early and late in the window."""
+    """Count the connections of all processes together, early and late in the window."""
     counts = [count for at, count in run.watch.connections if span.begin <= at <= span.end]
     return early_and_late(counts) if counts else (0, 0)

@@ -36,7 +36,7 @@ MEGABYTE = 1e6
 
 @dataclass(frozen=True)
 class Sample:
-    """Of one process. at: seconds since the load began. age_s: of the process."""
+    """A measurement of one process. at: seconds since the load began. age_s: age of the process."""
 
     at: float
     pid: int
@@ -48,7 +48,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Growth:
-    """Of the processes that could be compared: all of them together."""
+    """Growth of all processes together that could be compared."""
 
     role: str
     processes: int
@@ -125,7 +125,7 @@ def early_and_late(values: Sequence[int]) -> tuple[int, int]:
 
 
 def _group_by_process(samples: Iterable[Sample], window: Window) -> list[list[Sample]]:
-    """Of each process that was warm for long enough to be compared with itself."""
+    """Group the samples of each process that was warm for long enough to be compared with itself."""
     warm: dict[int, list[Sample]] = {}
     for sample in samples:
         if window.begin <= sample.at <= window.end and sample.age_s >= window.warm_s:

@@ -99,7 +99,7 @@ class Service:
         return status
 
     def kill_everything(self) -> None:
-        """As a power cut does it: nobody gets to say goodbye."""
+        """Kill all processes at once, as a power cut does."""
         assert self._process is not None
         if self._process.poll() is not None:
             return
@@ -140,7 +140,7 @@ class Service:
 
 
 def quiet_port() -> int:
-    """A free one that the system gives to nobody by itself, as it might to one of Ray's many connections."""
+    """Return a free port outside of the system's own range, from which Ray's connections get theirs."""
     for port in random.sample(range(*QUIET_PORTS), 100):
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port

@@ -1,4 +1,4 @@
-"""The ledger freezes: answers go on and say so, edits wait for nobody, and when it is back all catches up."""
+"""While the ledger is frozen, answers go on and say so, and edits fail without a long wait; after it, all catch up."""
 
 from __future__ import annotations
 

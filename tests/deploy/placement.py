@@ -36,7 +36,7 @@ class Part:
 
     @staticmethod
     def read(deployment: Mapping[str, Any], settings: Settings) -> Part:
-        """Of an entry under `deployments` in deploy/serve."""
+        """Read an entry under `deployments` in deploy/serve."""
         name = deployment["name"]
         count = deployment.get("num_replicas", settings.replica_limit if name in settings.systems else 1)
         options = deployment["ray_actor_options"]

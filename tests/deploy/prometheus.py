@@ -93,7 +93,7 @@ class Prometheus:
         return [Line(labels, points) for labels, points in numbers if points]
 
     def value(self, expr: str) -> float:
-        """Of an expression with one series; not a number while there is none."""
+        """Return the value of an expression with one series; NaN while there is none."""
         result = self.series(expr)
         return result[0][1] if len(result) == 1 else math.nan
 

@@ -57,7 +57,7 @@ class RayHead:
 
     @property
     def pid(self) -> int:
-        """Of the command that Ray was started with."""
+        """The process id of the command that started Ray."""
         return self._process.pid
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -92,7 +92,7 @@ class RayHead:
         self.serve("deploy", str(path))
 
     def state(self) -> dict[str, Any]:
-        """Of the application, as `serve status` has it too, which takes seconds to start."""
+        """Return the state of the application, as `serve status` does, which takes seconds to start."""
         applications: dict[str, Any] = self.describe()["applications"]
         return applications.get("errata", {"status": "NOT_STARTED"})
 
@@ -122,7 +122,7 @@ class RayHead:
         return Errata(self.url, key=KEY, retry=Retry(times=0))
 
     def die(self) -> None:
-        """At once: asked to end, it would wait half a minute for work that nobody has."""
+        """Kill all processes at once; if asked to end, Ray would wait half a minute for work that is not there."""
         family = find_family(self._process.pid)
         for pid in family:
             kill(pid)

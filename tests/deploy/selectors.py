@@ -40,7 +40,7 @@ def _matches_value(actual: str, operator: str, value: str) -> bool:
 
 
 def find_selectors(expr: str) -> set[Selector]:
-    """Of our metrics, those included that the rules it asks for look at."""
+    """Return the selectors of Errata's metrics in an expression, and those of the recording rules that it uses."""
     expressions = [expression for rule, expression in RECORDING_RULES.items() if rule in expr]
     selectors = {
         Selector(match[0], match[1], _parse_matchers(match[2] or "")) for match in METRIC.finditer(expr)

@@ -1,4 +1,4 @@
-"""What `kubectl apply -k` would send is valid to Kubernetes' own schemas, hangs together, and gives nobody too much.
+"""The objects of `kubectl apply -k` are valid by Kubernetes' own schemas, fit together, and grant no needless rights.
 
 Each overlay is built by kubectl itself. A RayService is no kind of Kubernetes' own: its pods are held against the
 schema of a PodTemplate, its Serve configuration against Ray's and ours, and the rest against the fields that KubeRay

@@ -18,7 +18,7 @@ from tests.deploy.prometheus import ALERTS, RECORDING_RULES, needs_prometheus
 from tests.deploy.test_kubernetes import KUBERAY, OVERLAYS
 from tests.deploy.test_prometheus import promtool
 
-# Of the Operator's monitoring.coreos.com/v1, as far as they are used
+# Fields of the Operator's monitoring.coreos.com/v1 that are used
 ENDPOINT = {"port", "interval", "metricRelabelings"}
 
 Thing = dict[str, Any]

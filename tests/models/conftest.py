@@ -10,7 +10,7 @@ from models.nkb.system import NkbSystem
 
 @pytest.fixture(scope="session")
 def reader(device: torch.device) -> Reader:
-    """The default checkpoint of nkb, which nobody changes."""
+    """The default checkpoint of nkb, which no test changes."""
     return Reader.load(device=device)
 
 

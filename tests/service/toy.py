@@ -184,7 +184,7 @@ class ToySystem:
         return [old.find(ask.question) != new.find(ask.question) for ask in before.asks]
 
     def find_misrouted(self, views: Views) -> Mapping[str, tuple[str | None, ...]]:
-        """Of gates; a row of surgery has to be asked for."""
+        """Return the misrouted edits among gates; a row of surgery has to be asked for."""
         table: Table = views[TABLE]
         owners = {
             edit: tuple(table[plain(question)].edits[0] for question in questions)

@@ -128,7 +128,7 @@ def _reply_from(facts: Sequence[tuple[Entity, Fact]]) -> Reply:
 
 
 def _asked_for(ask: Ask) -> Iterator[tuple[Entity, Fact]]:
-    """Of the first entity that has it: the relation with the longest label in the question."""
+    """Yield the fact whose relation has the longest label in the question, of the first entity that has it."""
     question = ask.question.casefold()
     for mention in ask.mentions:
         for entity in sorted(mention.entities, key=lambda entity: entity.id):

@@ -61,7 +61,7 @@ class Checkpoint:
 
     Attributes:
         model: In evaluation mode, without gradients.
-        digest: Of the files, `sha256:...`; states of another digest are another model's.
+        digest: Digest of the files, `sha256:...`; states of another digest belong to another model.
         settings: How it reads; None for a converted model, which was trained elsewhere.
     """
 
@@ -83,7 +83,7 @@ def save(
         model: What to write.
         folder: Made if it is not there.
         base: `minilm` leaves out tensors that equal MiniLM's.
-        dtype: Of the tensors on disk; `load` gives float32.
+        dtype: Type of the tensors on disk; `load` gives float32.
         settings: How it reads documents.
     """
     state = unique_state(model)
@@ -111,7 +111,7 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
     Args:
         folder: What `save` wrote.
         device: Where the model computes.
-        dtype: Of the weights; scores, softmax and memory stay in float32.
+        dtype: Type of the weights; scores, softmax and memory stay in float32.
 
     Raises:
         CheckpointError: A file is missing, damaged or of another model; the text names it.

@@ -30,7 +30,7 @@ class Choice:
     """The windows that a question is asked of.
 
     Attributes:
-        numbers: Of the windows, in the order of the text.
+        numbers: Numbers of the windows, in the order of the text.
         cosines: Nearness of each of them; None if all windows are asked, for then none is compared.
     """
 

@@ -18,7 +18,7 @@ class Document:
 
     Attributes:
         text: As it was given.
-        ids: Of the tokens, without special ones.
+        ids: Ids of the tokens, without special ones.
         starts: First character of each token in the text.
         ends: Character behind each token.
         words: Number of the word that each token is a part of.
@@ -52,7 +52,7 @@ def tokenize(text: str, tokenizer: Tokenizer, most_tokens: int) -> Document:
     """Split a text into tokens.
 
     Args:
-        text: Of any length.
+        text: A text of any length.
         tokenizer: Without truncation.
         most_tokens: Limit of the service.
 

@@ -38,7 +38,7 @@ class Reader:
         checkpoint: The model and its digest.
         packing: How windows become segments; its T is the model's.
         store: Where states are kept; None reads everything each time.
-        every: Of how many segments one state is kept; the last one of a document always is.
+        every: Number of segments for each kept state; the last state of a document is always kept.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Reader:
 
         Args:
             document: What to read.
-            numbers: Of the windows, rising.
+            numbers: Numbers of the windows, rising.
             start: The state before the document; None is the empty memory.
 
         Yields:

@@ -89,7 +89,7 @@ def follow_spans(
     Args:
         document: The text that was read.
         windows: Its windows.
-        numbers: Of the windows that were asked.
+        numbers: Numbers of the windows that were asked.
         logits: Start and end for each token of the segment of each of these; may be streamed.
         rule: How spans are compared.
     """

@@ -30,7 +30,7 @@ class State:
 
     Attributes:
         origin: Digest of the model and of how documents are packed for it.
-        digest: Of the origin and all windows that were read.
+        digest: Digest of the origin and all windows that were read.
         n_segments: Segments that were read.
         n_tokens: Tokens of the document up to the end of the last.
         memory: For the next segment, float32.

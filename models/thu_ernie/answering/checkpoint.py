@@ -42,7 +42,7 @@ def load(
     Args:
         folder: What `save` wrote.
         device: Where the network computes.
-        dtype: Of its weights; the table stays in float32 on the disk.
+        dtype: Type of its weights; the table stays in float32 on the disk.
 
     Raises:
         CheckpointError: A file is missing, damaged or does not fit; the sentence names it.

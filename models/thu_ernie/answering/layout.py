@@ -58,7 +58,7 @@ def lay_mask(question: AlignedText, subject: Link | None, vocabulary: Vocabulary
     Args:
         question: The question with its mentions, cut.
         subject: The mention that the question is about, whose row the mask carries; None without one.
-        vocabulary: Of the model.
+        vocabulary: Vocabulary of the model.
     """
     mask = AlignedText((vocabulary.spans.tag(MASK),), {} if subject is None else {0: subject})
     return MaskedRow(Row.of([question, mask], vocabulary), len(question.pieces) + 2)
@@ -72,7 +72,7 @@ def lay_windows(
     Args:
         question: The question with its mentions, cut.
         passage: The passage with its mentions.
-        vocabulary: Of the model.
+        vocabulary: Vocabulary of the model.
         length: Tokens of a window with the question and the special tokens.
         stride: Tokens that two windows share.
     """

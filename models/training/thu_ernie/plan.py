@@ -86,7 +86,7 @@ class Plan:
     """One training.
 
     Attributes:
-        seed: Of everything that is drawn.
+        seed: Seed of everything that is drawn.
         config: Sizes of the network.
         settings: How the checkpoint reads.
         translation: How rows are trained.

@@ -122,7 +122,7 @@ class Answers:
         return rng.choice(self.alternatives(item, base_answer))
 
     def alternatives(self, item: Item, base_answer: str) -> list[str]:
-        """Of the same relation, neither what is said now nor what is true."""
+        """Draw an answer of the same relation that is neither the present nor the true one."""
         return [
             answer
             for answer in self._by_relation[item.relation.id]

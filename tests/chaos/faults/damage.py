@@ -60,7 +60,7 @@ def _rows_of(vandal: redis.Redis, version: int) -> str:
 
 
 def _forge(whole: bytes) -> bytes:
-    """Of the same length. Where no answer can be read, a bit is turned."""
+    """Return damaged bytes of the same length: another answer, or one flipped bit if no answer can be read."""
     forgery = whole.replace(b"right", b"wrong")
     return forgery if forgery != whole else whole[:-1] + bytes([whole[-1] ^ 1])
 

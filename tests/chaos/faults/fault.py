@@ -10,8 +10,8 @@ from tests.chaos.scene import Scene
 
 @dataclass(frozen=True)
 class Fault:
-    """description: for the report. cuts: connections of clients may break for it. silences: nobody is there to answer,
-    so that a while may pass without any. missing: why it cannot be done here.
+    """A fault. description: a text for the report. cuts: whether connections of clients may break. silences: whether
+    a while may pass without an answer. missing: the reason why it cannot be done here.
     """
 
     name: str

@@ -10,9 +10,7 @@ import trustme
 
 from tests.cluster.running import Service
 
-UNUSED_ADDRESS = (
-    "http://127.0.0.1:9"  # the port of the protocol that throws everything away, which nobody speaks
-)
+UNUSED_ADDRESS = "http://127.0.0.1:9"  # the port of the discard protocol, where no server listens
 
 
 class Closed(Service):

@@ -26,7 +26,7 @@ def backpack() -> Backpack:
 
 @pytest.fixture(scope="session")
 def reader(tmp_path_factory: pytest.TempPathFactory, device: torch.device) -> Reader:
-    """A checkpoint that nobody changes."""
+    """A checkpoint that no test changes."""
     return Reader.load(write_checkpoint(tmp_path_factory.mktemp("backpack")), device)
 
 

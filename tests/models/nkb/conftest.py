@@ -19,7 +19,7 @@ VOCABULARY, WIDTH, LAYERS = 120, 32, 3
 
 @dataclass(frozen=True)
 class Questions:
-    """Encoder states as a model would leave them. Padded states hold noise, which nobody may read."""
+    """Encoder states as a model would leave them. Padded states hold noise, which must not be read."""
 
     states: Tensor
     mask: Tensor

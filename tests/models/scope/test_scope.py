@@ -1,4 +1,4 @@
-"""Who answers a question: its own edit word for word, an edit that asks for the same fact in other words, or nobody."""
+"""A question is answered by its own edit word for word, by an edit that asks for the same fact, or by no edit."""
 
 import pytest
 import torch

@@ -35,7 +35,9 @@ def test_one_slip_is_put_right(reader: Reader, lexicon: Lexicon, name: str) -> N
 def test_what_is_right_or_means_nobody_stays(reader: Reader, lexicon: Lexicon) -> None:
     assert repair(reader, lexicon, MOTTO, 0) is None
     assert repair(reader, lexicon, "What is the motto of Sundehrand?", 0) is None, "two slips"
-    assert repair(reader, lexicon, "What is the motto of Gundbrand?", 1) is None, "nobody has the word here"
+    assert repair(reader, lexicon, "What is the motto of Gundbrand?", 1) is None, (
+        "no wording has the word here"
+    )
 
 
 def test_a_word_that_may_be_two_stays(reader: Reader, lexicon: Lexicon) -> None:

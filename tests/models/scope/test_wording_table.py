@@ -1,4 +1,4 @@
-"""The table only grows while views use it, shares equal wordings, and is begun anew when most of it is nobody's."""
+"""The table only grows while views use it, shares equal wordings, and is begun anew when most of it is unused."""
 
 from functools import cache
 

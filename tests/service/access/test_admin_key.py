@@ -67,7 +67,7 @@ def test_a_weak_key_is_refused_and_not_repeated(tmp_path: Path, weak: str) -> No
 
 @pytest.mark.parametrize("place", ["variable", "file"])
 def test_a_key_that_was_issued_to_somebody_is_no_admin_key(tmp_path: Path, place: str) -> None:
-    """Whoever exported it for the command would have made its owner the admin of a new service."""
+    """Its owner would have become the admin of a new service, if it was exported for the command."""
     curators_key = generate_key("anna")
     (tmp_path / "admin.key").write_text(curators_key)
     with pytest.raises(BadKey, match="looks like the one that was issued to 'anna': give another") as refusal:

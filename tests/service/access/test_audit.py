@@ -1,4 +1,4 @@
-"""What the audit costs, whoever calls, and what it tells of calls that it merges."""
+"""The cost of the audit is bounded for every caller, and entries of merged calls have the right figures."""
 
 from __future__ import annotations
 

@@ -34,5 +34,5 @@ async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[
 
 @pytest.fixture
 def worklist(connection: Connection, clock: Clock) -> Worklist:
-    """Of four lines, each kept for a day."""
+    """Make a worklist of four lines at most, each kept for a day."""
     return Worklist(connection, timedelta(days=1), max_lines=4, clock=clock)

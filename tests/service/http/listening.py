@@ -22,7 +22,7 @@ async def listening(app: FastAPI) -> AsyncIterator[str]:
     serving = asyncio.create_task(server.serve())
     try:
         async with asyncio.timeout(LIMIT_S):
-            while not server.started:  # noqa: ASYNC110  # uvicorn sets a flag and wakes nobody
+            while not server.started:  # noqa: ASYNC110  # uvicorn sets a flag and wakes no task
                 await asyncio.sleep(0.01)
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:

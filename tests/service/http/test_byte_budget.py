@@ -39,7 +39,7 @@ async def begin(stack: AsyncExitStack, url: str, head: str, body: bytes) -> asyn
 
 async def wait_until_empty() -> None:
     async with asyncio.timeout(LIMIT_S):
-        while BUDGET.n_held:  # noqa: ASYNC110  # nobody is told
+        while BUDGET.n_held:  # noqa: ASYNC110  # there is no event to await
             await asyncio.sleep(0.02)
 
 

@@ -88,7 +88,7 @@ async def test_a_question_survives_its_replica_and_an_edit_is_not_sent_twice(
 
 
 class CancelledMethod:
-    """A method whose call Ray cancels, though nobody who waits for it asked for that."""
+    """A method whose call Ray cancels, though no waiting caller asked for that."""
 
     def __init__(self, hangs: bool) -> None:
         self._hangs = hangs

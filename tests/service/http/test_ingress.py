@@ -19,7 +19,7 @@ async def test_an_ingress_that_is_asked_to_end_has_not_died(
 ) -> None:
     monkeypatch.setattr(ingress, "freeze_gc", lambda: None)
     n_starts, n_ends = read_metric("errata_process_starts_total"), read_metric("errata_process_ends_total")
-    app = Ingress(config, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # nobody asks it
+    app = Ingress(config, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # it is not asked
     async with app.router.lifespan_context(app):
         assert read_metric("errata_process_starts_total") == n_starts + 1
         assert read_metric("errata_processes") == 1

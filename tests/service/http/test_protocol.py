@@ -1,4 +1,4 @@
-"""Nobody holds a connection, or fills memory, for as long as it pleases: real bytes on real sockets."""
+"""No client can hold a connection, or fill memory, without a limit; tested with real bytes on real sockets."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_words_become_the_settings_of_their_names() -> None:
         "oidc": {"issuer": "https://x", "audience": "y"},
         "max_concurrent": 3,
         "trace_sample_rate": 0.5,
-        "tls_cert": Path("c.pem").absolute(),  # whoever reads it may work in another folder
+        "tls_cert": Path("c.pem").absolute(),  # the process that reads it may run in another folder
     }
 
 

@@ -69,7 +69,7 @@ def test_neither_the_key_nor_the_address_of_redis_is_inherited(
 def test_the_key_of_the_command_never_becomes_the_admins(
     places: Places, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is exported in the terminals of whoever works with another service."""
+    """It is exported in terminals where curators work with another service."""
     monkeypatch.setenv("ERRATA_KEY", "the-key-of-another-service")
     monkeypatch.setenv("ERRATA_KEY_FILE", "/no/such/file")
     text = serve(places)

@@ -36,7 +36,7 @@ def running(pid: int) -> bool:
 
 @contextmanager
 def frozen(pid: int) -> Iterator[None]:
-    """Alive, holding its sockets and its locks, and answering nobody."""
+    """Stop a process, which keeps its sockets and locks and does not answer."""
     os.kill(pid, signal.SIGSTOP)
     try:
         yield

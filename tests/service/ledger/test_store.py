@@ -174,7 +174,7 @@ async def test_a_replica_unseen_for_an_hour_is_no_longer_told_of(
 async def test_a_heartbeat_from_before_the_clock_was_put_back_an_hour_is_an_hour_old(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    """Whoever died before it does not live on until it is that late again."""
+    """A replica that died before does not count as alive for another hour."""
     await ledger.heartbeat("dead", {})
     time_s, _, payload = bytes(raw.hget(keys.REPLICAS, "dead") or b"").partition(b" ")
     raw.hset(keys.REPLICAS, "dead", b"%f %s" % (float(time_s) + 3600, payload))

@@ -15,7 +15,7 @@ class Exit(IntEnum):
     OK = 0
     REFUSED = 1  # the service said no, and why
     USAGE = 2  # the command line cannot be used as it is
-    UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
+    UNREACHABLE = 3  # there was no answer, or not one of Errata
     UNSURE = 4  # `ask`: the model declines to answer
     BROKEN = 5  # an edit does not hold or was replaced unasked; `check`: or rows of an import are damaged
     UNWRITABLE = 6  # stdout, stderr or a file takes no more; what was asked for may be done all the same
@@ -23,7 +23,7 @@ class Exit(IntEnum):
 
 
 class Unwritable(Exception):
-    """Why output cannot be written; empty when its reader has left, as `head` does, and nobody misses the rest.
+    """The reason why output cannot be written; empty if its reader has left, as `head` does.
 
     Not an OSError: typer and rich end the program on those in ways of their own.
     """

@@ -32,7 +32,7 @@ class Slots:
     steps: Sequence[Float[Tensor, "_ d"]]
 
     def select(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
-        """Of equal cosines the later edit's."""
+        """Return the slot of the largest cosine for each row; the later edit's if two are equal."""
         if not len(self.keys):
             return torch.full((len(n),), NONE)
         cosines = F.normalize(n, dim=-1) @ self.keys.T

@@ -14,7 +14,7 @@ from errata.wire import ImportProgress
 
 
 class Pipe(io.BytesIO):
-    """It can be read once, and nobody knows how much will come."""
+    """A stream of unknown length that can be read once."""
 
     def seekable(self) -> bool:
         return False

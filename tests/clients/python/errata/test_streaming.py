@@ -33,7 +33,7 @@ END = [event("answer", WHOLE), event("done", {})]
 
 
 class Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that comes piece by piece. n_read: so many were taken. is_closed: nobody reads on."""
+    """A body that comes piece by piece. n_read: pieces that were read. is_closed: whether reading has ended."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces, self.n_read, self.is_closed = pieces, 0, False

@@ -33,7 +33,7 @@ def find_successor(
 
 
 def states(report: CheckReport) -> tuple[int, int, int, int]:
-    """Of the edits."""
+    """Return the numbers of edits that are active, hold, are broken and are superseded."""
     assert report.edits is not None
     counts = report.edits
     assert counts.active == counts.holding + counts.broken + counts.superseded

@@ -206,7 +206,7 @@ async def test_names_are_given_like_facts(editor: Editor) -> None:
     assert peru["aliases"] == ["Republic of Peru", "Перу", "Birú", "Peru"], "the old name finds it, too"
     assert await answers(editor, "What is the capital of Birú?", "Perú's capital?") == ["Lima", "Lima"]
     await fact(editor, "Perú", "alias", "Peru", act="remove")
-    assert await answers(editor, CAPITAL) == [None], "nobody is called Peru now"
+    assert await answers(editor, CAPITAL) == [None], "no entity is called Peru now"
     await fact(editor, "Perú", "alias", "Birú", act="remove")
     assert await answers(editor, "What is the capital of Birú?") == [None]
 
@@ -408,7 +408,7 @@ async def test_a_fact_is_taken_back_from_under_a_later_one(editor: Editor) -> No
 async def test_a_second_fact_about_an_entity_stays_when_the_one_that_made_it_is_taken_back(
     editor: Editor,
 ) -> None:
-    """Then nobody gave it a name, so it is called by its id until somebody does."""
+    """It has no name after the revert, so it is called by its id until it gets one."""
     await fact(editor, "Atlantis", "capital", "Poseidonis", only="graph")
     await fact(editor, "Atlantis", "currency", "orichalcum", only="graph")
     await revert(editor, 1)

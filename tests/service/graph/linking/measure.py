@@ -65,7 +65,7 @@ def _resident_bytes() -> int:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Of this process, not of the clock: what one core would do that does nothing else."""
+    """Return the processor time of this process, which other processes do not change."""
     start_s = time.process_time()
     work()
     return time.process_time() - start_s

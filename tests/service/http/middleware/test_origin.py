@@ -22,7 +22,7 @@ NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def everywhere(shared_config: Settings) -> AsyncIterator[httpx.AsyncClient]:
-    """A service that other machines can connect to, and nobody has said by which name."""
+    """A service that other machines can connect to, without a configured host name."""
     config = shared_config.model_copy(update={"host": "0.0.0.0", "anonymous_access": "everyone"})
     app = build_app(config, local_router({}), local_editor(None))
     async with client_of(app) as client:

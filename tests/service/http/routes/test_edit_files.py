@@ -136,7 +136,7 @@ async def test_a_line_whose_question_another_would_answer_is_found_before_anythi
 async def test_a_line_that_a_later_commit_answers_for_does_not_hold_any_more(
     client: AsyncErrata, file: Any
 ) -> None:
-    """The toy does not see the comma; without a look nobody knows beforehand."""
+    """The toy ignores the comma, which only the service knows."""
     path = file((PERU, "Cusco"), ("What is the capital, of Peru?", "Puno"))
     run = await client.edit_file(path, batch_size=1, skip_bad=True)
     assert [(line.status, line.holds) for line in run.lines] == [("done", False), ("done", True)]

@@ -177,7 +177,7 @@ def test_a_process_that_happens_to_have_the_orphans_number_is_left_alone(
 def test_a_start_that_cannot_end_an_orphan_leaves_it_its_socket_and_pid_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without them nobody would find the server again that has the folder."""
+    """Without them the server that holds the folder could not be found again."""
     monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.2)
     with errata(tmp_path) as (owner, orphan):
         kill(owner)

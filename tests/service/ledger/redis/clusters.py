@@ -115,7 +115,7 @@ class LocalCluster:
 
     @property
     def url(self) -> str:
-        """Of the ledger's master, for those who talk to it directly."""
+        """The URL of the ledger's master, for direct connections."""
         return self.master.url
 
     def is_replicated(self) -> bool:

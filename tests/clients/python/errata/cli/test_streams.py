@@ -1,4 +1,4 @@
-"""Output that nobody can take ends the command with one sentence at most, and an exit code of its own."""
+"""Output that cannot be written ends the command with one sentence at most, and a special exit code."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_where_the_edit_ends_is_shown(run: Any, tiny: Any, monkeypatch: pytest.M
             "tried, does not Peru: its capital Lima → Lima",
         )
     ]
-    assert result.exit_code == 0  # nobody gave these wordings
+    assert result.exit_code == 0  # these wordings were generated
     assert "3 % likely the same" in run("edit", PERU, "Puno", "-v").stdout
 
 

@@ -1,4 +1,4 @@
-"""`errata import`: a file becomes one commit; what was rejected is listed; nobody is left in doubt unsaid."""
+"""`errata import`: a file becomes one commit, rejected lines are listed, and an import in doubt is reported as such."""
 
 from __future__ import annotations
 
