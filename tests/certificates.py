@@ -1,4 +1,4 @@
-"""One TLS context for all HTTP clients of the same settings.
+"""One TLS context for all HTTP clients with the same settings.
 
 Creating one reads the certificates of all trusted authorities, which costs more than most tests of a client.
 """

@@ -21,11 +21,11 @@ MODELS = Path(__file__).parents[1] / "models"
 certificates.share()
 shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
-settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
+settings.register_profile("errata", deadline=None)  # a machine with other work is not a defect
 settings.load_profile("errata")
 
 
-gc.disable()  # until all is collected: nothing of it is garbage, and it would be looked through a dozen times
+gc.disable()  # until the collection of tests ends: none of it is garbage, and it would be searched a dozen times
 
 
 def pytest_collection_finish() -> None:
@@ -35,7 +35,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def device() -> torch.device:
-    """Where tests of models compute: ERRATA_TEST_DEVICE, by default the CPU."""
+    """Return the device for tests of models: ERRATA_TEST_DEVICE, by default the CPU."""
     from models.device import resolve_device  # not before its shapes are checked
 
     return resolve_device(os.environ.get("ERRATA_TEST_DEVICE", "cpu"))

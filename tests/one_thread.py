@@ -1,4 +1,4 @@
-"""One torch thread for models that are tiny: several would only wait for each other."""
+"""One torch thread for tiny models, because several threads would only wait for each other."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which test process runs what, where there are several."""
+"""The assignment of tests to processes, if there are several."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ SHARING = {"tests/cluster", "tests/live/closed"}  # folders whose tests share a 
 
 
 class ByService(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types
-    """Whole files, as `--dist loadfile` gives them out; those that share a running service all to one process."""
+    """A scheduler of whole files, as `--dist loadfile`; files that share a running service go to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = str(super()._split_scope(nodeid))

@@ -1,4 +1,4 @@
-"""`make bench`: one table of what the service costs; every figure is a ratio within one run, or says its unit."""
+"""`make bench`: one table of the service's costs; every figure is a ratio within one run, or has a unit."""
 
 import argparse
 import os

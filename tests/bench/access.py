@@ -1,4 +1,4 @@
-"""What keys and limits cost a question: the same server asked with a key that is counted, and without one."""
+"""The cost of keys and limits for a question: the same server asked with a key that is counted, and without one."""
 
 import statistics
 import tempfile

@@ -27,7 +27,7 @@ from tests.bench.table import Row, show
 from tests.bench.timing import measure_cost
 
 ROOT = Path(__file__).parents[2]
-PAIRS = {1: 300, 8: 100, 32: 60}  # by the size of the batch: what is short is disturbed more
+PAIRS = {1: 300, 8: 100, 32: 60}  # by the size of the batch; short times are disturbed more
 WARM = 4
 EDITS = 60  # edits of each service
 ANSWER_LINES = """
@@ -122,7 +122,7 @@ def _compare_rates(then: Errata, now: Errata, revision: str) -> Iterator[Row]:
 
 
 def _compare_edits(then: Errata, now: Errata, revision: str) -> Iterator[Row]:
-    """Correct the same questions in both, one after the other; each gets the answer of another one."""
+    """Correct the same questions in both versions in turn; each question gets the answer of another one."""
     answers = sorted({item.answer for item in Pack.load().items()})
     corrections = list(zip(questions(EDITS + 1, seed=23), cycle(answers), strict=False))
     edit_now, edit_then = (partial(_make_next, client, iter(corrections)) for client in (now, then))

@@ -144,7 +144,7 @@ def _draw_contexts(pack: Pack, count: int) -> Iterator[Question]:
 
 
 def put(http: httpx.Client, model: str, questions: Sequence[Question]) -> list[Reply]:
-    """Ask all questions, many at once; replies come in their order."""
+    """Ask all questions, many at once; replies come in the order of the questions."""
     results: list[dict[str, Any]] = []
     for start in range(0, len(questions), BATCH):
         part = questions[start : start + BATCH]

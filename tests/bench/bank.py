@@ -1,4 +1,4 @@
-"""The default checkpoint as the bench reads and edits it: a system, the bank beside it, and views of versions."""
+"""The default checkpoint as the bench reads and edits it: a system, its bank, and views of versions."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from models.nkb.system import NkbSystem
 
 
 def load_nkb() -> tuple[NkbSystem, BankMemory]:
-    """As the loader of the service returns them: they share what was read."""
+    """Load system and bank as the service does; they share their reads."""
     return nkb_of(Reader.load())
 
 
@@ -19,7 +19,7 @@ def nkb_of(reader: Reader) -> tuple[NkbSystem, BankMemory]:
 
 
 def build_gated(memory: BankMemory, changes: Sequence[AnswerChange]) -> list[Material]:
-    """EditRefused when a change is refused."""
+    """Build gated edits; raise EditRefused if one is refused."""
     materials = []
     for result in memory.build(changes, BankOptions(method="gated")):
         if not isinstance(result, Material):
@@ -29,5 +29,5 @@ def build_gated(memory: BankMemory, changes: Sequence[AnswerChange]) -> list[Mat
 
 
 def read_bank(memory: BankMemory, materials: Sequence[Material] = ()) -> Views:
-    """What a system reads of the version with these edits."""
+    """Return the view of the version with these edits."""
     return {BANK: memory.view(memory.fold(materials))}

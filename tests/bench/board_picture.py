@@ -1,4 +1,4 @@
-"""The boards' main pictures on one sheet, drawn from what a Prometheus answers to their own queries."""
+"""The boards' main pictures on one sheet, drawn from a Prometheus' answers to the boards' own queries."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ PREFIXES = {1e9: "G", 1e6: "M", 1e3: "k"}
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was done to the service. at: in seconds since 1970."""
+    """A change made to the service. at: seconds since 1970."""
 
     at: float
     name: str
 
 
 def draw(prometheus: Prometheus, events: Sequence[Event], file: Path) -> None:
-    """events: marked in each picture, and named under the sheet."""
+    """Draw the sheet. events: marked in each picture, and named under the sheet."""
     end_s = time.time()
     with rc_context(STYLE):
         figure = Figure(figsize=(15, 3.1 * len(MAIN)), dpi=110, layout="constrained")
@@ -108,7 +108,7 @@ def _mark(axes: Axes, events: Sequence[Event], start_s: float, end_s: float) -> 
 
 
 def _draw_area(axes: Axes, named_lines: list[tuple[str, Line]], start_s: float) -> None:
-    """Each on top of the one before, on the moments that any of them has."""
+    """Draw areas on top of each other, at all moments that any of them has."""
     moments = sorted({at for _, history in named_lines for at, _ in history.points})
     heights = [[dict(history.points).get(at, 0.0) for at in moments] for _, history in named_lines]
     names = [name for name, _ in named_lines]

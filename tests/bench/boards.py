@@ -25,7 +25,7 @@ from tests.deploy.prometheus import run_prometheus
 PICTURE = ROOT / "deploy" / "grafana" / "boards.png"
 CALLERS, PAUSE_S = 4, 0.15
 QUIET_S, HUNG_S = 20.0, 12.0
-START_S = 400.0  # of four replicas, on a machine that others use too
+START_S = 400.0  # for four replicas, on a machine with other work
 READY = "Ctrl-C stops"
 UNKNOWN = "What is the capital of Emerald Isle of Oz?"
 LINES = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency\tspell\n"
@@ -78,12 +78,12 @@ def _ask(service: Service, end: threading.Event, seed: int) -> None:
     with service.errata() as errata:
         while not end.wait(rng.expovariate(1 / PAUSE_S)):
             question = UNKNOWN if rng.random() < 0.1 else rng.choice(texts)
-            with suppress(ErrataError):  # what fails is what the boards should show
+            with suppress(ErrataError):  # failures are part of the picture
                 errata.ask(question, model=rng.choice(("nkb", "kbert")))
 
 
 def play_bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
-    """What happens, one thing after the other; each is told as it begins."""
+    """Do the day's changes one after the other, and print each as it begins."""
     time.sleep(QUIET_S)
     yield Event(time.time(), "a curator corrects")
     correct(errata, folder)
@@ -104,10 +104,10 @@ def play_bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Eve
 
 
 def correct(errata: Errata, folder: Path) -> None:
-    """A curator's quarter of an hour, in half a minute."""
+    """Correct questions as a curator does in a quarter of an hour, in half a minute."""
     (folder / "oz.spo").write_text(LINES)
     for question in questions(512)[:60:10]:
-        with suppress(ErrataError):  # some is what the models say already
+        with suppress(ErrataError):  # some are answered so already
             errata.edit(question, "Cusco", dry_run=len(question) % 3 == 0)
         time.sleep(2)
     errata.fact("Peru", "capital", "Cusco")

@@ -1,4 +1,4 @@
-"""What an edit waits for others: a dry run of a thousand edits and four readers who compare versions, all at once."""
+"""How long an edit waits for others: a dry run of a thousand edits and four readers who compare versions, at once."""
 
 import random
 import statistics
@@ -29,7 +29,7 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
         key = (Path(name) / "var" / "admin.key").read_text().strip()
         with _client(server, key) as client:
-            _time_edit(client, next(single))  # it waits for what the editor reads once, at its start
+            _time_edit(client, next(single))  # it waits until the editor has read its data
             alone: list[float] = []
             beside: list[float] = []
             for _ in range(ROUNDS):
@@ -60,7 +60,7 @@ def _time_edit(client: Errata, edit: EditItem) -> float:
 
 @contextmanager
 def _busy(server: Server, key: str, trial: Sequence[EditItem]) -> Iterator[None]:
-    """Others try a thousand edits out and compare random versions, again and again, while the block runs."""
+    """Try a thousand edits out and compare random versions again and again while the block runs."""
     stop = threading.Event()
 
     def repeat(work: Callable[[Errata], object]) -> None:

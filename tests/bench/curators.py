@@ -1,4 +1,4 @@
-"""What a curator sees and does, over HTTP to the shipped models.
+"""What a curator sees, over HTTP to the shipped models.
 
 The records in tests/curators were written for this measurement, and no weight was trained on them.
 """
@@ -21,7 +21,7 @@ from tests.bench.table import Row
 
 RECORDS = Path(__file__).parents[1] / "curators"
 TIMEOUT_S = 120.0
-N_REASONS = 25  # answers of each kind whose reasons are asked for
+N_REASONS = 25  # answers of each kind whose reasons are read
 SEED = 41
 INVENTED_NAMES = (
     "Genovia",
@@ -51,7 +51,7 @@ def read_records(name: str) -> list[dict[str, Any]]:
 
 
 def _measure_pairs(client: Errata) -> Iterator[Row]:
-    """Pairs of two facts about one thing; the facts of the pairs before stay."""
+    """Measure pairs of two facts about one thing; earlier pairs stay."""
     pairs = [
         [EditItem(**pair[place], model="nkb") for place in ("first", "second")]
         for pair in read_records("pairs")
@@ -75,7 +75,7 @@ def _measure_pairs(client: Errata) -> Iterator[Row]:
 
 
 def _measure_reasons(client: Errata) -> Row:
-    """Ask both systems why they answer so: of edits, of facts of edits, of facts of the base, of what was learnt."""
+    """Ask both systems for reasons: of edits, of facts that edits made, of facts of the base, of learned answers."""
     items = [item for item in _draw_items(4 * N_REASONS) if client.ask(_ask_for(item), model="kbert").answer]
     corrections, triples, rest = items[:N_REASONS], items[N_REASONS : 2 * N_REASONS], items[2 * N_REASONS :]
     edits = [EditItem(question=_ask_for(item), answer="Tallwater", model="nkb") for item in corrections]
@@ -119,7 +119,7 @@ def _names_fact(report: WhyReport, item: Item) -> bool:
 
 
 def _measure_examples(client: Errata) -> Iterator[Row]:
-    """Edits with one example against each, which is the near question itself: what is refused, and what follows."""
+    """Measure edits with the near question itself as an example against each: refusals, and paraphrases that follow."""
     records = read_records("examples")
     n_taken = n_refused = n_taken_rewordings = n_kept_out = n_before = n_after = 0
     for record in records:
@@ -159,7 +159,7 @@ def _measure_invented_names(client: Errata) -> Row:
 def _teach_and_ask(
     client: Errata, record: Mapping[str, Any], against: Sequence[str], texts: Sequence[str]
 ) -> list[bool]:
-    """Return which questions an edit answers; it is taken back."""
+    """Make an edit, return which questions it answers, and take it back."""
     receipt = client.edit(record["question"], record["answer"], counterexamples=against, model="nkb")
     results = client.ask_many(texts, model="nkb").results
     client.revert(receipt.version or 0)

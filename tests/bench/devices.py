@@ -1,4 +1,4 @@
-"""Each system on each device and dtype that is here: its speed, and how far its answers are from float32 on the CPU."""
+"""Each system on each device and dtype of this machine: its speed, and its difference from float32 on the CPU."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ REFERENCE = "cpu float32"
 
 @dataclass(frozen=True)
 class Side:
-    """A system on one device, with the same questions for all."""
+    """A system on one device, with questions that are the same for all."""
 
     bundle: Bundle
     asks: Sequence[Ask]
@@ -53,7 +53,7 @@ def rows() -> Iterator[Row]:
 
 
 def _combinations() -> Iterator[tuple[str, str]]:
-    """CPU first; a device or dtype that cannot be had is left out."""
+    """Yield devices and dtypes that this machine has, the CPU first."""
     for device in ("cpu", "cuda"):
         for dtype in DTYPES:
             try:

@@ -1,4 +1,4 @@
-"""The time of an edit by part, and how long until every replica answers the new way."""
+"""The time of an edit by part, and the time until every replica gives the new answer."""
 
 import statistics
 import tempfile
@@ -36,7 +36,7 @@ def rows() -> Iterator[Row]:
 
 
 def _make_edits(client: Errata, seed: int) -> list[EditReceipt]:
-    """One receipt for each edit; every question gets an answer of another one."""
+    """Make edits and return a receipt for each; every question gets the answer of another one."""
     answers = sorted({item.answer for item in Pack.load().items()})
     numbered_questions = enumerate(questions(EDITS, seed))
     return [

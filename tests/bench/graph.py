@@ -1,4 +1,4 @@
-"""The graph: importing it, what it takes in Redis, linking a million names, and reading it when it is large."""
+"""The graph: an import and its size in Redis, linking of a million names, and reads of a large graph."""
 
 import asyncio
 import json
@@ -124,7 +124,7 @@ def make_subject(number: int, rng: random.Random, words: list[str]) -> str:
 
 
 async def _measure_reading(small: str, large: str) -> list[Row]:
-    """A batch of questions about entities that were not asked for before, in turns on the two graphs."""
+    """Measure batches of questions about entities that were not asked for before, in turns on the two graphs."""
     cold_seconds: dict[int, list[float]] = {SMALL: [], LARGE: []}
     warm_seconds: list[float] = []
     lookups = {SMALL: await open_lookup(small), LARGE: await open_lookup(large)}

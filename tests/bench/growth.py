@@ -40,7 +40,7 @@ from tests.bench.timing import percentile
 from tests.service.parts import settings, start_deployment
 
 SIZES = (1_000, 10_000)
-HISTORY = 8  # versions that a replica keeps ready for pins, as the service does
+HISTORY = 8  # versions that a replica keeps for pins, as the service does
 FAR_QUESTIONS = 300
 SINGLE_EDITS, REQUEST_SIZE = 24, 1_000
 MEMORY_BAR, START_BAR, P50_BAR, P99_BAR, MANY_BAR = "<= 200", "<= 5", "<= 3", "<= 8", "<= 6"
@@ -130,7 +130,7 @@ def _ask(system: NkbSystem, snapshot: Snapshot) -> None:
 
 @torch.inference_mode()
 def _time_far_questions(system: NkbSystem, edits: ActiveEdits) -> list[float]:
-    """Return the milliseconds that each question takes to be found far from every edit: all that edits add to it."""
+    """Return the milliseconds that active edits add to each question that is far from every edit."""
     reader, milliseconds = system.reader, []
     for question in _far_questions(system, edits):
         readings = reader.read([question]).readings

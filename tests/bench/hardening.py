@@ -33,7 +33,7 @@ CALLS_PER_S = 100  # of one key, by its limit
 THREADS = 8
 NICE = 10
 HELD_BYTES, HELD_S = 19_000_000, 5.0
-LINE_BYTES_PER_S = 125_000_000  # of a line of 1 Gbit/s, which 100 bodies of 1 MB a second fit into
+LINE_BYTES_PER_S = 125_000_000  # of a line of 1 Gbit/s, which carries 100 bodies of 1 MB a second
 BAR_P99, BAR_SLOWEST = "<= 10", "<= 50"
 
 
@@ -164,7 +164,7 @@ def _hold(port: int, key: str) -> None:
             socket.create_connection(("127.0.0.1", port), timeout=HELD_S) as connection,
         ):
             connection.sendall(head + body)
-            connection.recv(1_000)  # a refusal, or nothing before the time limit
+            connection.recv(1_000)  # a refusal, or no reply before the time limit
         time.sleep(THREADS * HELD_BYTES / LINE_BYTES_PER_S)
 
     _run_threads(hold)

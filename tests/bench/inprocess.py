@@ -57,7 +57,7 @@ def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> I
 
 
 def _measure_bank(reader: Reader, texts: list[str]) -> Row:
-    """The whole way of a question with the bank, against the same without."""
+    """Measure whole questions with the bank, and without."""
     without = build(reader.t5.config)
     keys = set(without.state_dict())
     without.load_state_dict({k: v for k, v in reader.t5.state_dict().items() if k in keys})
@@ -72,7 +72,7 @@ def _measure_bank(reader: Reader, texts: list[str]) -> Row:
 
 
 def _measure_mixed_versions(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Row:
-    """Every request pins another version, each of which has one more edit than the one before."""
+    """Measure requests that all pin different versions, each of which has one more edit than the one before."""
     versions = _versions(memory)
     asks = [Ask(text) for text in texts]
     sides = {
@@ -83,7 +83,7 @@ def _measure_mixed_versions(system: NkbSystem, memory: BankMemory, texts: list[s
 
 
 def _versions(memory: BankMemory) -> list[Views]:
-    """Edits of other questions, so that the answers' lengths stay the same."""
+    """Return versions with edits of other questions, so that the answers' lengths stay the same."""
     changes = [
         AnswerChange(str(n), question, "Cusco") for n, question in enumerate(questions(BATCH, seed=99))
     ]

@@ -15,7 +15,7 @@ import aiohttp
 from tests.bench.questions import questions
 from tests.bench.timing import percentile
 
-MODEL = "nkb"  # model that is measured where MORE names no other
+MODEL = "nkb"  # model to measure if MORE names no other
 
 
 async def measure(

@@ -33,7 +33,7 @@ def rows() -> Iterator[Row]:
                 corrections[start : start + PER_REQUEST] for start in range(0, N_ACTIVE, PER_REQUEST)
             )
             rest = corrections[N_ACTIVE:]
-            _time_edits(client, rest[-1:])  # it waits for what the editor reads once, at its start
+            _time_edits(client, rest[-1:])  # it waits until the editor has read its data
             seconds = [_time_edits(client, first)]
             yield _measure_single_edits(client, rest[:N_SINGLE], PER_REQUEST, "<= 100")
             seconds += [_time_edits(client, batch) for batch in further]
@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
 
 
 def _draw_corrections(count: int) -> list[tuple[str, str]]:
-    """Real questions, each with the answer of another one."""
+    """Draw real questions, each with the answer of another one."""
     answers = sorted({item.answer for item in Pack.load().items()})
     return [(question, answers[37 * n % len(answers)]) for n, question in enumerate(questions(count, 31))]
 
@@ -73,7 +73,7 @@ def _describe_batches(seconds: Sequence[float]) -> Row:
 
 
 def _measure_answers(corrections: Sequence[tuple[str, str]]) -> Row:
-    """Batches of 32 of the edited questions themselves, at both versions in turn."""
+    """Measure batches of 32 of the edited questions, at both versions in turn."""
     system, memory = load_nkb()
     materials = build_gated(memory, [AnswerChange(str(n), *pair) for n, pair in enumerate(corrections)])
     ordered_materials = [replace(m, block=replace(m.block, order=n)) for n, m in enumerate(materials)]

@@ -25,7 +25,7 @@ from service.ledger.store import RedisLedger
 
 PER_COMMIT = 1_000
 READ_AT_ONCE = 256
-SINGLE_COMMITS = 16  # commits of one edit behind those of many, for a replica to follow
+SINGLE_COMMITS = 16  # commits of one edit that follow the large ones, for a replica to follow
 SEED = 41
 
 
@@ -88,7 +88,7 @@ def _write_edits(
 
 
 def prepare(folder: Path, size: int) -> None:
-    """Leave the data of a Valkey with so many edits in `folder`, whole or not at all."""
+    """Write the data of a Valkey with so many edits to `folder`, atomically."""
     if folder.is_dir():
         return
     draft = folder.with_name(folder.name + ".draft")

@@ -1,4 +1,4 @@
-"""How much memory one model takes, the whole service, and each edit.
+"""The memory of one model, of the whole service, and of each edit.
 
 `python -m tests.bench.memory` prints what a process with a model in it takes, in MB.
 """
@@ -36,7 +36,7 @@ def rows() -> Iterator[Row]:
 
 
 def _service() -> Row:
-    """Everything that `make serve` starts: Ray, ingress, editor, one replica, Valkey."""
+    """Return the memory of all processes of `make serve`: Ray, ingress, editor, one replica, Valkey."""
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
         httpx.post(f"{server.url}/v1/answers", json={"question": questions(1)[0]}).raise_for_status()
         launcher = psutil.Process(server.pid)

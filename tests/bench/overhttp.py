@@ -59,7 +59,7 @@ def _compare_batch_route(our_url: str) -> Row:
 
 
 def _measure_parts(url: str) -> Iterator[Row]:
-    """One question at a time: what the replica says of itself, and what is left of what the caller waits."""
+    """Ask one question at a time; compare the replica's own times with the time that the caller waits."""
     measurements: list[dict[str, float]] = []
     with httpx.Client(base_url=url) as http:
         for question in questions(ALONE, seed=5):
@@ -86,7 +86,7 @@ def _measure_parts(url: str) -> Iterator[Row]:
 
 
 def _compare_facts(url: str) -> Row:
-    """The same system and questions with the graph and without it, in turns."""
+    """Compare the same system and questions with and without the graph, in turns."""
     sides = {"with": {"model": "kbert"}, "without": {"model": "kbert", "kg": "none"}}
     rates_by_side: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(ROUNDS):
@@ -116,7 +116,7 @@ def measure_load(
 
 @contextmanager
 def keep_asking(url: str, callers: int) -> Iterator[None]:
-    """Callers that ask until the block ends."""
+    """Run callers that ask until the block ends."""
     process = subprocess.Popen(_load_command(url, callers, AT_MOST_S, 1), stdout=subprocess.DEVNULL)
     try:
         yield

@@ -13,7 +13,7 @@ from tests.bench.plain import PlainTransformers
 
 
 class PlainApi(litserve.LitAPI):  # type: ignore[misc]
-    """One question in, one answer out; the library gathers the batch."""
+    """A LitServe API: one question in, one answer out; the library gathers the batch."""
 
     def setup(self, device: str) -> None:
         from models.nkb.reader import Reader

@@ -13,7 +13,7 @@ from models.nkb.system import MAX_TOKENS
 
 
 class PlainTransformers:
-    """Questions in, answers out, with nothing but the library."""
+    """Answer questions with the library alone."""
 
     def __init__(self, reader: Reader) -> None:
         files = find()

@@ -1,4 +1,4 @@
-"""Servers of the bench: started on free ports of this machine, waited for, ended by their process id."""
+"""Servers of the bench: started on free ports of this machine, and ended by their process id."""
 
 import os
 import signal

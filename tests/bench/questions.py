@@ -1,4 +1,4 @@
-"""What the bench asks: real questions of the pack, in many phrasings, drawn once with a seed."""
+"""The questions of the bench: real questions of the pack, in many phrasings, drawn once with a seed."""
 
 import random
 
@@ -10,7 +10,7 @@ def questions(count: int, seed: int = 7) -> list[str]:
 
 
 def questions_and_subjects(count: int, seed: int = 7) -> list[tuple[str, str]]:
-    """Each with the id of its subject."""
+    """Return questions, each with the id of its subject."""
     rng = random.Random(seed)
     items = rng.sample(list(Pack.load().items()), count)
     return [(item.relation.question(item.subject.label, rng.randrange(5)), item.subject.id) for item in items]

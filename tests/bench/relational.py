@@ -31,7 +31,7 @@ FACTS_EACH = 10  # of a block
 QUESTIONS = 200  # of each graph
 QUESTION = "In which country is the place where {subject} was born?"
 COUNTRIES = 150
-LEAST_RIGHT = 0.8  # share of the answers; below it what is timed would not be answers
+LEAST_RIGHT = 0.8  # least share of answers; with fewer, the times would not be times of answers
 ROUNDS, CALLERS = 5, 32
 SERVICES = ("kbert", "relational")
 
@@ -118,7 +118,7 @@ async def _answer(system: RelationalSystem, lookup: Lookup, view: GraphView, que
 
 
 def compare_with_kbert(rounds: int) -> Row:
-    """The same questions over HTTP to both systems of one server, in turns."""
+    """Ask both systems of one server the same questions over HTTP, in turns."""
     options = [option for name in SERVICES for option in ("--system", name)]
     rates: dict[str, list[float]] = {name: [] for name in SERVICES}
     with (

@@ -26,7 +26,7 @@ def rows() -> Iterator[Row]:
 
 
 def _against_hand_written(length: int) -> Row:
-    """The mask is looked up in the cache in every step, by its text; the hand-written one is made before."""
+    """Compare masks by rules, looked up in every step, with a hand-written mask that is made before."""
     query, key, value = _inputs(length)
     lag = torch.arange(length)[:, None] - torch.arange(length)
     by_hand = (lag >= 0) & (lag <= WINDOW)

@@ -1,4 +1,4 @@
-"""What K-BERT's parts cost in one process: the facts, and the visible matrix."""
+"""The cost of K-BERT's parts in one process: the facts, and the visible matrix."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ def link(view: GraphView, question: str, subject: str) -> Ask:
 
 
 def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
-    """The same rows through the encoder, each token seeing what it may, against all of them seeing each other."""
+    """Measure the encoder on the same rows with the visible matrix, and with full attention."""
     model = system.model
     readings = finish(Answerer(model).read(asks))
     rows = [reading.row.row for reading in readings if reading.row is not None]

@@ -1,4 +1,4 @@
-"""How long a new replica takes to load the ledger, after 0, 1, 1,000 and 10,000 commits."""
+"""How long a new replica takes to load the ledger after 0, 1, 1,000 and 10,000 commits."""
 
 import asyncio
 import statistics
@@ -54,7 +54,7 @@ async def _measure(url: str, memory: BankMemory) -> dict[int, float]:
 
 
 async def _start(url: str, version: int) -> float:
-    """A fresh memory each time: nothing that an earlier one compiled helps."""
+    """Measure a start with fresh memories, so that no compiled state of an earlier one helps."""
     _, memory = load_nkb()
     ledger = RedisLedger.connect(url)
     start = time.perf_counter()
@@ -66,7 +66,7 @@ async def _start(url: str, version: int) -> float:
 
 
 class _Edits:
-    """A ledger of one gated edit a commit; each edit's rows are an earlier edit's, moved, so that none is equal."""
+    """A ledger of one gated edit a commit; each edit has the moved rows of an earlier one, so that no two are equal."""
 
     def __init__(self, ledger: RedisLedger, memory: BankMemory) -> None:
         self._ledger = ledger

@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Row:
-    """figure: a ratio, per cent or milliseconds as the note says. bar: what it has to reach, if anything."""
+    """A row of the table. figure: a ratio, per cent or milliseconds as the note says. bar: its bound, if any."""
 
     name: str
     figure: float
@@ -21,7 +21,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the bar is reached: yes, no, or nothing where there is none."""
+        """Return whether the bar is reached: yes, no, or "" without a bar."""
         if not self.bar:
             return ""
         sign, limit = self.bar.split()[0], float(self.bar.split()[1])

@@ -1,4 +1,4 @@
-"""The other side of the bench of the entity stream: the same words and weights, and no row reaches them."""
+"""The peer in the bench of the entity stream has the same words and weights, and no row reaches it."""
 
 import pytest
 import torch

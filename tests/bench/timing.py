@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 
 def measure_interleaved(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median seconds of each side, every round measuring all of them once. The first round is not counted."""
+    """Return the median seconds of each side; every round measures each side once. The first round is not counted."""
     seconds_by_side: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(rounds + 1):
         for name, run in sides.items():
@@ -18,7 +18,7 @@ def measure_interleaved(sides: Mapping[str, Callable[[], object]], rounds: int) 
 
 
 def measure_cost(sides: Mapping[str, Callable[[], object]], rounds: int) -> float:
-    """By how many per cent the first side takes longer: median of the rounds' own ratios, each side first in turn.
+    """Return by how many per cent the first side takes longer: the median ratio of rounds, each side first in turn.
 
     What disturbs a round disturbs both sides of it, so small costs need many short rounds and not long ones.
     """
@@ -46,5 +46,5 @@ def _time(run: Callable[[], object]) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """By nearest rank: the smallest value that this share of all does not exceed."""
+    """Return a percentile by nearest rank: the smallest value that this share of all does not exceed."""
     return sorted(values)[math.ceil(share * len(values)) - 1]

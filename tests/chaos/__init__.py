@@ -1,1 +1,1 @@
-"""The service under load while its parts are killed, frozen, filled and damaged: `make chaos`."""
+"""The service under load while its parts are killed, frozen, filled up and damaged: `make chaos`."""

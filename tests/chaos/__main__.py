@@ -64,7 +64,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _is_default(arguments: argparse.Namespace) -> bool:
-    """The run that RESULTS.md is about."""
+    """Return whether this is the run of RESULTS.md."""
     load = (arguments.minutes, arguments.clients, arguments.editors)
     return load == (MINUTES, CLIENTS, EDITORS) and arguments.only is None
 

@@ -1,4 +1,4 @@
-"""A client: asks at its own pace, one question or many, of now, of a version at least, or of a version exactly."""
+"""A client that asks at its own pace, one question or many: the newest version, a least one, or an exact one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.chaos.recorder import OK, Recorder, problem
 
 PAUSE_S = 1.0  # on average, between two requests of one client
 BATCH = (2, 12)
-RECENT = 6  # versions that a replica still has at hand
-OLDER = 5  # that are pinned again and again, as in a report that somebody reads
-FORGET = 0.01  # how often one of them is exchanged
+RECENT = 6  # versions that a replica still keeps
+OLDER = 5  # versions that are pinned again and again, as by links of a report
+FORGET = 0.01  # chance that one of them is exchanged
 TIMEOUT_S = 30.0
 MODEL = "toy"  # model whose answers are compared with the journal
 
@@ -25,7 +25,7 @@ Question = dict[str, Any]
 
 @dataclass
 class Pins:
-    """Which older versions are asked for: a few at a time, for each has to be built."""
+    """The older versions to ask for: a few at a time, because each has to be built."""
 
     chance: Random
     recurring: list[int] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""An editor: corrects, takes back, now and then goes back some versions; nothing new before the last is settled."""
+"""An editor that corrects, reverts, and sometimes rolls back; it waits until each request is settled."""
 
 from __future__ import annotations
 

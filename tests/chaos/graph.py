@@ -1,4 +1,4 @@
-"""An imported graph of 100,000 triples, and who asks about it: no answer may name what another subject has."""
+"""An imported graph of 100,000 triples, and clients that ask about it; no answer may have another subject's value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYLLABLES = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ra", "so", "
 
 
 def _names() -> list[str]:
-    """Some that can be pronounced, none of which is a word."""
+    """Draw names that can be pronounced, none of which is a word."""
     words = ["".join(syllables).capitalize() for syllables in product(SYLLABLES, repeat=4)]
     Random("names").shuffle(words)
     return words[:N_SUBJECTS]

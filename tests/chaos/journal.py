@@ -25,7 +25,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Intent:
-    """One commit that somebody wants. target: the version to revert or to roll back to."""
+    """One commit that an editor asks for. target: the version to revert or to roll back to."""
 
     kind: Literal["edit", "revert", "rollback"]
     corrections: tuple[Correction, ...] = ()
@@ -36,7 +36,7 @@ class Intent:
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """version: that the service named. everywhere: it said that every replica has it. at: seconds of the load."""
+    """An acknowledgement. version: named by the service. everywhere: every replica has it. at: seconds of the load."""
 
     intent: Intent
     version: int

@@ -1,4 +1,4 @@
-"""The service whose life is made hard: started as a person starts it, on a disk and a Valkey that can be harmed."""
+"""A service that is to be harmed: started as a person starts it, on a disk and a Valkey that can be harmed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HarmedService(Service):
         return super().launch(**{**self.environment, **environment})
 
     def start(self) -> Service:
-        """With more patience than a test has: a machine that is shared may be slow for minutes."""
+        """Start the service with more patience than a test has, because a shared machine may be slow for minutes."""
         process = self.launch()
         wait_until(
             lambda: "Ctrl-C stops" in self.read_output() or process.poll() is not None,
@@ -60,7 +60,7 @@ class Life:
         return self.ledger / "valkey.sock"
 
     def redis(self, socket: Path | None = None) -> redis.Redis:
-        """The server as a vandal sees it."""
+        """A client of the server for damage."""
         return redis.Redis(unix_socket_path=str(socket or self.socket), socket_timeout=2)
 
     def answers(self) -> bool:
@@ -77,12 +77,12 @@ class Life:
         return self.service.pids_of("ServeReplica:errata:nkb")
 
     def part(self, title: str) -> int:
-        """The one process of this title. It may be about to be started again."""
+        """Return the one process with this title. It may be about to be restarted."""
         wait_until(lambda: len(self.service.pids_of(title)) == 1, START_LIMIT_S, f"one process of {title}")
         return self.service.pids_of(title)[0]
 
     def log_says(self, words: str) -> bool:
-        """Whether any log of the service has the words."""
+        """Return whether any log of the service has the words."""
         logs = self.service.var / "log"
         return any(words in path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
 
@@ -93,7 +93,7 @@ class Life:
 
 
 def _mount(folder: Path) -> bool:
-    """A small disk at `folder`: only who may mount has one."""
+    """Mount a small disk at `folder`, which needs the right to mount."""
     folder.mkdir(parents=True, exist_ok=True)
     size = f"size={DISK_BYTES},mode=700"
     words = ["mount", "-t", "tmpfs", "-o", size, "errata-chaos", str(folder)]

@@ -1,4 +1,4 @@
-"""What the clients ask and the editors correct: few enough that every question has many answers in one run."""
+"""The questions of clients and editors: few, so that every question has many answers in one run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ EDITABLE = (*BY_GATE, *BY_ROW)
 
 
 def paraphrase(question: str) -> str:
-    """Another wording, which an edit may give as its paraphrase. Never one of CORRECTED."""
+    """Return another wording, which an edit may give as its paraphrase. It is never one of CORRECTED."""
     return f"Tell me: {question}"
 
 
 def choose(chance: Random) -> str:
-    """A question as a client asks it, now and then in its other wording."""
+    """Choose a question for a client, sometimes in its other wording."""
     if chance.random() < 0.1:
         return historic(chance.randrange(HISTORY))
     question = chance.choice(EDITABLE)

@@ -1,4 +1,4 @@
-"""Records what the clients got: every answer with what was promised for it, and every refusal with its code."""
+"""Records the clients' results: every answer with the promises made for it, and every refusal with its code."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ EXPECTED_CODES = {
 }
 PROBLEM = "application/problem+json"
 OK = 400
-LATE_S = 10.0  # after a fault, during which requests that were sent in it may still be refused
-GIVEN_UP = 0  # in place of a status: the client's own limit ended it
+LATE_S = 10.0  # after a fault, during which requests sent in the fault may still be refused
+GIVEN_UP = 0  # in place of a status: the client's own time limit
 
 
 @dataclass(frozen=True)
 class Promise:
-    """floor: the answer may not be older; by min_version, or because every replica had confirmed it. pin: exactly."""
+    """A request's promises. floor: least version, by min_version or confirmed by every replica. pin: exact version."""
 
     floor: int
     pin: int | None = None
@@ -79,7 +79,7 @@ class Recorder:
         return time.monotonic() - self.start_s
 
     def promise_for(self, request: Mapping[str, Any]) -> Promise:
-        """What is promised to a request that leaves now."""
+        """Return the promises for a request that is sent now."""
         if (pin := request.get("version")) is not None:
             return Promise(0, pin)
         return Promise(max(self.journal.everywhere, request.get("min_version", 0)))
@@ -101,7 +101,7 @@ class Recorder:
         )
 
     def record_refusal(self, status: int, code: str, detail: str) -> None:
-        """A problem document. A fault that is under way, or ended just now, explains the codes that are expected."""
+        """Record a problem document. A fault that is under way, or ended just now, explains its expected codes."""
         self.refusals[f"{status} {code}"] += 1
         is_faulty = bool(self.fault) or self.now - self.end_s < LATE_S
         if not is_faulty or code not in EXPECTED_CODES.get(status, ()):
@@ -110,7 +110,7 @@ class Recorder:
             )
 
     def record_unreadable(self, reply: httpx.Response) -> None:
-        """A refusal that is no problem document at all."""
+        """Record a refusal that is not a problem document."""
         self.refusals[f"{reply.status_code} no problem document"] += 1
         self.unexplained_refusals.append(
             f"{reply.status_code} at {self.now:.1f} s during {self.fault or 'no fault'}: {reply.text[:200]!r}"
@@ -130,7 +130,7 @@ class Recorder:
         self.broken_connections[f"{self.fault or 'no fault'}: {type(error).__name__}"] += 1
 
     def silence_s(self, since: float, until: float) -> float:
-        """The longest time between two answers that overlaps the span."""
+        """Return the longest time between two answers that overlaps the span."""
         times = sorted(answer.received_s for answer in self.answers)
         inner = [t for t in times if since <= t <= until]
         before = max((t for t in times if t < since), default=since)
@@ -144,7 +144,7 @@ class Recorder:
 
 
 def problem(reply: httpx.Response) -> Mapping[str, Any] | None:
-    """The problem document of a refusal; None for anything else."""
+    """Return the problem document of a refusal; None for any other reply."""
     if not reply.headers.get("content-type", "").startswith(PROBLEM):
         return None
     body: Mapping[str, Any] = reply.json()

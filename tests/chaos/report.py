@@ -1,4 +1,4 @@
-"""A run in words: a table of what was counted, and one of what each fault did."""
+"""The report of a run: a table of its counts, and one of the effect of each fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run: the service, its load, the faults in turn, and at the end the ledger read back and all of it judged."""
+"""One run: the service, its load, the faults in turn, and at the end a check of the ledger and of all records."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ from tests.chaos.strike import FaultResult, strike
 from tests.chaos.watch import EVERY_S, Watch
 
 SETTLE_S = 15.0  # of load before the first fault
-KEEP_ALIVE_S = 2.0  # less than the service keeps an idle connection, so that none ends as it is used again
+KEEP_ALIVE_S = (
+    2.0  # less than the service keeps an idle connection, so that none is closed as it is used again
+)
 READERS = 8
 FINAL_PINS = 200
-LAST_S = 3.0  # for what is under way when the load ends
+LAST_S = 3.0  # for requests under way when the load ends
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Run:
-    """What there is to judge and to report. wrong_sums: replicas whose rows are not those of the ledger."""
+    """The records of a run to judge and report. wrong_sums: replicas whose rows differ from the ledger's."""
 
     options: Options
     journal: Journal
@@ -110,7 +112,7 @@ class _Course:
         )
 
     def _prepare_wide(self) -> None:
-        """A key for those who ask, and the imported graph, which is version 1."""
+        """Prepare a key for the clients, and the imported graph, which is version 1."""
         path, intent = self._options.out / "graph.tsv", Intent("edit")
         write_triples(path)
         self._journal.begin(intent)
@@ -144,7 +146,7 @@ class _Course:
 
     @asynccontextmanager
     async def _run_load(self) -> AsyncIterator[None]:
-        """Clients and editors, each with a chance of its own, so that a run can be made again."""
+        """Run clients and editors, each with a separate random generator, so that a run can be repeated."""
         n_callers = self._options.clients + self._options.editors
         limits = httpx.Limits(max_connections=n_callers, keepalive_expiry=KEEP_ALIVE_S)
         service, seed = self._life.service, self._options.seed
@@ -175,7 +177,7 @@ class _Course:
 
     @asynccontextmanager
     async def _run_wide(self, http: httpx.AsyncClient) -> AsyncIterator[None]:
-        """Those who ask about the imported graph, and strangers."""
+        """Run clients that ask about the imported graph, and strangers."""
         options, seed = self._options, self._options.seed
         if not options.wide:
             yield

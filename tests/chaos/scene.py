@@ -1,4 +1,4 @@
-"""What a fault may touch, and how it is known that the service is whole again after it."""
+"""The means of a fault, and the check that the service is whole again after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARK = "Which probe was the last?"
 
 @dataclass
 class Scene:
-    """hold_s: how long what can last does last. unmet: what was expected during a fault and was not so."""
+    """A scene. hold_s: how long a lasting fault lasts. unmet: expectations during a fault that were not met."""
 
     life: Life
     journal: Journal
@@ -48,7 +48,7 @@ class Scene:
         self.notes.append(text)
 
     def hold(self, until: Callable[[], bool] = lambda: False, limit_s: float | None = None) -> bool:
-        """Let the load go on for a while, or until something is so: whether it was."""
+        """Let the load go on for a while, or until the condition holds; return whether it held."""
         deadline = time.monotonic() + (self.hold_s if limit_s is None else limit_s)
         while time.monotonic() < deadline:
             if until():
@@ -60,7 +60,7 @@ class Scene:
         return self.life.service.http()
 
     def probe(self, http: httpx.Client) -> bool:
-        """One commit more, sent until it is settled: whether every replica confirmed it."""
+        """Send one more commit until it is settled; return whether every replica confirmed it."""
         return self.commit(http, Correction(MARK, f"probe {len(self.journal.intents)}"))
 
     def commit(self, http: httpx.Client, correction: Correction, wait: str = "all") -> bool:

@@ -1,4 +1,4 @@
-"""A stranger without a key, who sends the worst that he may: large bodies, wrong keys, headers that never end."""
+"""A stranger without a key, who sends the worst possible requests: large bodies, wrong keys, endless headers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEP = "[" * 100_000
 
 
 class Stranger:
-    """run() until cancelled. Whatever gets an answer that is no refusal is recorded as let in."""
+    """A stranger; call run() and cancel it. Any answer that is not a refusal is recorded as admitted."""
 
     def __init__(self, http: httpx.AsyncClient, recorder: Recorder, chance: Random) -> None:
         self._http, self._recorder, self._chance = http, recorder, chance
@@ -30,7 +30,7 @@ class Stranger:
         acts = [self._send_body, self._send_wrong_key, self._send_slow_headers]
         while True:
             await asyncio.sleep(self._chance.expovariate(1 / PAUSE_S))
-            with suppress(OSError, httpx.HTTPError):  # being cut off is what he deserves
+            with suppress(OSError, httpx.HTTPError):  # being cut off is expected
                 await self._chance.choice(acts)()
 
     async def _send_body(self) -> None:

@@ -1,4 +1,4 @@
-"""What became of the service by one fault: how long until it was whole again, and what was heard meanwhile."""
+"""The effect of one fault on the service: the time until it was whole again, and messages meanwhile."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class FaultResult:
 
     @property
     def recovery_s(self) -> float | None:
-        """From the end of the damage until every replica has confirmed a commit."""
+        """Return the time from the end of the damage until every replica has confirmed a commit."""
         return None if self.well_s is None else self.well_s - self.end_s
 
 
 def strike(fault: Fault, scene: Scene) -> FaultResult:
-    """Does it and waits until the service is whole."""
+    """Do a fault and wait until the service is whole."""
     recorder, start_s = scene.recorder, scene.recorder.now
     missing = fault.missing(scene)
     if missing is not None:

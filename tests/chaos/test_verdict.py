@@ -1,4 +1,4 @@
-"""The judge itself: each promise, when it is broken, is seen to be broken."""
+"""The judge of chaos runs notices each broken promise."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def samples_of(role: str, pid: int, before: int, after: int, seconds: float = 30
 
 
 def make_run(recorder: Recorder, minutes: float = 5.0, **changes: Any) -> Run:
-    """A run that kept every promise; `changes` are those of a field."""
+    """Make a run that kept every promise; `changes` replace fields of it."""
     took_s = 60.0 * minutes
     roles = enumerate(ROLES.values())
     samples = [sample for pid, role in roles for sample in samples_of(role, pid, 10**8, 10**8, took_s)]

@@ -17,7 +17,7 @@ from tests.chaos.questions import BASE
 
 @dataclass(frozen=True)
 class ExpectedAnswer:
-    """answer: None where it declines. edits: ids of those that the answer rests on."""
+    """An expected answer. answer: None if it declines. edits: ids of the edits behind the answer."""
 
     answer: str | None
     edits: tuple[str, ...]
@@ -36,7 +36,7 @@ class Edit:
 
 
 class Truth:
-    """commits: versions 1, 2, ... without a gap."""
+    """The expected answers. commits: versions 1, 2, ... without a gap."""
 
     def __init__(self, commits: Sequence[VersionDetail]) -> None:
         self._edits: dict[str, Edit] = {}  # in the order of the ledger
@@ -73,7 +73,7 @@ class Truth:
         return (active - new_edits) | self._taken_back[target]
 
     def _compile(self, version: int) -> dict[str, ExpectedAnswer]:
-        """By wording. A later edit replaces an earlier one, and a gate answers before a row."""
+        """Compile answers by wording. A later edit replaces an earlier one, and a gate answers before a row."""
         edits = [edit for id, edit in self._edits.items() if id in self._active[version]]
         rows = {edit.wordings[0]: edit.expected for edit in edits if not edit.gated}
         gates = {wording: edit.expected for edit in edits if edit.gated for wording in edit.wordings}

@@ -1,4 +1,4 @@
-"""Whether the service kept its promises: each one counted, each with the number that it may not exceed."""
+"""Whether the service kept its promises: each is counted, with the number that it may not exceed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.chaos.watch import ROLES, Growth, Window, early_and_late, growth, tog
 MAX_GROWTH = 0.05
 MAX_EXAMPLES = 5
 MAX_DECLINED = 0.1
-MORE_CONNECTIONS = 12  # a burst after a fault opens more of a pool, and they stay: 24 in a process at most
+MORE_CONNECTIONS = (
+    12  # a burst after a fault opens more of a pool, and they stay open: 24 in a process at most
+)
 MORE_WHILE_CALM = 2
 CALM_S = 120.0  # how long a calm stretch has to be
 SETTLED_S = 30.0  # after the last fault it begins
@@ -31,7 +33,7 @@ ALL = (*FAULTS, *LAST)
 
 @dataclass(frozen=True)
 class Check:
-    """A promise is kept while `count` is at most `limit`. examples: of what was counted."""
+    """A promise, kept while `count` is at most `limit`. examples: of the counted cases."""
 
     description: str
     count: float
@@ -174,7 +176,7 @@ def _check_growth(run: Run) -> list[Check]:
         ),
         Check("connections to Redis that came to stay", max(0, late - early), MORE_CONNECTIONS),
     ]
-    # After the last fault but those that end every process, where a run is long enough for that.
+    # Growth is compared after the last fault except those that end every process, if a run is long enough.
     lasting = {fault.name for fault in LAST}
     end_s = max(
         (result.well_s or result.end_s for result in run.results if result.name not in lasting), default=0.0
@@ -192,7 +194,7 @@ def _check_growth(run: Run) -> list[Check]:
 
 
 def _check_largest_growth(run: Run, memory: Sequence[Growth]) -> Check:
-    """From the middle of the first third to that of the last, two thirds of the commits came."""
+    """Compare from the middle of the first third to that of the last; two thirds of the commits came meanwhile."""
     span = window(run)
     n_commits = sum(span.begin <= commit.at <= span.end for commit in run.journal.acknowledgements) * 2 / 3
     room = dict.fromkeys(GROW_BY_COMMITS, n_commits * BYTES_OF_A_COMMIT)
@@ -206,7 +208,7 @@ def measure_growth(run: Run, field: str) -> list[Growth]:
 
 
 def window(run: Run) -> Window:
-    """From the end of the warm-up to the first fault that ends every process, or to the end."""
+    """Return the time from the end of the warm-up to the first fault that ends every process, or to the end."""
     warm_s = WARM_SHARE * 60 * run.options.minutes
     lasting = {fault.name for fault in LAST}
     ends = [result.start_s for result in run.results if result.name in lasting]

@@ -60,12 +60,12 @@ class Growth:
         return self.share_above(0.0)
 
     def share_above(self, room: float) -> float:
-        """room: by how much it may grow."""
+        """Return the share of growth above `room`."""
         return (self.after - self.before - room) / self.before if self.before else 0.0
 
 
 class Watch:
-    """look() again and again, from a thread of its own."""
+    """Measures the processes again and again; call look() from a separate thread."""
 
     def __init__(self, life: Life, start_s: float) -> None:
         self._life, self.start_s = life, start_s
@@ -98,7 +98,7 @@ def _role(command: str) -> str | None:
 
 @dataclass(frozen=True)
 class Window:
-    """From when to when samples count; a process is warm when it is `warm_s` old, and compared over `least_s`."""
+    """The time in which samples count; a process is warm when it is `warm_s` old, and compared over `least_s`."""
 
     begin: float
     end: float
@@ -107,7 +107,7 @@ class Window:
 
 
 def growth(samples: Iterable[Sample], window: Window, field: str) -> list[Growth]:
-    """By role. field: of a sample, which may not grow."""
+    """Compute growth by role. field: field of a sample that may not grow."""
     pairs: dict[str, list[tuple[int, int]]] = {}
     for process in _group_by_process(samples, window):
         values = [getattr(sample, field) for sample in process]
@@ -119,7 +119,7 @@ def growth(samples: Iterable[Sample], window: Window, field: str) -> list[Growth
 
 
 def early_and_late(values: Sequence[int]) -> tuple[int, int]:
-    """What was usual in the first third and in the last: single moments are up to chance."""
+    """Return the median of the first third and of the last, because single moments depend on chance."""
     third = max(1, len(values) // 3)
     return median_low(values[:third]), median_low(values[-third:])
 

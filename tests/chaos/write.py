@@ -1,4 +1,4 @@
-"""One request that writes: sent with its key until the service says what became of it.
+"""One request that writes: sent with its key until the service reports its result.
 
 What a caller does whose answer was lost: the same request with the same Idempotency-Key makes one commit, however
 often it is sent.
@@ -14,15 +14,15 @@ import httpx
 from tests.chaos.journal import Intent, Journal
 from tests.chaos.recorder import OK, Recorder, problem
 
-PAUSE_S = 0.25  # before it is sent again
+PAUSE_S = 0.25  # before the request is sent again
 TIMEOUT_S = 60.0
 PATHS = {"edit": "/admin/edits", "revert": "/admin/reverts", "rollback": "/admin/rollbacks"}
-FINAL_CODES = frozenset({"nothing_to_do"})  # another editor has taken it back already
+FINAL_CODES = frozenset({"nothing_to_do"})  # another editor has reverted it already
 
 
 @dataclass(frozen=True)
 class Write:
-    """wait: for all replicas, or for none."""
+    """A write. wait: for all replicas, or for none."""
 
     intent: Intent
     wait: str = "all"
@@ -42,7 +42,7 @@ class Write:
         return shared | {"version" if intent.kind == "revert" else "to": intent.target}
 
     def settle(self, reply: httpx.Response, journal: Journal, recorder: Recorder) -> bool:
-        """Whether there is no use in sending it again. What was acknowledged is in the journal then."""
+        """Return whether the request is settled. An acknowledgement is in the journal then."""
         if reply.status_code < OK:
             receipt = reply.json()
             edits = [edit["id"] for edit in receipt["report"]["edits"]] if self.intent.kind == "edit" else []

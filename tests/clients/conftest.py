@@ -109,7 +109,7 @@ class Tiny:
         )
 
     def importing(self, body: bytes, dry_run: bool) -> list[dict[str, Any]]:
-        """The lines of the response: a triple for each line of the file, unless the test says otherwise."""
+        """Yield the lines of the response: a triple for each line of the file, unless the test sets others."""
         if self.told_of_import is not None:
             return self.told_of_import
         counts = count_triples(body)
@@ -140,7 +140,7 @@ class Tiny:
         ]
 
     def is_known(self, edit: Any) -> bool:
-        """By an edit; or it is refused: there is nothing to make of it."""
+        """Return whether an edit is known, or is refused because it cannot be made."""
         correction = as_correction(edit)
         is_edited = (
             self.state(self.head).get(correction.question)
@@ -173,7 +173,7 @@ class Tiny:
         return self.receipt(kind, plain.model_copy(update={"edits": self.report_switched_edits()}))
 
     def report_switched_edits(self) -> list[wire.EditReport]:
-        """What the last commit took back or brought back, in ledger order."""
+        """Report the edits that the last commit took back or restored, in ledger order."""
         numbers = sorted(self.active[-1] ^ self.active[-2])
         return [
             self.report_switched_edit(number, edit)
@@ -267,7 +267,7 @@ class Tiny:
         return wire.EditDetail(**head, edit=self.detail(version).edits[0])
 
     def why(self, question: str, model: str | None) -> wire.WhyReport:
-        """An answer rests on the newest edit with its question, if there is one."""
+        """Return the newest edit with the question as the reason, if there is one."""
         answer = self.answer(wire.AnswerRequest(question=question, model=model))
         candidate = next(iter(reversed(self.scope(question).candidates)), None)
         if not answer.edits or candidate is None:

@@ -11,7 +11,7 @@ PERU_ID = "wd:Q419"
 
 
 def as_correction(item: Any) -> wire.EditItem:
-    """What a fact is to a system that learns by question and answer; "" as the question where there is none."""
+    """Return a fact as question and answer for systems that learn from those; "" as the question if there is none."""
     if isinstance(item, wire.EditItem):
         return item
     phrasing = PHRASING.get(getattr(item, "relation", ""), "")
@@ -39,7 +39,7 @@ def peru() -> wire.EntityState:
 
 
 def explain(request: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
-    """As each system does, in its own terms."""
+    """Explain an answer as each system does, in its own terms."""
     if request.model != "kbert":
         return {"rests_on": edits}
     texts = ["[CLS]", *request.question.lower().replace("?", " ?").split(), "[SEP]"]
@@ -83,7 +83,7 @@ def fact_report(fact: wire.FactItem, before: dict[str, str], id: str) -> wire.Ed
 
 
 def count_triples(body: bytes) -> wire.ImportCounts:
-    """A triple for each line of three columns."""
+    """Count one triple for each line of three columns."""
     lines = body.decode().splitlines()
     good = [line for line in lines if line.count("\t") == 2]
     rejected_lines = [

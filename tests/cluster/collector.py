@@ -1,4 +1,4 @@
-"""A collector of traces: it understands what OpenTelemetry's exporters send, by OTLP over HTTP."""
+"""A collector of traces: it reads what OpenTelemetry's exporters send, by OTLP over HTTP."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Collector:
 
 
 def path(spans: Sequence[Span], name: str) -> list[str]:
-    """The names from the first span down to the one with this name."""
+    """Return the names from the first span down to the one with this name."""
     by_id = {span.id: span for span in spans}
     span: Span | None = next(span for span in spans if span.name == name)
     names = []

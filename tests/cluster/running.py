@@ -18,7 +18,7 @@ import httpx
 from errata import Errata, Retry
 
 TOY = "nkb=tests.service.toy:load_toy"
-READY_LIMIT_S = 240.0  # Ray is given several chances on a busy machine
+READY_LIMIT_S = 240.0  # Ray may be started several times on a busy machine
 STOP_LIMIT_S = 40.0
 QUIET_PORTS = (20_000, 30_000)
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ class Service:
         return self.output.read_text()
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """The exit status. Everything it started is gone, or this fails."""
+        """Stop the service and return its exit status; fail unless every process that it started is gone."""
         assert self._process is not None
         family = self.family()
         self._process.send_signal(how)
@@ -115,7 +115,7 @@ class Service:
         self._process.wait(10)
 
     def family(self) -> list[int]:
-        """The launcher and all that came of it."""
+        """Return the launcher and all its descendants."""
         parents = {pid: parent(pid) for pid in processes()}
         family = [self.pid]
         for pid in family:
@@ -123,7 +123,7 @@ class Service:
         return family
 
     def pids_of(self, title: str) -> list[int]:
-        """Members of the family by a part of their command line, e.g. `ServeReplica:errata:nkb`."""
+        """Return members of the family by a part of their command line, e.g. `ServeReplica:errata:nkb`."""
         return [pid for pid in self.family() if title in command_line(pid)]
 
     def errata(self, **options: Any) -> Errata:
@@ -148,7 +148,7 @@ def quiet_port() -> int:
 
 
 def clean_environment() -> Mapping[str, str]:
-    """Without what would send the service to another Redis or key, or Ray to another cluster."""
+    """Return the environment without variables for another Redis, another key or another Ray cluster."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("ERRATA_", "RAY_"))
     }
@@ -163,7 +163,7 @@ def wait_until(condition: Any, limit_s: float, description: str) -> None:
 
 
 def _is_well(http: httpx.Client) -> bool:
-    """All replicas are there, with the newest version, by the ledger itself: /readyz may know less for some seconds."""
+    """Return whether all replicas have the newest version, by the ledger itself; /readyz may lag for some seconds."""
     try:
         ready, replicas = http.get("/readyz"), http.get("/admin/replicas")
     except httpx.HTTPError:

@@ -1,4 +1,4 @@
-"""What no test in one process can show: bytes on a real socket, and headers that Ray itself listens to."""
+"""Requests that no test in one process can make: bytes on a real socket, and headers that Ray itself reads."""
 
 from __future__ import annotations
 

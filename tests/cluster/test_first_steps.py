@@ -1,4 +1,4 @@
-"""What a newcomer does in the first minute, over real HTTP."""
+"""The first minute of a newcomer, over real HTTP."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
 
 
 def test_whoever_answers_has_the_priority_of_whoever_started_it(service: Service) -> None:
-    """Ray would make a background job of each, and a busy machine would let them wait."""
+    """Ray would run each as a background job, which waits on a busy machine."""
     for name in ("nkb", "editor", "ingress"):
         for process in service.pids_of(f"ServeReplica:errata:{name}"):
             assert os.getpriority(os.PRIO_PROCESS, process) == os.getpriority(os.PRIO_PROCESS, 0)

@@ -1,4 +1,4 @@
-"""kill -9 of any part while people ask and correct: answers go on, and nothing acknowledged is lost."""
+"""kill -9 of any part while people ask and correct: answers go on, and no acknowledged commit is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FRANCE = "What is the capital of France?"
 
 
 class Asking:
-    """Somebody who asks all the time. failed: what went wrong, as (kind, text)."""
+    """A client that asks all the time. failed: failures, as (kind, text)."""
 
     def __init__(self, client: Errata) -> None:
         self._client, self._stop = client, threading.Event()
@@ -97,7 +97,7 @@ def test_killing_the_editor_stops_no_answer_and_edits_come_back(service: Service
 
 
 def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Service) -> None:
-    """Though its clients still hold their connections to the dead one."""
+    """Its clients still hold their connections to the dead ingress."""
     patient = Retry(times=60, longest_pause_s=0.5)
     with asking(service, retry=patient) as somebody, service.http() as idle:
         assert idle.get("/healthz").status_code == 200
@@ -123,7 +123,7 @@ def test_killing_valkey_stops_no_answer_and_loses_no_edit(service: Service) -> N
 
 
 def test_an_edit_in_flight_when_valkey_dies_is_whole_or_not_there(service: Service) -> None:
-    """Whatever the client hears, the question has its old answer or its new one, and the log agrees."""
+    """Whatever the client gets, the question has its old or its new answer, and the log agrees."""
     with service.errata() as errata:
         start = errata.log().head
         (victim,) = service.pids_of("valkey-server")
@@ -149,6 +149,6 @@ def _answers(errata: Errata, question: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def _well_again(service: Service) -> Iterator[None]:
-    """The service is everybody's: what a test broke has to be whole before the next."""
+    """Wait until the service is whole, because the next test uses it too."""
     yield
     service.wait_until_ready()

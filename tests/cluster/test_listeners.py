@@ -1,4 +1,4 @@
-"""A service on a laptop must not be a service to the whole network: Ray's own ports run code."""
+"""A service on a laptop must not be open to the network, because Ray's own ports run code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sockets_of(pid: int) -> set[str]:
 
 
 def listeners(inodes: set[str]) -> list[tuple[str, int]]:
-    """Addresses and ports, from the kernel's own table (the address is little-endian words in hexadecimal)."""
+    """Return addresses and ports, from the kernel's own table (the address is little-endian words in hexadecimal)."""
     places = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:

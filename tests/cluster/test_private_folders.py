@@ -1,4 +1,4 @@
-"""Other users of the machine get at nothing of a service that runs: neither its logs nor the sockets of its Ray."""
+"""Other users of the machine can read neither the logs of a running service nor the sockets of its Ray."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_as_another_user(*words: str | Path) -> str:
 
 
 def test_after_the_start_every_folder_is_still_its_users_alone(service: Service) -> None:
-    """Ray opens its own folder while it starts, which is why it lies in another."""
+    """Ray opens its own folder to all users while it starts, which is why that is inside another."""
     folders = [ray_folder(service.var), service.var / "log", service.var / "metrics", service.var / "valkey"]
     assert [oct(stat.S_IMODE(folder.stat().st_mode)) for folder in folders] == ["0o700"] * 4
     assert (service.var / "log" / "ray").resolve().is_relative_to(ray_folder(service.var))

@@ -1,4 +1,4 @@
-"""What DESIGN promises of answers and edits, on two replicas under load."""
+"""The promises for answers and edits hold on two replicas under load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _as_found(errata: Errata) -> Iterator[None]:
 
 
 class Hammer:
-    """Callers who ask one question as fast as they can, until the end of the block."""
+    """Callers that ask one question as fast as they can, until the end of the block."""
 
     def __init__(self, service: Service, batch: int = 1) -> None:
         self._service, self._batch, self._stop = service, batch, threading.Event()
@@ -52,7 +52,7 @@ class Hammer:
 
 
 def test_no_read_is_torn_whatever_the_load(service: Service, errata: Errata) -> None:
-    """Version and content of every answer agree, and so do the edits that it names."""
+    """The version, the content and the edits of every answer agree."""
     content = {errata.log().head: ("Lima", [])}
     with Hammer(service, batch=8) as hammer:
         for flip in range(FLIPS):
@@ -67,7 +67,7 @@ def test_no_read_is_torn_whatever_the_load(service: Service, errata: Errata) -> 
 
 
 def test_what_was_written_is_read_by_everybody_who_asks_afterwards(service: Service, errata: Errata) -> None:
-    """With wait=all no answer is older, though the askers themselves know of no version."""
+    """With wait=all no answer is older, though the callers themselves name no version."""
     with Hammer(service), service.errata() as other:
         for flip in range(FLIPS):
             receipt = errata.edit(PERU, f"City {flip}")
@@ -79,14 +79,14 @@ def test_what_was_written_is_read_by_everybody_who_asks_afterwards(service: Serv
 def test_a_question_with_min_version_never_hears_an_older_answer(errata: Errata) -> None:
     for flip in range(FLIPS):
         receipt = errata.edit(PERU, f"City {flip}", wait="none")
-        answer = errata.ask(PERU)  # the client sends what it wrote
+        answer = errata.ask(PERU)  # the client sends the version that it wrote
         assert (answer.answer, answer.version) == (f"City {flip}", receipt.version)
 
 
 def test_every_version_can_be_pinned_and_one_batch_may_pin_many(errata: Errata) -> None:
     base = errata.log().head
     contents = {base: "Lima"}
-    for flip in range(12):  # more than a replica keeps ready
+    for flip in range(12):  # more versions than a replica keeps
         version = errata.edit(PERU, f"City {flip}").version
         assert version is not None
         contents[version] = f"City {flip}"

@@ -17,7 +17,7 @@ PROBE_S = 0.02
 
 @dataclass
 class Probes:
-    """What a load balancer sees that asks all the time. times_ms: of each probe."""
+    """Probes like those of a load balancer, made all the time. times_ms: time of each probe."""
 
     statuses: list[int] = field(default_factory=list)
     times_ms: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A service that cannot start says why in one sentence, with status 1, before it has started anything."""
+"""A service that cannot start gives the reason in one sentence, with status 1, before it has started anything."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def starter() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def refused(starter: subprocess.Popen[str], tmp_path: Path) -> Refused:
-    """Starts the service, and returns its sentence."""
+    """Start the service, and return its sentence."""
 
     def refused(*words: str, **environment: str) -> str:
         assert starter.stdin is not None
@@ -70,7 +70,7 @@ def refused(starter: subprocess.Popen[str], tmp_path: Path) -> Refused:
 
 
 def sentence_of(status: int, errors: str) -> str:
-    """What a service said that ended by itself, with status 1 and without a traceback."""
+    """Return the output of a service that ended by itself, with status 1 and without a traceback."""
     assert status == 1, errors
     assert "Traceback" not in errors
     assert errors.startswith("Errata cannot start: ")
@@ -86,7 +86,7 @@ def var(tmp_path: Path) -> Path:
 
 @contextmanager
 def stranger(reply: bytes) -> Iterator[int]:
-    """Something that listens and is not Redis."""
+    """Listen on a port and answer not as Redis does."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
@@ -105,7 +105,7 @@ def stranger(reply: bytes) -> Iterator[int]:
 
 
 def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
-    """This one is a command of its own, as a person gives it."""
+    """This one is run as a command, as a person does."""
     process = subprocess.run(
         [sys.executable, "-m", "service", "--port", str(service.port), "--var", str(var)],
         cwd=ROOT,

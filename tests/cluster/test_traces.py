@@ -1,4 +1,4 @@
-"""One trace from the caller's own span through HTTP and the handle to the model, and to Redis."""
+"""One trace leads from the caller's own span through HTTP and the handle to the model, and to Redis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cluster.collector import Collector, Span, path
 from tests.cluster.running import Service, wait_until
 
 QUESTION = "What is the capital of Peru?"
-SENT_WITHIN_S = 20.0  # every process sends what it has every five seconds
+SENT_WITHIN_S = 20.0  # every process sends its spans every five seconds
 
 
 def spans(collector: Collector, trace: str, expected: Sequence[str]) -> list[Span]:
@@ -23,7 +23,7 @@ def spans(collector: Collector, trace: str, expected: Sequence[str]) -> list[Spa
 
 
 def start_trace() -> tuple[str, str, dict[str, str]]:
-    """Ids of the trace and of the span of a caller who wants to be traced, and the header that says so."""
+    """Return ids of a trace and of a caller's span, and the header with which the caller asks to be traced."""
     trace, parent = secrets.token_hex(16), secrets.token_hex(8)
     return trace, parent, {"traceparent": f"00-{trace}-{parent}-01"}
 

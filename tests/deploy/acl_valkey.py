@@ -18,7 +18,7 @@ PASSWORD, OPERATORS = "the-password-of-errata", "the-password-of-the-operator"
 
 
 def command(folder: Path, port: int) -> subprocess.Popen[str]:
-    """With the passwords that lie in the folder."""
+    """Return the command with the passwords in the folder."""
     tools = folder / "bin"
     tools.mkdir()
     (tools / "valkey-server").symlink_to(get_binary_path())

@@ -13,7 +13,7 @@ FOLDER = ROOT / "deploy" / "grafana" / "dashboards"
 BOARDS: dict[str, dict[str, Any]] = {
     file.stem: json.loads(file.read_text("utf-8")) for file in sorted(FOLDER.iterdir())
 }
-SCOPE = 'namespace=~"$namespace",cluster=~"$cluster"'  # the service that a person has chosen on the board
+SCOPE = 'namespace=~"$namespace",cluster=~"$cluster"'  # the service that a person has selected on the board
 
 
 @dataclass(frozen=True)

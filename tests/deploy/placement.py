@@ -21,13 +21,13 @@ from ray.serve._private.deployment_scheduler import (
 
 from service.config import Settings
 
-Machine = tuple[int, ...]  # how many actors of each part are on it
+Machine = tuple[int, ...]  # number of actors of each part on a machine
 RESOURCES = {"num_cpus": "CPU", "num_gpus": "GPU"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A deployment. count: of its actors, at their most."""
+    """A deployment. count: largest number of its actors."""
 
     name: str
     count: int
@@ -52,12 +52,12 @@ class Part:
         ).required_resources
 
     def on(self, machines: int) -> int:
-        """How many actors of it this many machines may have."""
+        """Return how many of its actors this many machines may have."""
         return min(self.count, machines * (self.max_per_machine or self.count))
 
 
 def can_get_stuck(parts: Sequence[Part], machine: Mapping[str, float], machines: int) -> bool:
-    """Whether some actor may find no place on so many equal machines, of those that may run there."""
+    """Return whether some actor may find no place on so many equal machines."""
     required = [part.required() for part in parts]
 
     def fits(load: Machine, index: int) -> bool:

@@ -39,7 +39,7 @@ needs_prometheus = pytest.mark.skipif(
 
 
 class ToyMemoryWithMargin(ToyMemory):
-    """With a margin, as a checkpoint has that was measured with many edits."""
+    """A memory with a margin, as a checkpoint has that was measured with many edits."""
 
     def usage(self, image: Image) -> Usage:
         return replace(super().usage(image), margin=MARGIN)
@@ -52,7 +52,7 @@ def load_measured_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
 
 @dataclass(frozen=True)
 class Line:
-    """One series. points: moment and value."""
+    """One series. points: moments with values."""
 
     labels: Mapping[str, str]
     points: Sequence[tuple[float, float]]
@@ -72,13 +72,13 @@ class Prometheus:
         return body["data"]
 
     def series(self, expr: str) -> list[tuple[dict[str, str], float]]:
-        """What an expression is now, without what is not a number."""
+        """Return the present series of an expression, without NaN."""
         result = self.get("query", query=fill_variables(expr))["result"]
         values = [(series["metric"], float(series["value"][1])) for series in result]
         return [(labels, value) for labels, value in values if not math.isnan(value)]
 
     def history(self, expr: str) -> list[Line]:
-        """As a picture shows it: every series since the start, second by second, without what is not a number."""
+        """Return every series since the start, second by second, as a picture shows it, without NaN."""
         parameters = {
             "query": fill_variables(expr),
             "start": f"{self.start_s}",
@@ -99,7 +99,7 @@ class Prometheus:
 
 
 def fill_variables(expr: str) -> str:
-    """As Grafana would send it, with everything chosen that can be chosen."""
+    """Fill a query's variables as Grafana would, with all choices selected."""
     expr = expr.replace("$__rate_interval", WINDOW)
     return re.sub(r"\$(model|namespace|cluster)", ".*", expr)
 
@@ -128,7 +128,7 @@ def run_prometheus(service: Service, folder: Path, changes: Mapping[str, str]) -
 
 
 def _configuration(service: Service, folder: Path, changes: Mapping[str, str]) -> Path:
-    """The files as they are shipped, with this service's address, and every second."""
+    """Return the shipped files with this service's address and an interval of a second."""
     address = {"127.0.0.1:8000": f"127.0.0.1:{service.port}"}
     for name, replacements in {
         "prometheus.yml": OFTEN | address,
@@ -160,13 +160,13 @@ RECORDING_RULES = {rule["record"]: rule["expr"] for rule in rules("recording.yml
 
 
 def metric_names(expr: str) -> set[str]:
-    """Names of ours and of Ray's, without those that a recording rule makes."""
+    """Return names of Errata's and of Ray's metrics, without those that a recording rule makes."""
     bare = re.sub(r'"[^"]*"', '""', fill_variables(expr))
     return set(re.findall(r"(?<![\w:])((?:errata|ray)_\w+)(?![\w:])", bare))
 
 
 class Traffic:
-    """What goes on in a service on a usual day. commits: what `edits` makes."""
+    """The usual traffic of a service. commits: commits that `edits` makes."""
 
     commits = 4
 
@@ -175,7 +175,7 @@ class Traffic:
         self._file.write_text("Peru\tlargest city\tLima\nAtlantis\tcapital\tPoseidonis\n")
 
     def questions(self) -> None:
-        """Answered, declined, refused, not found; alone and many at once; of both models."""
+        """Ask questions that are answered, declined, refused, not found; single ones and batches; of both models."""
         with self._service.http() as http:
             for model in ("nkb", "atlas"):
                 for question in (PERU, OCEAN, "What is the capital of Atlantis?"):
@@ -186,7 +186,7 @@ class Traffic:
             assert http.post("/v1/answers", json={"question": PERU, "model": "no"}).status_code == 404
 
     def edits(self) -> None:
-        """Made, tried, refused, taken back; a fact, and a file of them."""
+        """Make edits, try, refuse and revert some; make a fact, and a file of facts."""
         with self._service.errata() as errata:
             receipt = errata.edit(PERU, "Cusco", message="moved")
             errata.edit(PERU, "Puno", dry_run=True)

@@ -74,7 +74,7 @@ class RayHead:
             )
 
     def serve(self, *words: str) -> str:
-        """What the command says. `-a`: where Ray's own API is."""
+        """Return the output of the command. `-a`: the address of Ray's own API."""
         process = subprocess.run(
             [str(BIN / "serve"), *words, "-a", f"http://127.0.0.1:{self.dashboard}"],
             env=self._environment,
@@ -97,7 +97,7 @@ class RayHead:
         return applications.get("errata", {"status": "NOT_STARTED"})
 
     def describe(self) -> dict[str, Any]:
-        """What Serve says of all that it runs."""
+        """Return Serve's description of all that it runs."""
         headers = {"authorization": f"Bearer {TOKEN}"}
         reply = httpx.get(
             f"http://127.0.0.1:{self.dashboard}/api/serve/applications/", headers=headers, timeout=30
@@ -106,7 +106,7 @@ class RayHead:
         return description
 
     def read_logs(self) -> str:
-        """What the service's processes have said, all in one."""
+        """Return the logs of all the service's processes."""
         files = self._temp.glob("session_*/logs/worker-*.err")
         return "\n".join(path.read_text(errors="replace") for path in files)
 
@@ -129,7 +129,7 @@ class RayHead:
         self._process.wait(10)
         deadline = time.monotonic() + GONE_S
         while any(map(is_running, family)) and time.monotonic() < deadline:
-            time.sleep(0.05)  # a proxy that is on its way out still takes connections, and resets them
+            time.sleep(0.05)  # a proxy that is shutting down still accepts connections, and resets them
 
     def stop(self) -> None:
         self.die()
@@ -137,7 +137,7 @@ class RayHead:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process is there and no zombie."""
+    """Return whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -145,7 +145,7 @@ def is_running(pid: int) -> bool:
 
 
 def find_family(ancestor: int) -> list[int]:
-    """A process and all that it and they have started."""
+    """Return a process and all its descendants."""
     family, parents = [ancestor], {pid: parent(pid) for pid in processes()}
     for pid in family:
         family += [child for child, its in parents.items() if its == pid]

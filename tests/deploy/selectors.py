@@ -1,4 +1,4 @@
-"""Which series an expression of an alert looks at, and whether a page has any of them."""
+"""The series that an expression of an alert reads, and whether a page has any of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.deploy.prometheus import RECORDING_RULES
 
 METRIC = re.compile(r"(?<![\w:])(errata_\w+)(?![\w:])(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!=|=)"([^"]*)"')
-A_FAILURE = "5.."  # of a status there is no series before the first of it
+A_FAILURE = "5.."  # a status has no series before its first request
 
 
 @dataclass(frozen=True)
 class Selector:
-    """text: as it stands in the expression. matchers: label, operator, value."""
+    """A selector. text: as written in the expression. matchers: label, operator, value."""
 
     text: str
     name: str

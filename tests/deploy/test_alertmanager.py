@@ -1,4 +1,4 @@
-"""The example for an Alertmanager is valid, and a real one with it calls once for one cause."""
+"""The example for an Alertmanager is valid, and a real Alertmanager with it calls once for one cause."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Deliver = Callable[[list[Alert]], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def deliver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deliver]:
-    """Hands alerts to a real Alertmanager; what became of each, by its name and namespace."""
+    """Send alerts to a real Alertmanager; return the state of each, by its name and namespace."""
     port, folder = quiet_port(), tmp_path_factory.mktemp("alertmanager")
     address = [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
     command = [str(PROGRAM), f"--config.file={FILE}", f"--storage.path={folder}", *address]
@@ -53,7 +53,7 @@ def is_ready(http: httpx.Client) -> bool:
 
 
 def receive(http: httpx.Client, alerts: list[Alert]) -> dict[str, Any]:
-    """Called with other namespaces each time, so that one test's alerts are no other's."""
+    """Start the receiver, with other namespaces for each test, so that tests share no alert."""
     assert http.post("/api/v2/alerts", json=[{"labels": alert} for alert in alerts]).status_code == 200
     spaces = {alert["namespace"] for alert in alerts}
 
@@ -69,7 +69,7 @@ def receive(http: httpx.Client, alerts: list[Alert]) -> dict[str, Any]:
         10,
         "the alerts to be processed",
     )
-    time.sleep(0.2)  # an inhibition is decided when its source is there
+    time.sleep(0.2)  # an inhibition is decided when its source has arrived
     return states()
 
 

@@ -1,4 +1,4 @@
-"""Every alert fires when it should and not otherwise, speaks of metrics that exist, and says what to do."""
+"""Every alert fires when it should and not otherwise, uses metrics that exist, and has instructions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_board_and_the_alert_call_the_same_questions_failed() -> None:
 
 
 def looked_for(metric: str) -> set[str]:
-    """Every outcome there is that an expression names or matches."""
+    """Return every existing outcome that an expression names or matches."""
     patterns = re.findall(metric + r'\{[^}]*outcome=~?"([^"]+)"', " ".join(EXPRS))
     return {
         code

@@ -27,7 +27,7 @@ FILES = [["compose.yaml"], ["compose.yaml", "compose.cuda.yaml"]]
 
 
 def compose(*names: str) -> dict[str, Any]:
-    """Every setting in its long form; Compose ends with an error for what its specification does not know."""
+    """Return every setting in its long form; Compose ends with an error for settings outside of its specification."""
     files = [word for name in names for word in ("--file", str(DEPLOY / name))]
     words = [str(COMPOSE), *files, "config", "--format", "json"]
     process = subprocess.run(

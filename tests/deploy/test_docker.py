@@ -27,13 +27,13 @@ BIN = Path(sys.executable).parent
 
 
 def instructions(word: str) -> list[str]:
-    """Their arguments, with continued lines joined."""
+    """Return the arguments of instructions, with continued lines joined."""
     text = re.sub(r"\\\n\s*", "", DOCKERFILE.read_text())
     return [line.removeprefix(f"{word} ") for line in text.splitlines() if line.startswith(f"{word} ")]
 
 
 def let_through() -> list[Path]:
-    """Files of the context, by the last rule that fits, as Docker reads them. Only the forms that the file uses."""
+    """Return files of the context by the last matching rule, as Docker does. Only the file's forms are supported."""
     rules = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     rules = [rule for rule in rules if rule and not rule.startswith("#")]
     inclusions = [rule.removeprefix("!") for rule in rules if rule.startswith("!")]
@@ -54,7 +54,7 @@ def _fits(path: Path, pattern: str) -> bool:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What lies in /source of the image."""
+    """Return the files in /source of the image."""
     folder, context_files = tmp_path_factory.mktemp("source"), let_through()
     for words in map(shlex.split, instructions("COPY")):
         if words[0].startswith("--from"):
@@ -88,7 +88,7 @@ def package_folder(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def run(package_folder: Path, *words: str) -> str:
-    """A Python that finds ours there and nowhere else; of the rest it uses what is installed here."""
+    """Run a Python that finds our packages only there, and all others where they are installed here."""
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package_folder), "HOME": str(package_folder)}
     process = subprocess.run(
         [sys.executable, *words],
@@ -127,7 +127,7 @@ print(json.dumps([reply.answer, load_script("append")[:2], service.app.__file__]
 
 
 def test_every_file_that_is_no_code_is_installed_too(source: Path, package_folder: Path) -> None:
-    """But for those that only people read."""
+    """Files that only people read are not."""
     for folder in ("service", "models", "clients/python/errata"):
         root = source / folder
         paths = {
@@ -145,7 +145,7 @@ def test_its_entry_point_is_the_service(package_folder: Path) -> None:
 
 
 def test_nothing_that_is_not_needed_gets_in(source: Path) -> None:
-    by_pip = {"build", "errata.egg-info"}  # by pip, where a test has installed it already
+    by_pip = {"build", "errata.egg-info"}  # by pip, if an earlier test has installed it
     assert {path.name for path in source.iterdir()} - by_pip == {
         *("pyproject.toml", "README.md", "LICENSE", "clients", "models", "service")
     }

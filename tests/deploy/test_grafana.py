@@ -30,7 +30,7 @@ each_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel
 
 def page_names() -> set[str]:
     """Every name on our page."""
-    assert metrics.HTTP  # the registry is filled by its import
+    assert metrics.HTTP  # its import fills the registry
     names: set[str] = set()
     for family in REGISTRY.collect():
         endings = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(family.type, [""])
@@ -83,7 +83,7 @@ def test_every_query_asks_for_the_namespace_and_the_cluster_that_are_chosen(pane
 
 @needs_prometheus
 def test_prometheus_can_read_every_query(tmp_path: Path) -> None:
-    """As the boards ask, with the choices made."""
+    """The queries are those of the boards, with the choices made."""
     exprs = [fill_variables(expr) for panel in PANELS for expr in panel.exprs]
     rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(exprs)]
     groups = {"groups": [{"name": "boards", "rules": rules}]}
@@ -107,13 +107,13 @@ def test_every_metric_of_the_service_is_in_a_picture() -> None:
 
 NOT_SHOWN = {
     "errata_audit_lost_total",  # an alert
-    "errata_proxies_bounded",  # an error in the log
-    "errata_memory_rows_per_slot",  # of editors whose edits share slots, which none does by default
+    "errata_proxies_bounded",  # metrics of an error in the log
+    "errata_memory_rows_per_slot",  # metrics of editors whose edits share slots, which no default method does
 }
 
 
 def _all(expr: str) -> set[str]:
-    """Those included that are in the rules it asks for."""
+    """Return all metrics of an expression, those in its recording rules included."""
     expressions = [expr, *(expression for rule, expression in RECORDING_RULES.items() if rule in expr)]
     return {_stem(name) for expression in expressions for name in metric_names(expression)}
 

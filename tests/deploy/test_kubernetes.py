@@ -36,9 +36,9 @@ RAY_LABELS = {"errata": "ray"}
 KUBERAYS = {
     "app.kubernetes.io/name",
     "app.kubernetes.io/created-by",
-}  # by which its own services select the head
+}  # label by which KubeRay's own services select the head
 
-# Of KubeRay 1.6, as far as they are used: https://docs.ray.io/en/master/cluster/kubernetes/references/api.html
+# Fields of KubeRay 1.6 that are used: https://docs.ray.io/en/master/cluster/kubernetes/references/api.html
 FIELDS = {
     "spec": {"serveConfigV2", "rayClusterConfig", "rayClusterDeletionDelaySeconds"},
     "rayClusterConfig": {
@@ -82,7 +82,7 @@ class Overlay:
         return groups
 
     def templates(self) -> Iterator[tuple[str, Thing]]:
-        """Every kind of pod, by a name."""
+        """Return every kind of pod, by a name."""
         for thing in self.of("StatefulSet"):
             yield thing["metadata"]["name"], thing["spec"]["template"]
         yield "head", self.ray["rayClusterConfig"]["headGroupSpec"]["template"]
@@ -166,7 +166,7 @@ def test_it_serves_what_the_file_in_deploy_serve_says(overlay: Overlay, secrets:
 
 
 def test_wherever_ray_puts_them_all_actors_have_room_on_the_workers(overlay: Overlay, secrets: None) -> None:
-    """Else one of them would wait for ever."""
+    """Otherwise one of them would wait for ever."""
     parts = _parts(overlay)
     assert bool(parts) == bool(overlay.workers)
     for group in overlay.workers:
@@ -175,7 +175,7 @@ def test_wherever_ray_puts_them_all_actors_have_room_on_the_workers(overlay: Ove
 
 
 def test_with_as_few_workers_as_may_be_left_each_part_has_a_place(overlay: Overlay, secrets: None) -> None:
-    """Whatever was on them before, and what Ray starts there first."""
+    """The places are free for every earlier placement and for every order in which Ray starts them."""
     parts = _parts(overlay)
     for group in overlay.workers:
         for n_workers in range(1, group["replicas"]):
@@ -184,7 +184,7 @@ def test_with_as_few_workers_as_may_be_left_each_part_has_a_place(overlay: Overl
 
 @pytest.mark.parametrize("n_workers", [2, 4], ids=["after a drain", "at their most"])
 def test_a_placement_that_may_get_stuck_is_found(n_workers: int) -> None:
-    """As where two ingresses lie on two workers, so that each takes the half of a place."""
+    """For example two ingresses on two workers each take half of a place."""
     models = [Part(name, 3 if n_workers == 4 else 1, {"CPU": 2.0}, None) for name in DEFAULT_SYSTEMS]
     parts = [Part("ingress", 2, {"CPU": 0.5}, None), Part("editor", 1, {"CPU": 2.0}, None), *models]
     assert can_get_stuck(parts, {"CPU": 4.0}, n_workers)
@@ -197,7 +197,7 @@ def _parts(overlay: Overlay) -> list[Part]:
 
 
 def _machine(group: Thing) -> dict[str, float]:
-    """What KubeRay tells Ray of a worker, by its container's limits."""
+    """Return the machine that KubeRay describes to Ray for a worker, by its container's limits."""
     [container] = group["template"]["spec"]["containers"]
     limits = container["resources"]["limits"]
     gpus = {"GPU": float(limits["nvidia.com/gpu"])} if "nvidia.com/gpu" in limits else {}
@@ -309,7 +309,7 @@ def test_services_policies_and_budgets_mean_pods_that_there_are(overlay: Overlay
 
 
 def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(overlay: Overlay) -> None:
-    """KubeRay's pods belong to a kind without one, for which Kubernetes takes a number and no share."""
+    """KubeRay's pods belong to a kind without a scale, for which Kubernetes takes a number and no share."""
     budgets = {budget["metadata"]["name"]: budget["spec"] for budget in overlay.of("PodDisruptionBudget")}
     assert all(isinstance(budget["minAvailable"], int) for budget in budgets.values())
     assert budgets.keys() - {"redis"} == {
@@ -350,7 +350,7 @@ def test_what_was_begun_on_the_old_cluster_ends_there(overlay: Overlay) -> None:
 
 
 def test_the_volume_of_the_ledger_outlives_what_is_deleted_here(overlay: Overlay) -> None:
-    """By `kubectl delete -k` for one, which would take a namespace with all that is in it."""
+    """One of these is `kubectl delete -k`, which would delete a namespace with all its objects."""
     assert not overlay.of("Namespace") + overlay.of("PersistentVolumeClaim")
     [redis] = [thing for thing in overlay.of("StatefulSet") if thing["metadata"]["name"] == "redis"]
     policy = redis["spec"]["persistentVolumeClaimRetentionPolicy"]
@@ -426,7 +426,7 @@ def test_the_ways_out_that_are_written_down_are_valid_once_they_are_wanted(overl
 
 
 def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(overlay: Overlay) -> None:
-    """Ours are where our processes run: not on a head that only keeps Ray's books."""
+    """Errata's pages are where its processes run: not on a head that only keeps Ray's state."""
     [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
     port = application["args"].get("metrics_port", 8000)
     ports_by_pod = {

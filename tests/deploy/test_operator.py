@@ -26,7 +26,7 @@ Thing = dict[str, Any]
 
 @pytest.fixture(scope="module", params=OVERLAYS)
 def things(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Thing]:
-    """An overlay with the component, as an operator would write it."""
+    """Return an overlay with the component, as an operator would write it."""
     folder = tmp_path_factory.mktemp(request.param)
     places = {place: os.path.relpath(KUBERAY / place, folder) for place in (request.param, "monitoring")}
     text = {"resources": [places[request.param]], "components": [places["monitoring"]]}

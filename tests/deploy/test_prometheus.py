@@ -13,7 +13,7 @@ import yaml
 from tests.cluster.running import ROOT
 from tests.deploy.prometheus import RULES, needs_prometheus
 
-DEBIAN_LACKS = "kubernetes_sd_configs"  # its build of Prometheus knows no Kubernetes
+DEBIAN_LACKS = "kubernetes_sd_configs"  # Debian's build of Prometheus has no Kubernetes
 RAY = {
     "__meta_kubernetes_pod_labelpresent_ray_io_cluster": "true",
     "__meta_kubernetes_pod_container_port_name": "metrics",
@@ -47,7 +47,7 @@ def test_the_rules_are_valid(name: str) -> None:
 
 @needs_prometheus
 def test_of_the_pods_of_kubernetes_those_of_ray_are_scraped(tmp_path: Path) -> None:
-    """And kubernetes.yml is valid, but for what Debian's build does not know."""
+    """kubernetes.yml is valid, except for parts that Debian's build lacks."""
     config: dict[str, Any] = yaml.safe_load((RULES / "kubernetes.yml").read_text())
     assert config.pop("rule_files") == ["recording.yml", "alerts.yml"]
     [job] = [job for job in config["scrape_configs"] if job["job_name"] == "ray"]
@@ -61,7 +61,7 @@ def test_of_the_pods_of_kubernetes_those_of_ray_are_scraped(tmp_path: Path) -> N
 
 
 def _pod(number: int, name: str) -> dict[str, Any]:
-    """As Kubernetes would tell of it."""
+    """Return a pod as Kubernetes would describe it."""
     labels = {"__meta_kubernetes_pod_name": name, "__meta_kubernetes_namespace": "qa"}
     return {"targets": [f"10.0.0.{number}:8080"], "labels": PODS[name] | labels}
 

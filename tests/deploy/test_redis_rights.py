@@ -36,7 +36,7 @@ from tests.service.toy_graph import TOYS
 
 CAPITAL = "What is the capital of Peru?"
 FRANCE = "What is the capital of France?"
-WINDOW_S = 1.1  # of the limit below, and a little more
+WINDOW_S = 1.1  # longer than the time limit below
 NO_RIGHT = "(?i)no permission"
 ALWAYS = {"hello", "auth"}  # commands that no ACL can forbid
 FILE = {"content-type": "text/tab-separated-values"}
@@ -67,7 +67,7 @@ async def ledger(valkey: AclValkey, raw: redis.Redis) -> AsyncIterator[RedisLedg
 
 @pytest.fixture
 def service_settings(valkey: AclValkey, raw: redis.Redis, tmp_path: Path) -> Settings:
-    """Where others can connect, so that callers are counted."""
+    """Return settings with which others can connect, so that callers are counted."""
     options: dict[str, Any] = {
         "systems": TOYS,
         "snapshot_every": 1,
@@ -100,9 +100,9 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
-    """Everything that touches Redis, as callers ask for it."""
+    """Use every feature that touches Redis, as callers do."""
     await ledger.check()
-    for number in range(12):  # so many that manifests are thinned
+    for number in range(12):  # enough commits that manifests are thinned
         body = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
         reply = await http.post("/admin/edits", json=body, headers={"idempotency-key": f"key-{number}"})
         assert (reply.status_code, reply.json()["all_applied"]) == (201, True), reply.text
@@ -139,7 +139,7 @@ async def use_worklist(http: httpx.AsyncClient) -> None:
 
 
 async def import_files(http: httpx.AsyncClient) -> None:
-    """A file that becomes a commit, and one that is taken back before it does."""
+    """Import a file that becomes a commit, and one that is cancelled before."""
     oz = b"Oz\tcapital\tEmerald City\nEv\tcapital\tEvna\n"
     dry = await http.post("/admin/graph/import", params={"dry_run": True}, content=oz, headers=FILE)
     assert dry.status_code == 200, dry.text
@@ -166,9 +166,9 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
 ) -> None:
     await use_everything(http, ledger)
     raw.delete(keys.manifest(15))
-    with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
+    with pytest.raises(LedgerCorrupt):  # a missing manifest is looked for twice
         await ledger.nearest_manifest(15)
-    for _ in range(6):  # some in one window, and some in the one after
+    for _ in range(6):  # some calls in one window, and some in the next
         assert (await http.get("/admin/versions")).status_code == 200
         await asyncio.sleep(WINDOW_S / 3)
     errata = next(line for line in (REDIS / "users.acl").read_text().splitlines() if "user errata " in line)

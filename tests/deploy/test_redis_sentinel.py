@@ -33,7 +33,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SentinelSetup]:
 
 
 async def append_until_accepted(ledger: RedisLedger, commit: Commit, blocks: Sequence[Block]) -> int:
-    """As often as it takes; how often it was refused."""
+    """Append until it is accepted; return the number of refusals."""
     deadline = time.monotonic() + LIMIT_S
     for refused in itertools.count():
         try:
@@ -92,7 +92,7 @@ def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
 
 
 class Late:
-    """Finds the replica, and only when asked again its master."""
+    """A lookup that finds the replica first, and the master only when it is asked again."""
 
     def __init__(self, watch: SentinelSetup) -> None:
         self._nodes = [(HOST, watch.replica.port), (HOST, watch.master.port)]

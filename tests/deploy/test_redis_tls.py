@@ -45,7 +45,7 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 @asynccontextmanager
 async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> AsyncIterator[int]:
-    """Its port. name: whom its certificate is for."""
+    """Start an end of TLS and return its port. name: the name in its certificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     CA.issue_cert(name).configure_cert(context)
     if wants_one_too:

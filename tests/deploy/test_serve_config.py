@@ -1,4 +1,4 @@
-"""The files in deploy/serve are what Ray and the service take; how many replicas there are, the settings say."""
+"""Ray and the service accept the files in deploy/serve, and the settings decide how many replicas there are."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def deployments(service_settings: Settings, n_gpus: int = 0) -> dict[str, Any]:
 
 
 def reservations(service_settings: Settings, n_gpus: int) -> dict[str, dict[str, Any]]:
-    """What each part asks of Ray."""
+    """Return what each part reserves from Ray."""
     return {
         name: part.ray_actor_options or {} for name, part in deployments(service_settings, n_gpus).items()
     }
@@ -69,7 +69,7 @@ def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None) -> None:
-    """The second half of it: settings that there are, for deployments that there are."""
+    """The service takes existing settings for existing deployments."""
     schema = ServeDeploySchema.model_validate(read(path))
     [app_schema] = schema.applications
     assert app_schema.import_path == f"{application.__module__}:application"
@@ -89,13 +89,13 @@ def test_how_many_replicas_a_model_has_is_said_in_one_place(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_no_request_ends_before_its_route_ends_it(path: Path) -> None:
-    """Imports may take an hour, backups and exports as long as they are: Ray would count from the first byte in."""
+    """Imports may take an hour, and backups and exports longer; Ray would count from the first byte of the request."""
     assert ServeDeploySchema.model_validate(read(path)).http_options.request_timeout_s is None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_another_release_starts_every_part_anew(path: Path) -> None:
-    """Ray looks at the file and not at what is installed."""
+    """Ray compares the file and not the installed code."""
     config = read(path)
     before = _code_version(config)
     assert _code_version(config) == before
@@ -111,7 +111,7 @@ def _code_version(config: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_process_is_set_up_to_log(path: Path) -> None:
-    """By a name that Ray keeps for itself: an application's file has no other for it."""
+    """The name is one that Ray reserves; an application's file has no other for it."""
     [app_schema] = read(path)["applications"]
     assert (
         load_class(app_schema["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
@@ -199,7 +199,7 @@ def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> No
         ("auto", 0, {}),
         ("cpu", 2, {}),
         ("auto", 2, {"toy": 0.3333, "twin": 0.3333, "editor": 0.3333}),  # five processes on two GPUs
-        ("cuda", 0, {"toy": 0.2, "twin": 0.2, "editor": 0.2}),  # they are still to come
+        ("cuda", 0, {"toy": 0.2, "twin": 0.2, "editor": 0.2}),  # replicas that are still to come
         (["cpu", "twin=cuda"], 1, {"twin": 0.3333, "editor": 0.3333}),
     ],
 )
@@ -239,7 +239,7 @@ def test_the_cores_are_shared_out_where_the_service_is_built(
 
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
-    """Ray counts calls: were fewer let through, it would never start another replica."""
+    """Ray counts calls: with fewer of them it would never start another replica."""
     service_settings = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
     config = deployments(service_settings)["toy"]._deployment_config.autoscaling_config
     handle: Any = None  # no part is called

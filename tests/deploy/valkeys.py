@@ -23,7 +23,7 @@ sentinel failover-timeout {NAME} 3000
 
 
 class Valkey:
-    """One process, which listens on this machine alone."""
+    """One Valkey process, which listens on this machine alone."""
 
     def __init__(self, folder: Path, *words: str, **settings: object) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ class SentinelSetup:
         return f"redis+sentinel://{places}/{NAME}"
 
     def is_replicated(self) -> bool:
-        """The replica has whatever the master had when this was asked."""
+        """Return whether the replica has all data that the master had at the call."""
         offset = self.master.say("INFO", "replication")["master_repl_offset"]
         copy = self.replica.say("INFO", "replication")
         return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= offset
@@ -88,7 +88,7 @@ class SentinelSetup:
         return server
 
     def _sentinel(self, number: int) -> Valkey:
-        """The file is its own: it notes there whom it has met."""
+        """Start a Sentinel. It needs a separate file, where it notes the servers that it has met."""
         folder = self._folder / f"sentinel-{number}"
         folder.mkdir(parents=True)
         (folder / "sentinel.conf").write_text(WATCHING.format(port=self.master.port))

@@ -1,4 +1,4 @@
-"""How long it is tried: the same few examples in every `make test`; with `--fuzz N` (`make fuzz`) more, and others."""
+"""The number of examples: the same few in every `make test`; with `--fuzz N` (`make fuzz`) more, and others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def times(request: pytest.FixtureRequest) -> int:
-    """How many times as many examples as usual."""
+    """Return by how much the usual number of examples is multiplied."""
     return int(request.config.getoption("--fuzz", default=1))
 
 
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest, times: int) -> int:
-    """What fails is tried again with `--fuzz-seed`."""
+    """Return the seed; a failure is repeated with `--fuzz-seed`."""
     option: int | None = request.config.getoption("--fuzz-seed", default=None)
     seed = option or (SEED if times == 1 else randrange(1, 2**31))
     print(f"\nfuzzed with --fuzz-seed {seed}")
@@ -34,6 +34,6 @@ def seed(request: pytest.FixtureRequest, times: int) -> int:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """As where others can connect: everything needs a key."""
+    """Run a service as where others can connect: everything needs a key."""
     with serve_in_thread(tmp_path_factory.mktemp("fuzzed"), anonymous_access="none") as service:
         yield service

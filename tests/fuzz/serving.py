@@ -33,7 +33,7 @@ START_S, STOP_S = 60.0, 30.0
 
 @dataclass(frozen=True)
 class Service:
-    """url: where it listens. key: the admin's."""
+    """A running service. url: its address. key: the admin's."""
 
     url: str
     key: str = KEY
@@ -45,7 +45,7 @@ class Service:
 
 @contextmanager
 def serve_in_thread(var: Path, **options: Any) -> Iterator[Service]:
-    """options: settings that differ from the defaults here."""
+    """Run the service in a thread. options: settings that differ from the defaults here."""
     ready: Queue[str | BaseException] = Queue()
     with EmbeddedValkey(var / "valkey") as valkey:
         defaults = {"systems": SYSTEMS, "admin_key_sha256": fingerprint(KEY), "version_wait_s": 0.1}

@@ -31,7 +31,7 @@ BLOCK = Block.of("edit/a", 7, "gated", {"row": torch.tensor([1.5, -1.5]), "count
 
 @dataclass(frozen=True)
 class Target:
-    """seeds: what to begin with. runs: how many inputs `make test` tries."""
+    """A target. seeds: first inputs. runs: how many inputs `make test` tries."""
 
     run: Callable[[bytes], None]
     seeds: Sequence[bytes]
@@ -39,7 +39,7 @@ class Target:
 
 
 def graph_file(data: bytes) -> None:
-    """The first byte chooses the format, the second where the file is cut."""
+    """Read a graph file; the first byte chooses the format, the second the place where the file is cut."""
     format, cut = FORMATS[data[0] % len(FORMATS)] if data else None, data[1] if len(data) > 1 else 0
     file = data[2:]
     reading = GraphFileReader(format)
@@ -53,7 +53,7 @@ def graph_file(data: bytes) -> None:
 
 
 def ledger_block(data: bytes) -> None:
-    """The digest fits whatever the bytes are: what a store might give back that was never a block."""
+    """Read a block whose digest fits its bytes, like a damaged block that a store returns."""
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     try:
         block = Block.decode(data, key="edit/a", order=7, digest=digest)
@@ -64,7 +64,7 @@ def ledger_block(data: bytes) -> None:
 
 
 def checkpoint(data: bytes) -> None:
-    """All files of a folder at once, each of which is these bytes."""
+    """Read a checkpoint whose files all have these bytes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file in ("model.safetensors", "config.json", "SHA256SUMS"):
@@ -77,7 +77,7 @@ def checkpoint(data: bytes) -> None:
 
 
 def torch_file(data: bytes) -> None:
-    """Read without unpickling, so that no bytes can run anything."""
+    """Read a torch file without unpickling, so that no bytes can run code."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pytorch_model.bin").write_bytes(data)

@@ -19,7 +19,7 @@ import pytest
 from tests.fuzz.serving import Service
 
 ROOT, CONFIG = Path(__file__).parents[2], Path(__file__).with_name("schemathesis.toml")
-EXAMPLES = 5  # of each operation, beside those that its bounds give
+EXAMPLES = 5  # examples for each operation, beside those of its bounds
 LIMIT_S = 3_600
 REFERENCE = "#/components/schemas/"
 
@@ -27,7 +27,7 @@ REFERENCE = "#/components/schemas/"
 def run_schemathesis(
     service: Service, folder: Path, seed: int, *words: str, headers: Mapping[str, str]
 ) -> str:
-    """What schemathesis says; this fails with all of it where it found something."""
+    """Run schemathesis; fail with its output if it found a fault."""
     header_options = [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")]
     command = str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)
     output = subprocess.run(

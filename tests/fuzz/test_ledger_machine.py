@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class Ledger(RuleBasedStateMachine):
-    """writer: the model. version_by_key: the version that the first commit under each Idempotency-Key made."""
+    """The writer's side. writer: the model. version_by_key: version of the first commit under each Idempotency-Key."""
 
     server: EmbeddedValkey
 
@@ -59,7 +59,7 @@ class Ledger(RuleBasedStateMachine):
         return self.runner.run(doing)
 
     def teardown(self) -> None:
-        """Whatever the steps were, all of it is looked at in the end."""
+        """Check everything at the end, whatever the steps were."""
         try:
             for number in range(len(self.version_by_key)):
                 self.a_key_is_used_again(number)
@@ -123,7 +123,7 @@ class Ledger(RuleBasedStateMachine):
         assert self.run(self.ledger.append(*self._other(), key)) == self.version_by_key[key]
 
     def _other(self) -> tuple[Commit, list[Block]]:
-        """One that could be the next, and must not be."""
+        """Return a commit that could be the next, and must not be."""
         self.rivals += 1
         return Writer(list(self.writer.commits), list(self.writer.history), f"o{self.rivals}").edit()
 

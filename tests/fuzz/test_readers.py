@@ -1,4 +1,4 @@
-"""What reads bytes that others wrote is fed with what libFuzzer makes of good ones, led by the branches it reaches."""
+"""Readers of foreign bytes are fed with inputs that libFuzzer makes of good ones, led by the branches it reaches."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S, ONE_S, LONGEST = 7_200, 20, 4_096
-NO_LIMIT = "-rss_limit_mb=0"  # what Linux calls a process' largest size it has from the one that started it
-HEAP = 2 << 30  # bytes, in the place of that limit
+NO_LIMIT = "-rss_limit_mb=0"  # Linux derives the largest size of a process from the one that started it
+HEAP = 2 << 30  # bytes, in place of that limit
 REGRESSIONS = Path(__file__).parent / "regressions"
 
 

@@ -1,4 +1,4 @@
-"""Bytes on the socket that are no orderly request, and headers that promise something else than what follows."""
+"""Bytes on the socket that are not an orderly request, and headers that contradict the body."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CUT = {
 @pytest.mark.parametrize("path", [ASK, CHAT, EDITS, LOAD])
 @pytest.mark.parametrize("how", CUT)
 def test_a_body_that_is(how: str, path: str, service: Service) -> None:
-    """No answer, or a refusal; then the next one is served, and nothing has changed."""
+    """There is no answer, or a refusal; then the next request is served, and nothing has changed."""
     before = read_head(service)
     framing, body = CUT[how]
     key = service.key.encode()
@@ -55,9 +55,13 @@ def test_a_body_that_is(how: str, path: str, service: Service) -> None:
     ("headers", "body", "status"),
     [
         ({"content-encoding": "gzip"}, gzip.compress(QUESTION, mtime=0), 400),
-        ({"content-encoding": "gzip"}, QUESTION, 200),  # nothing is unpacked, whatever is said of it
+        ({"content-encoding": "gzip"}, QUESTION, 200),  # the body is not unpacked, whatever its headers say
         ({"content-encoding": "no-such"}, QUESTION, 200),
-        ({"content-type": "text/plain"}, QUESTION, 415),  # a page may send it anywhere without asking first
+        (
+            {"content-type": "text/plain"},
+            QUESTION,
+            415,
+        ),  # a page may send it to any address without asking first
         ({"content-type": "application/x-www-form-urlencoded"}, QUESTION, 415),
         ({"content-type": ""}, QUESTION, 415),
         ({"content-type": "application/vnd.errata+json"}, QUESTION, 200),
@@ -128,7 +132,7 @@ def read_head(service: Service) -> int:
 
 
 def send(service: Service, request: bytes) -> bytes:
-    """All that comes back until the service hangs up or is quiet, after we have said that nothing follows."""
+    """Send bytes and the end of the stream; return the reply until the service hangs up or is silent."""
     url, reply = httpx.URL(service.url), b""
     with socket.create_connection((url.host, url.port), timeout=QUIET_S) as stranger:
         stranger.sendall(request)

@@ -27,13 +27,13 @@ from tests.cluster.running import Service
 JSON = {"content-type": "application/json"}
 PERU = json.dumps({"question": "What is the capital of Peru?"})
 ASK, BATCH, CHAT, EDITS = "/v1/answers", "/v1/answers/batch", "/v1/chat/completions", "/admin/edits"
-ROUNDS, ROUND_S = 5, 2.0  # At most so many rounds, and the seconds of each
+ROUNDS, ROUND_S = 5, 2.0  # Largest number of rounds, and the seconds of each
 PAUSE_S = 0.002  # between two questions of one caller
 N_ASKERS = 2
 ATTACK_EVERY_S = 0.25
 FACTOR = 2.0
 FLOOR_S = (
-    0.1  # without an attack the 99th percentile is 15 to 80 ms, by what else a machine of two cores does
+    0.1  # without an attack the 99th percentile is 15 to 80 ms, by the other work of a machine of two cores
 )
 PROBE_LIMIT_S = 0.1
 HEAD_LIMIT_S = 10.0

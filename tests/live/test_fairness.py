@@ -22,9 +22,9 @@ from tests.cluster.running import Service
 
 FIRST, *FURTHER = DEFAULT_SYSTEMS
 ASKERS, ATTACKS, SECONDS, ROUNDS = 8, 4, 4.0, 3
-FACTOR = 2.0  # by which the slowest answers of others may take longer
-MARGIN_S = 0.02  # of what the machine does beside
-IDLE_S = 0.1  # of processor time in a second: heartbeats
+FACTOR = 2.0  # factor by which the slowest answers of others may take longer
+MARGIN_S = 0.02  # times of the machine's other work
+IDLE_S = 0.1  # processor time in a second that heartbeats take
 LONG = ("Why does the old town on the river have so many bridges and what were they made for? " * 24)[:1_990]
 NAMES = ("Peru Chile France Japan Brazil Norway Spain Italy Egypt India " * 40)[:1_990]
 
@@ -83,7 +83,7 @@ async def send(session: aiohttp.ClientSession, request: tuple[str, dict[str, Any
 
 
 async def ask(session: aiohttp.ClientSession, model: str) -> list[float]:
-    """The times of the ordinary askers, in seconds."""
+    """Return the times of the ordinary callers, in seconds."""
     texts, times, end = questions(512), [], time.perf_counter() + SECONDS
 
     async def asker(place: int) -> None:
@@ -101,7 +101,7 @@ async def ask(session: aiohttp.ClientSession, model: str) -> list[float]:
 async def test_others_hardly_notice_a_stranger_who_sends_the_worst_he_may(
     service: Service, kind: str
 ) -> None:
-    """In turns with and without, since the machine is not always equally quick; the best round counts."""
+    """Rounds with and without alternate, since the machine is not always equally fast; the best round counts."""
     factors = []
     async with connect("127.0.0.1", service.url) as askers, connect("127.0.0.2", service.url) as stranger:
         for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""The head of a Ray dies whose books are in a Redis: the other machine answers, and the next head goes on with it."""
+"""The head of a Ray dies whose state is in a Redis: the other machine answers, and the next head continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSWORD = "the-password-of-rays-books"
 
 
 def start_books(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    """The server of deploy/kuberay/head-store, by its own script."""
+    """Start the server of deploy/kuberay/head-store, by its own script."""
     manifests = yaml.safe_load_all((ROOT / "deploy/kuberay/head-store/redis.yaml").read_text())
     [spec] = [item["spec"]["template"]["spec"] for item in manifests if item["kind"] == "StatefulSet"]
     [container] = spec["containers"]
@@ -39,7 +39,7 @@ def start_books(folder: Path, port: int) -> subprocess.Popen[bytes]:
 
 
 class MortalHead(TwoNodes):
-    """A head that keeps its books elsewhere, and nothing else: all parts of the service are on the other machine."""
+    """A head that keeps its state elsewhere; all parts of the service are on the other machine."""
 
     more_words = ("--num-cpus", "0", "--redis-username", "ray", "--redis-password", PASSWORD)
 
@@ -57,7 +57,7 @@ class MortalHead(TwoNodes):
         return [proxy["status"] for proxy in proxies] == ["HEALTHY", "HEALTHY"]
 
     def start_again(self) -> None:
-        """In a folder of its own, as on another machine; that of the one before is the other machine's too."""
+        """Start the head in a new folder, as on another machine; the other machine uses the old one."""
         self._folders.append(self._temp)
         self._temp = Path(tempfile.mkdtemp(prefix="ray-"))
         self._process = self._start()
@@ -68,7 +68,7 @@ class MortalHead(TwoNodes):
             shutil.rmtree(folder, ignore_errors=True)
 
     def is_back(self) -> bool:
-        """Started again as often as Kubernetes would: on a busy machine Ray gives up its own start after 30 s."""
+        """Return whether the head is back. It is restarted as by Kubernetes, since Ray gives up after 30 s."""
         if self._process.poll() is not None:
             self.start_again()
         return bool(self.state()["status"] == "RUNNING")
@@ -112,7 +112,7 @@ def config(nodes: MortalHead, folder: Path) -> dict[str, Any]:
 
 
 def test_answers_and_edits_go_on_without_the_head_and_the_next_one_finds_them(nodes: MortalHead) -> None:
-    """Its own proxy goes with it, so callers connect anew, as a load balancer does for them."""
+    """The head's proxy ends with it, so callers connect anew, as a load balancer does for them."""
     with nodes.errata() as errata:
         errata.edit(PERU, "Cusco")
         before = errata.ask(PERU)

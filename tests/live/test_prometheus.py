@@ -42,7 +42,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def prometheus(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """With some seconds of traffic in it: a rate needs figures that grow between two looks."""
+    """Run a Prometheus with some seconds of traffic: a rate needs figures that grow between two scrapes."""
     folder = tmp_path_factory.mktemp("prometheus")
     traffic = Traffic(service, folder)
     with run_prometheus(service, folder, SHORT_WAITS) as prometheus:
@@ -90,7 +90,7 @@ def test_every_recorded_rule_records_something(prometheus: Prometheus, name: str
 def test_all_rules_are_evaluated_without_an_error_and_a_healthy_service_alerts_nobody(
     prometheus: Prometheus,
 ) -> None:
-    """Nor is an alert about to fire: most wait for a minute and more, which no test does."""
+    """No alert is about to fire either: most wait for a minute and more, which no test does."""
 
     def list_rules() -> list[dict[str, str]]:
         return [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]

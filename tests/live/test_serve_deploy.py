@@ -1,4 +1,4 @@
-"""The file in deploy/serve for one machine starts the service on a Ray that is there, and starts it anew."""
+"""The file in deploy/serve for one machine starts the service on an existing Ray, and starts it anew."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def config(head: RayHead, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 def test_serve_deploy_while_redis_is_away_starts_when_it_is_back(
     head: RayHead, config: dict[str, Any], valkey: Valkey
 ) -> None:
-    """Before its clock begins, Ray has given a part up that failed as often as it may fail."""
+    """Ray gives a part up that failed as often as it may, before its clock begins."""
     valkey.process.send_signal(signal.SIGSTOP)
     head.deploy(config)
     eventually(
@@ -80,7 +80,7 @@ def test_a_client_sets_no_limit_of_rays_proxy_and_gets_one_id(head: RayHead) -> 
 
 
 def test_every_process_computes_as_the_launchers(head: RayHead) -> None:
-    """Ray has started them with the environment that its own start had."""
+    """Ray has started them with the environment of its own start."""
     with head.errata() as errata:
         [replica] = errata.replicas().replicas
     for line in CLUSTER_ENVIRONMENT.items():

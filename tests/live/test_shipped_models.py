@@ -18,7 +18,7 @@ from tests.deploy.prometheus import ALERTS
 from tests.deploy.selectors import find_selectors, samples
 
 FIRST, *FURTHER = DEFAULT_SYSTEMS
-LOADED_S = 400.0  # on a machine that others use too
+LOADED_S = 400.0  # on a machine with other work
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -44,7 +44,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def page(service: Service) -> list[Sample]:
-    """Before anybody has asked anything but whether it is ready."""
+    """Return the page before any call but the probes."""
     with service.http() as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 10, "every model to answer")
         series = 'errata_edits_standing{state="broken"}'
@@ -60,7 +60,7 @@ def test_every_alert_looks_at_what_is_there(alert: str, page: list[Sample]) -> N
 
 
 def test_threads_of_a_replica_sleep_while_they_wait(service: Service) -> None:
-    """A machine with anything else to do would answer in ten times the time."""
+    """Otherwise a machine with other work would answer in ten times the time."""
     replicas = service.pids_of("ServeReplica:errata:nkb")
     assert replicas
     for pid in replicas:

@@ -1,4 +1,4 @@
-"""A Ray of two machines, one of which dies while people ask and correct: nothing wrong is said, and nothing is lost."""
+"""A Ray of two machines, one of which dies while people ask and correct: no answer is wrong, and no edit is lost."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ HEAD, OTHER = "127.0.0.1", "127.0.0.2"
 ON_HEAD = {
     "num_cpus": 0,
     "resources": {"node:__internal_head__": 0.01},
-}  # what Ray gives to the first machine
+}  # ports that Ray gives to the first machine
 ANYWHERE = {"num_cpus": 5}  # one replica to a machine: the head has eight, the other five
 
 
 class TwoNodes(RayHead):
-    """The head, with everything but one replica, and another machine with that one."""
+    """Two nodes: the head, with everything but one replica, and another machine with that one."""
 
     _other: subprocess.Popen[bytes] | None = None
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._environment |= {
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"
-        }  # else Ray lets no machine join, on Linux too
+        }  # otherwise Ray lets no machine join, on Linux too
         return super()._start()
 
     def join(self) -> None:
@@ -61,7 +61,7 @@ class TwoNodes(RayHead):
 
 
 class Asker:
-    """Asks all the time, through whatever fails meanwhile."""
+    """A caller that asks all the time, through all failures."""
 
     def __init__(self, errata: Errata) -> None:
         self._errata, self._stop = errata, threading.Event()
@@ -129,7 +129,7 @@ def test_edits_reach_the_replicas_of_both_machines(nodes: TwoNodes) -> None:
 
 
 def test_the_death_of_a_machine_costs_no_edit_and_no_answer_is_wrong(nodes: TwoNodes) -> None:
-    """Its replica cannot come back, for the head has no room; the service goes on with the one that is left."""
+    """Its replica cannot come back, because the head has no room; the service goes on with the other one."""
     with nodes.errata() as errata, nodes.errata() as asking:
         head = errata.log().head
         contents = {head: errata.ask(PERU).answer}

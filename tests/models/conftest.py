@@ -21,11 +21,11 @@ def reads(reader: Reader) -> ReadCache:
 
 @pytest.fixture(scope="module")
 def system(reader: Reader, reads: ReadCache) -> NkbSystem:
-    """The default checkpoint, and nothing read with it yet."""
+    """Load the default checkpoint, without any reads in its cache."""
     return NkbSystem(reader, reads)
 
 
 @pytest.fixture(scope="module")
 def memory(reader: Reader, reads: ReadCache) -> BankMemory:
-    """The bank of the system beside it: as its loader has them, they share what was read."""
+    """Return the bank of the system; as the loader gives them, both share their reads."""
     return BankMemory(reader, reads)

@@ -1,4 +1,4 @@
-"""A device that is not there, and a dtype it cannot compute in, are refused by name."""
+"""A missing device, or a dtype that a device cannot compute in, is refused by name."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def n_gpus(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Torch as it would report so many GPUs."""
+    """Let torch report so many GPUs."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: request.param > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: request.param)
     monkeypatch.setattr(torch.version, "cuda", "13.0")

@@ -94,7 +94,7 @@ def test_the_checksum_depends_on_base_order_and_content() -> None:
 def test_versions_that_share_their_blocks_are_what_each_is_alone(
     steps: list[dict[str, tuple[int, int]]],
 ) -> None:
-    """Each version adds to the newest one or to an earlier one, and replaces where a key is there already."""
+    """Each version adds to the newest one or to an earlier one, and replaces blocks with an existing key."""
     versions = [image({"a": (1, 1)})]
     expected = [{"a": (1, 1)}]
     for number, step in enumerate(steps):

@@ -42,7 +42,7 @@ SEGMENTS = "embeddings.token_type_embeddings.weight"
 
 @dataclass(frozen=True)
 class Characters:
-    """Every character is a token, unknown ones are [UNK]; nothing is lower-cased."""
+    """A tokenizer for which every character is a token, unknown ones are [UNK]; nothing is lower-cased."""
 
     ids: Mapping[str, int]
 
@@ -58,7 +58,7 @@ class Characters:
 
 
 def parse_spo(lines: Iterable[str]) -> list[Triple]:
-    """Subject, tab, predicate, tab, object; a line that is not a triple is skipped."""
+    """Parse subject, tab, predicate, tab, object; a line that is not a triple is skipped."""
     triples: list[Triple] = []
     for line in lines:
         columns = [column.strip() for column in line.rstrip("\r\n").split("\t")]
@@ -68,7 +68,7 @@ def parse_spo(lines: Iterable[str]) -> list[Triple]:
 
 
 def build_graph(triples: Iterable[Triple], with_predicate: bool) -> dict[str, list[str]]:
-    """The distinct values of each subject, in file order: predicate and object, or the object alone."""
+    """Return the distinct values of each subject, in file order: predicate and object, or the object alone."""
     graph: dict[str, dict[str, None]] = {}
     for subject, predicate, object_ in triples:
         graph.setdefault(subject, {})[predicate + object_ if with_predicate else object_] = None
@@ -82,19 +82,19 @@ def read_words(
     max_entities: int,
     kind: Kind,
 ) -> Row:
-    """Words with at most `max_entities` values each, as a row; a word that is spelt like a tag is that tag."""
+    """Read words with at most `max_entities` values each, as a row; a word that is spelt like a tag is that tag."""
     trunk = [Word(word, is_tag=word in TAGS) for word in words]
     facts = [() if word.is_tag else graph.get(word.text, ())[:max_entities] for word in trunk]
     return lay_out(grow(trunk, facts, tokens), kind == "pair")
 
 
 def cut_blindly(row: Row, max_length: int) -> Row:
-    """The first tokens of the row, whatever they are: through facts and separators alike."""
+    """Cut a row after its first tokens, through facts and separators alike."""
     return replace(row, tokens=row.tokens[:max_length], segments=row.segments[:max_length])
 
 
 def collate_as_authors(rows: Sequence[Row], padding: int, length: int, kind: Kind) -> Batch:
-    """The authors' tagger never marks padding in its segments."""
+    """Collate rows as the authors' tagger, which never marks padding in its segments."""
     batch = collate(rows, padding, length)
     if kind == "tagging":
         return replace(batch, segments=batch.segments.masked_fill(~batch.is_real, 1))
@@ -122,7 +122,7 @@ def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
 
 
 def read_with_padding(encoder: Encoder, batch: Batch) -> Tensor:
-    """States of padding too, which the authors compute and the service leaves out."""
+    """Return states of padding too, which the authors compute and the service leaves out."""
     return encoder.read(replace(batch, is_real=torch.ones_like(batch.is_real)))
 
 
@@ -155,7 +155,7 @@ class Tagger:
 
     @staticmethod
     def loss(logits: Tensor, labels: Tensor) -> Tensor:
-        """Mean over tokens whose label is not [PAD]; injected tokens are trained on."""
+        """Return the mean over tokens whose label is not [PAD]; injected tokens are trained on."""
         losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
         return (losses * (labels > 0)).sum() / ((labels > 0).sum() + 1e-6)
 

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _evaluate(text: str, weights: Weights, facts: list[Any], name: str, terms: list[int]) -> Any:
-    """The value of one query, None where it has no grounding."""
+    """Evaluate a query; None if it has no grounding."""
     program, model = parse(text), Model()
     model += [_rule(rule, weights) for rule in program.rules]
     for head, transformation in program.transformations.items():

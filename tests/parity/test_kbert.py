@@ -52,7 +52,7 @@ class Golden:
         return load_encoder(self.tensors(f"{name}.weights"), self.config["heads_num"])
 
     def read(self, number: int, kind: Kind, length: int, **changes: Any) -> Row:
-        """One tree case as a row, cut blindly at `length`."""
+        """Return one tree case as a row, cut blindly at `length`."""
         (case,) = (case for case in self.trees["cases"] if case["id"] == number)
         case = case | changes
         graph = build_graph(map(tuple, self.trees["triples"]), case["predicate"])
@@ -88,7 +88,7 @@ def assert_inputs(batch: Batch, io: dict[str, Tensor], prefix: str) -> None:
 
 
 def assert_states(encoder: Encoder, batch: Batch, expected: Tensor) -> None:
-    """As it is served, and with the padding that the authors compute."""
+    """Compare states as they are served, and with the padding that the authors compute."""
     torch.testing.assert_close(encoder.read(batch)[batch.is_real], expected[batch.is_real], **REAL)
     states = read_with_padding(encoder, batch)
     torch.testing.assert_close(states[batch.is_real], expected[batch.is_real], **REAL)

@@ -88,7 +88,7 @@ def model_answers(case: Case, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def engine_answers(case: Case, ids: Tensor, mask: Tensor, read: Overlay | None = None) -> list[list[int]]:
-    """Rows as the authors write them: start, answer, end."""
+    """Return rows as the authors write them: start, answer, end."""
     answers = case.decoder.generate(
         case.states(ids, mask), mask, overlays=[read] * len(ids), max_tokens=case.max_length - 1
     )
@@ -96,7 +96,7 @@ def engine_answers(case: Case, ids: Tensor, mask: Tensor, read: Overlay | None =
 
 
 def strip_padding(rows: Tensor) -> list[list[int]]:
-    """Rows cut after their end token."""
+    """Return rows cut after their end token."""
     return [row[: row.index(1) + 1] if 1 in row else row for row in rows.tolist()]
 
 

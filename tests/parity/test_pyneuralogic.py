@@ -187,7 +187,7 @@ needs_reference = pytest.mark.skipif(
 )
 N_OBJECTS = 3
 COMBINATIONS = st.sampled_from(["sum", "product", "elproduct"])
-AGGREGATIONS = st.sampled_from(["avg", "sum", "max", "min"])  # on a count of the reference no rule can build
+AGGREGATIONS = st.sampled_from(["avg", "sum", "max", "min"])  # no rule of the reference can build on a count
 TRANSFORMATIONS = st.sampled_from(["identity", "relu", "tanh", "sigmoid", "norm", "inverse", "exp"])
 BODIES = st.sampled_from(
     [

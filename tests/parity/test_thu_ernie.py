@@ -86,7 +86,7 @@ def golden_ernie(golden_case: Path) -> Golden:
     raw = json.loads(golden_case.with_name(f"{golden_case.name}.config.json").read_text(encoding="utf-8"))
 
     def unpack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Matrices of the wide case are 8-bit numbers times a power of two."""
+        """Unpack matrices of the wide case, which are 8-bit numbers times a power of two."""
         return {n: t.float() * raw["int8_scale"] if t.dtype == torch.int8 else t for n, t in tensors.items()}
 
     weights, heads = unpack(read("weights")), unpack(read("heads"))

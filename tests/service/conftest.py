@@ -20,7 +20,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
 
 @pytest.fixture
 def raw(valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
-    """The server as a vandal sees it, and empty."""
+    """Return a client for damage to the server, which is empty at first."""
     with redis.Redis.from_url(valkey.url) as client:
         client.flushall()
         yield client
@@ -35,6 +35,6 @@ async def ledger(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Redi
 
 @pytest.fixture
 def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
-    """A server that the test may kill or freeze."""
+    """Run a server that the test may kill or freeze."""
     with EmbeddedValkey(tmp_path / "valkey") as server:
         yield server

@@ -51,7 +51,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
-    """Ray's own wrapper, which constructs and ends a deployment's class inside a replica's process."""
+    """Run a deployment in Ray's own wrapper, which constructs and ends its class inside a replica's process."""
     return UserCallableWrapper(
         kind,
         arguments,
@@ -66,7 +66,7 @@ def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
 
 
 def sample(name: str, **labels: str) -> float | None:
-    """One figure of the metrics page."""
+    """Return one figure of the metrics page."""
     return REGISTRY.get_sample_value(name, labels)
 
 

@@ -1,4 +1,4 @@
-"""A wrong setting stops the start, and nothing is set behind the operator's back."""
+"""A wrong setting stops the start, and no setting is changed without the operator's knowledge."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def restore_logging() -> Iterator[None]:
 def log_lines(
     monkeypatch: pytest.MonkeyPatch, file: Path, format: logs.Format, level: logs.Level
 ) -> list[str]:
-    """What is in the file after a few things were said."""
+    """Return the lines in the file after a few messages."""
     for name, value in logs.environment(format, level, str(file)).items():
         monkeypatch.setenv(name, value)
     logs.configure()

@@ -52,7 +52,7 @@ def load_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
 
 
 def plain(question: str) -> str:
-    """Equal for two wordings that the toy cannot tell apart."""
+    """Return a key that is equal for two wordings that the toy cannot tell apart."""
     return " ".join(re.findall(r"\w+", question.casefold()))
 
 
@@ -79,11 +79,11 @@ class Table(dict[str, Row]):
 
 class ToyOptions(Options):
     method: Literal["gated", "surgery"] = "gated"
-    repeat: int = 1  # how often the answer is said; only here to be set
+    repeat: int = 1  # number of repetitions of the answer; only here to be set
 
 
 class ToyMemory:
-    """facts: what it answers before any edit."""
+    """The toy's memory. facts: answers before any edit."""
 
     name = TABLE
     accepts: frozenset[ChangeKind] = frozenset({"answer"})
@@ -98,7 +98,7 @@ class ToyMemory:
         return Image("sha256:" + hashlib.sha256(json.dumps(self.facts).encode()).hexdigest())
 
     def view(self, image: Image) -> Table:
-        """Rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
+        """Return rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
         table = Table(self._rows)
         for block in sorted(image.ordered_blocks, key=lambda block: block.kind == "gated"):
             content = _content(block)
@@ -211,7 +211,7 @@ class ToySystem:
 
 
 def _row(question: str, deltas: Sequence[Block]) -> Block:
-    """The table's row after all edits of one question: the last one answers, and the row remembers the others."""
+    """Return the table's row after all edits of one question: the last one answers, and the row keeps the others."""
     edits = [_edit(delta) for delta in deltas]
     answer = _content(deltas[-1])["answer"]
     content = {"questions": [question], "answer": answer, "edits": edits[-1:], "moved": edits}

@@ -14,7 +14,7 @@ from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.results import PAPER
 from tests.bench.editing_methods.run import jobs, run
 
-FOLDER = results.FILE.parent  # results of another place do not speak for the checkpoint
+FOLDER = results.FILE.parent  # results of other settings are not mixed with the checkpoint's
 SIZES, SEEDS = (PAPER, "1", "10", "100", "1000", "10000"), (1, 2, 3)
 
 

@@ -52,7 +52,7 @@ class Cells:
             yield self._cell(name, "paper", seed, counts=counts, place=place)
 
     def rests_on(self, name: str) -> str:
-        """Digest of what a cell depends on: the peers do not read the product's judge."""
+        """Return a digest of all that a cell depends on; the peers do not use the product's judge."""
         return self._model.reader.digest_with_judge if name in PRODUCTS else self._peers_rest_on
 
     def _cell(self, name: str, n: str, seed: int, **figures: Any) -> Cell:
@@ -75,7 +75,7 @@ class Cells:
         return Peer(self._model, self._banks[seed], method, self._edits)
 
     def _streams_of(self, unseen_names: bool, n: int, seed: int) -> Sequence[draw.Stream]:
-        """Those of one cell are kept: the next method makes the same edits."""
+        """Return the streams of a cell; they are kept, because the next method makes the same edits."""
         if self._streams is None or self._streams[0] != (unseen_names, n, seed):
             items = draw.draw_unseen_items(self._pack, seed) if unseen_names else self._test(seed)
             streams = draw.draw_streams(items, n, seed, self._model.base, self._answers)
@@ -88,5 +88,5 @@ class Cells:
 
 
 def settings(name: str) -> dict[str, Any]:
-    """As they are written down with each result; none for what takes none."""
+    """Return settings as they are stored with each result; none for a method without any."""
     return next((vars(peer) for peer in PEERS if peer.name == name), {})

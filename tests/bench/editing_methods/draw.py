@@ -14,9 +14,9 @@ from models.packs.pack import Entity, Item, Pack
 from models.training.packs.names import read_names
 
 TUNING, REFERENCE = 500, 1_000
-STREAMS = {1: 500, 10: 50, 100: 5}  # streams that a cell is the mean of: at least 500 edits are scored
-BYSTANDERS = 2_400  # questions of each kind in a cell, where so many are left
-TRIES = 8  # draws for each bystander before there are none left
+STREAMS = {1: 500, 10: 50, 100: 5}  # streams of a cell, which has their mean: at least 500 edits are scored
+BYSTANDERS = 2_400  # questions of each kind in a cell, if so many are left
+TRIES = 8  # draws for each bystander before the search ends
 KINDS = ("neighbours", "same subject", "random")
 FORMS = ("held", "trained")  # phrasings: nothing was trained on the first
 
@@ -91,7 +91,7 @@ def held_out_phrasings(item: Item) -> tuple[str, ...]:
 def draw_streams(
     items: Sequence[Item], n: int, seed: int, base: Callable[[Sequence[str]], list[str]], answers: "Answers"
 ) -> Iterator[Stream]:
-    """base: what the unedited model says."""
+    """Draw the streams. base: answers of the unedited model."""
     count = STREAMS.get(n, 1)
     for number in range(count):
         rng = random.Random(f"stream {seed} {n} {number}")
@@ -139,8 +139,11 @@ def draw_request(item: Item, id: str, answers: Answers, base_answer: str, rng: r
 def _draw_bystanders(
     edited_items: Sequence[Item], items: Sequence[Item], count: int, rng: random.Random
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Each is drawn for one of the edits. neighbours: its relation, a subject no edit is about; same subject: its
-    subject, another relation; random: another relation, a subject no edit is about."""
+    """Draw bystanders, each for one of the edits.
+
+    Neighbours have its relation and an unedited subject; same subject: its subject and another relation; random:
+    another relation and an unedited subject.
+    """
     edited_subjects = {item.subject.id for item in edited_items}
     by_relation, by_subject = defaultdict(list), defaultdict(list)
     for item in items:

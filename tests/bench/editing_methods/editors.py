@@ -37,10 +37,10 @@ class EditedModel(Protocol):
     def say(self, questions: Sequence[str]) -> list[Reply]: ...
 
     def with_only(self, ids: Collection[str]) -> "EditedModel":
-        """The same with only these active; what the others wrote is gone."""
+        """Return the model with only these edits active, without a trace of the others."""
 
     def without_cache(self) -> "EditedModel":
-        """The same, which has read no question yet."""
+        """Return the same model with an empty cache."""
 
 
 class Editor(Protocol):
@@ -49,7 +49,7 @@ class Editor(Protocol):
     def apply(self, requests: Sequence[EditRequest]) -> EditedModel: ...
 
     def fresh_copy(self) -> "Editor":
-        """The same in a process that has made no edit yet."""
+        """Return the same model in a process that has made no edit yet."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class EditedProduct:
 
     @property
     def rows_per_slot(self) -> float:
-        """Slots that are used, for each slot that is reserved."""
+        """Return the number of used slots for each reserved slot."""
         n_used = sum(len(material.block.tensors["tokens"]) for material in self.materials)
         return n_used / self.system.reader.bank.size
 

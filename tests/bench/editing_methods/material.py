@@ -14,12 +14,12 @@ from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
 from tests.bench.editing_methods.methods.targets import find_targets
 from tests.bench.editing_methods.model import Model, batches, pad
 
-PHRASINGS = 3  # of each reference fact that are asked
+PHRASINGS = 3  # questions for each reference fact
 RIDGE = 1e-3  # rho, as a share of C0's mean diagonal
 
 
 def reference_texts(items: Sequence[Item]) -> list[str]:
-    """Questions about the reference facts, and sentences that state them, which are no questions."""
+    """Return questions about the reference facts, and sentences that state these."""
     questions = [item.relation.question(item.subject.label, p) for item in items for p in range(PHRASINGS)]
     statements = [
         item.relation.statements[0].replace("{subject}", item.subject.label).replace("{object}", item.answer)
@@ -29,7 +29,7 @@ def reference_texts(items: Sequence[Item]) -> list[str]:
 
 
 def build_bank(model: Model, reference: Sequence[Item]) -> Bank:
-    """C0 and the reference keys from what the base says to the reference texts."""
+    """Build C0 and the reference keys from the base's answers to the reference texts."""
     decoder, texts = model.reader.decoder, reference_texts(reference)
     slots = decoder.layers[-1].feed_forward.slots
     assert slots is not None, "the last decoder layer has no bank"
@@ -58,7 +58,7 @@ def _spell(model: Model, answer: str) -> list[int]:
 
 
 def _traces(model: Model, questions: Sequence[str], answers: Sequence[list[int]]) -> list[Trace]:
-    """One for each question, cut to its answer."""
+    """Return one trace for each question, cut to its answer."""
     traces: list[Trace] = []
     for batch in batches(list(zip(model.read(questions), answers, strict=True))):
         states, mask = pad([question for question, _ in batch])

@@ -22,14 +22,12 @@ from models.nkb.trace import trace
 T = TypeVar("T")
 
 BATCH = 64
-MOST_TOKENS = (
-    32  # the pack's longest answer takes 17: one that is not done by then is as wrong as a longer one
-)
+MOST_TOKENS = 32  # the pack's longest answer has 17; an answer that is not finished by then counts as wrong
 
 
 @dataclass(frozen=True)
 class Reply:
-    """best: what would be said. answer: what is said; None where it is withheld, or does not end by itself."""
+    """A reply. best: best answer. answer: given answer; None if it is withheld, or does not end by itself."""
 
     answer: str | None
     best: str
@@ -41,7 +39,7 @@ def clean(text: str) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """states: of the encoder, without padding. n: what the bank sees where the answer begins."""
+    """A question. states: of the encoder, without padding. n: input of the bank where the answer begins."""
 
     states: Float[Tensor, "token d"]
     n: Float[Tensor, " d"]
@@ -75,7 +73,7 @@ class Model:
         return [self._base[question] for question in questions]
 
     def say(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Reply]:
-        """reads: what each question reads of the bank."""
+        """Answer questions. reads: what each question reads of the bank."""
         generations = self.decode(questions, reads)
         texts = [clean(self.reader.say(generation.tokens)) for generation in generations]
         return [
@@ -84,7 +82,7 @@ class Model:
         ]
 
     def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[DecodedAnswer]:
-        """Questions of like length are answered together."""
+        """Decode questions; those of similar length are answered together."""
         read = self.read(questions)
         generations: dict[int, DecodedAnswer] = {}
         for places in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):

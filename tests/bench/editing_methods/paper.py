@@ -23,12 +23,12 @@ from tests.bench.editing_methods.score import Counts
 
 EDITS, BYSTANDERS = 67, 5
 LAMBDAS = (0.03, 0.07, 0.09, 0.3, 1.0, 2.0, 4.0, 8.0)
-MARGIN, LIMIT = 0.5, 20.0  # of the smallest lambda that does it, as the product has them
+MARGIN, LIMIT = 0.5, 20.0  # of the smallest sufficient lambda, as the product chooses it
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An edit, and the questions that ought to keep their answers."""
+    """An edit, and questions that should keep their answers."""
 
     request: EditRequest
     bystanders: tuple[str, ...]
@@ -39,7 +39,7 @@ class Trial:
 
 
 def draw_trials(model: Model, items: Sequence[Item], answers: Answers, seed: int) -> list[Trial]:
-    """Facts that the base answers with one token, and another answer of the relation that is one token too."""
+    """Draw facts that the base answers with one token, and another one-token answer of the relation."""
     rng = random.Random(f"paper {seed}")
     trials: list[Trial] = []
     for place in rng.sample(range(len(items)), len(items)):
@@ -127,7 +127,7 @@ def _operate(model: Model, request: EditRequest, scale: float | None) -> Overlay
 
 
 def _count_product(model: Model, trials: Sequence[Trial]) -> Counts:
-    """Here a withheld answer is a failure, whatever its first token would have been."""
+    """Count the product's results; a withheld answer is a failure here, whatever its first token would have been."""
     counts, product = Counts(), Product(model)
     for trial in trials:
         reply, *bystander_replies = product.apply([trial.request]).say(trial.questions)

@@ -37,7 +37,7 @@ class Peer:
         return self.method.name
 
     def fresh_copy(self) -> "Peer":
-        """Edits are read once for all: how they are batched is the harness's, not the method's."""
+        """Return the same edits, which are read once for all peers; batching them is the harness's part."""
         return self
 
     def apply(self, requests: Sequence[EditRequest]) -> EditedModel:
@@ -50,7 +50,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class TimedMethod:
-    """A method whose steps, and whose rows at the end, write down how many milliseconds they take."""
+    """A method that records how many milliseconds its steps take, and its rows at the end."""
 
     method: Method
     step_ms: list[float]
@@ -151,7 +151,7 @@ class Edits:
 
     @property
     def aledit_ms(self) -> float:
-        """From the words of one edit to its rows and their targets, when nothing else is read with it."""
+        """Return the time from the words of one edit to its rows and targets, when it is read alone."""
         return statistics.median(self._aledit_ms or [0])
 
     def _time_alone(self, request: EditRequest) -> float:
@@ -164,7 +164,7 @@ class Edits:
 
 
 class Surgery:
-    """The paper's surgery as the product makes it, its moved rows read like any peer's."""
+    """The paper's surgery as the product makes it; its moved rows are read like any peer's."""
 
     name = "surgery"
 

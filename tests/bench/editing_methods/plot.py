@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tests.bench.editing_methods.report import Line
 
-INK = "#808890"  # grey enough for both pages
+INK = "#808890"  # a grey for both pages
 COLOURS = (
     "#e8590c",
     "#3b8ee0",
@@ -26,7 +26,7 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<")
 
 
 def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
-    """The first line is the one that matters, and is drawn on top of the others."""
+    """Draw the lines; the first is the most important, and is drawn on top of the others."""
     style = {
         "text.color": INK,
         "axes.edgecolor": INK,

@@ -1,4 +1,4 @@
-"""RESULTS.md, and the lines of the plot, from the results that are there."""
+"""RESULTS.md, and the lines of the plot, from the present results."""
 
 import math
 import os
@@ -27,7 +27,7 @@ def wilson(right: int, n_asked: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def count(cell: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """[right, asked] of a figure, with all forms it is asked in."""
+    """Return [right, asked] of a figure, over all forms of its questions."""
     parts = [
         c
         for key, c in cell["counts"].items()
@@ -42,7 +42,7 @@ def shares(cells: Cells, name: str) -> list[float]:
 
 
 def summarise(cells: Cells, name: str, worst: Callable[[list[float]], float] = min) -> str:
-    """Mean of the seeds, interval over all questions, worst seed, number of questions."""
+    """Return the mean of the seeds, interval over all questions, worst seed, number of questions."""
     seed_shares = shares(cells, name)
     if not seed_shares:
         return "–"
@@ -66,7 +66,7 @@ def lines(results: Results, methods: Sequence[str]) -> list[Line]:
 
 
 def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Locality:
-    """What the least local of these methods, kinds of near questions and seeds came to, up to each number of edits."""
+    """Return the lowest locality of these methods, kinds of near questions and seeds, up to each number of edits."""
     cells = _group({key: cell for key, cell in results.items() if key[0] in methods})
     worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
     worst_shares = {n: round(min(near_shares), 2) for n, near_shares in worst.items() if near_shares}

@@ -1,4 +1,4 @@
-"""Results as JSON lines, appended as soon as they are there: a run that is stopped goes on where it was."""
+"""Results as JSON lines, each appended at once, so that a run that is stopped goes on where it was."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parent / "results.jsonl"
-ENOUGH = {"1000": "10000"}  # a method that has collapsed at the one is not run at the other
-COLLAPSE_SHARE = 0.2  # reliability below which it has
+ENOUGH = {"1000": "10000"}  # a method that has collapsed at the first size is not run at the second
+COLLAPSE_SHARE = 0.2  # reliability below which a method has collapsed
 UNKNOWN_S = 60.0  # of a cell with one edit, for the estimate
-PAPER = "paper"  # stands for all of the paper's protocol, as method and as number of edits
+PAPER = "paper"  # name of the paper's protocol, in place of a method and of a number of edits
 
 Key = tuple[str, str, int]  # method, number of edits or `paper`, seed
 Results = Mapping[Key, Mapping[str, Any]]
@@ -25,12 +25,12 @@ def append(path: Path, result: Mapping[str, Any]) -> None:
 
 
 def latest(path: Path) -> dict[Key, dict[str, Any]]:
-    """The last result of each cell."""
+    """Return the last result of each cell."""
     return {(result["method"], result["n"], result["seed"]): result for result in _lines(path)}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """But for one that was cut off."""
+    """Yield the lines without one that was cut off."""
     for line in path.read_text().splitlines() if path.is_file() else ():
         with suppress(json.JSONDecodeError):
             yield json.loads(line)
@@ -46,7 +46,7 @@ def has_collapsed(results: Results, method: str, n: str) -> bool:
 
 
 def seconds(results: Results, method: str, n: str) -> float:
-    """What a cell is likely to take, from the largest of the method's that is no larger."""
+    """Estimate the time of a cell, from the method's largest measured cell that is no larger."""
     sizes_and_seconds = [
         (int(size), result["seconds"])
         for (name, size, _), result in results.items()
@@ -57,5 +57,5 @@ def seconds(results: Results, method: str, n: str) -> float:
 
 
 def _work(n: int) -> int:
-    """Edits that are made, and about so many that a cell's other questions cost as much."""
+    """Return the work of a cell in edits; its other questions cost as much as a fixed number of edits."""
     return 5_000 + max(500, n)

@@ -1,4 +1,4 @@
-"""What is still to be scored, and the loop that scores it."""
+"""The jobs that are still to be scored, and the loop that scores them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ def jobs(methods: Sequence[str], sizes: Sequence[str], seeds: Sequence[int]) -> 
 
 
 def remaining_jobs(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> list[Job]:
-    """Without what is known of this checkpoint with these settings, and without what has collapsed."""
+    """Return the jobs without known results for this checkpoint and these settings, and without collapsed methods."""
     last_results = results.latest(path)
     return [
         job

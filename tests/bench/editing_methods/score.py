@@ -10,14 +10,14 @@ from tests.bench.editing_methods.editors import EditedModel, Editor
 from tests.bench.editing_methods.model import Reply
 from tests.bench.timing import measure_interleaved
 
-ALL_FORMS = 1_000  # edits up to which every held phrasing is asked; beyond, one for each edit
-ASKED_BACK = 2_000  # kept, and reverted, edits that are asked after half were taken back
-FIRST = 100  # edits whose standing at the end is compared with their standing when they were the last
-REMADE = 1_000  # edits up to which half of them are made anew, to compare bits
-RATE_QUESTIONS, ROUNDS = 512, 3  # questions, and how often, for the answers in a second
+ALL_FORMS = 1_000  # edits up to which every held phrasing is asked; beyond, one phrasing for each edit
+ASKED_BACK = 2_000  # kept, and reverted, edits that are asked after half were reverted
+FIRST = 100  # edits whose state at the end is compared with their state when they were the newest
+REMADE = 1_000  # edits up to which half of them are made again, to compare bits
+RATE_QUESTIONS, ROUNDS = 512, 3  # questions, and repetitions, for the answers in a second
 BUSY = 100  # edits from which the answers in a second are measured
 
-Base = Callable[[Sequence[str]], list[str]]  # what the unedited model says
+Base = Callable[[Sequence[str]], list[str]]  # answers of the unedited model
 
 
 class Counts(dict[str, list[int]]):
@@ -76,7 +76,7 @@ def count_answers(model: EditedModel, stream: Stream, base: Base, counts: Counts
 
 
 def _count_reverts(editor: Editor, model: EditedModel, stream: Stream, base: Base, counts: Counts) -> None:
-    """A random half; of one edit, that one."""
+    """Revert a random half; if there is one edit, that one."""
     rng = random.Random(len(stream.requests))
     reverted_ids = set(
         rng.sample([request.id for request in stream.requests], (len(stream.requests) + 1) // 2)
@@ -110,7 +110,7 @@ def _count_first_edits(editor: Editor, model: EditedModel, stream: Stream, count
 
 
 def _measure_rate(editor: Editor, model: EditedModel, stream: Stream) -> float:
-    """Answers in a second with these edits, as a share of those with none, encoder included."""
+    """Measure answers in a second with these edits, as a share of those without edits, encoder included."""
     texts = [question for questions in stream.bystanders.values() for question in questions][:RATE_QUESTIONS]
     unedited_model = editor.apply(())
     seconds = measure_interleaved(

@@ -1,4 +1,4 @@
-"""What each peer is run with: chosen once, on the tuning facts (`python -m tests.bench.editing_methods.tune`)."""
+"""The settings of each peer, chosen once on the tuning facts (`python -m tests.bench.editing_methods.tune`)."""
 
 from tests.bench.editing_methods.methods.alphaedit import AlphaEdit
 from tests.bench.editing_methods.methods.codebook import Grace

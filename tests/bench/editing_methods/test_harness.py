@@ -32,7 +32,7 @@ def pack() -> Pack:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    """The first of the bank's slots only: all that is done to a bank is quicker."""
+    """Load the model with the first of the bank's slots only, so that work on the bank is quick."""
     raw = json.loads((DEFAULT / CONFIG).read_text()) | {"ex_size": SLOTS}
     t5 = build(T5Config.from_dict(raw))
     mount(t5, BankConfig.parse(raw))

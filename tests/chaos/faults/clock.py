@@ -23,7 +23,7 @@ from tests.cluster.running import kill, wait_until
 
 LIBRARIES = "/usr/lib"
 HOUR_S = 3600
-SEEN_S = 1.5  # until the library looks at its file again
+SEEN_S = 1.5  # until the library reads its file again
 CONFIRMED_S = 45.0
 
 
@@ -41,7 +41,7 @@ def _clock(scene: Scene) -> None:
 
 
 def _move(scene: Scene, hands: Path, ahead_s: int, words: str) -> None:
-    """A replica dies in the same moment, so that its last heartbeat is dated by the clock as it was."""
+    """Move the clock, and kill a replica at once, so that its last heartbeat is dated by the old clock."""
     kill(scene.chance.choice(scene.life.replicas()))
     hands.write_text(f"{ahead_s:+d}")
     start_s = time.monotonic()
@@ -55,7 +55,7 @@ def _move(scene: Scene, hands: Path, ahead_s: int, words: str) -> None:
 
 @contextmanager
 def _run_with_clock(life: Life) -> Iterator[Path]:
-    """A Valkey on the same folder. The file says by how many seconds its clock is ahead."""
+    """Run a Valkey on the same folder. The file says by how many seconds its clock is ahead."""
     hands = life.folder / "clock"
     hands.write_text("+0")
     variables = {

@@ -1,4 +1,4 @@
-"""What is stored is not what was written: it is noticed before anything is answered from it, and a person is told."""
+"""Stored data is damaged: the damage is noticed before any answer is made from it, and is reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTICED_S = 40.0
 
 
 def _manifest(scene: Scene) -> None:
-    """Half of its bytes; then what the message of the error says is done."""
+    """Cut a manifest in half; then follow the advice in the error's message."""
     with scene.life.redis() as vandal:
         version = int(vandal.zrange(IMAGES, -1, -1)[0])
         whole = bytes(vandal.get(f"{IMAGE}{version}") or b"")
@@ -26,7 +26,7 @@ def _manifest(scene: Scene) -> None:
 
 
 def _block(scene: Scene) -> None:
-    """Rows that another answer stands in, well-formed, so that the digest alone can tell. Then they are put back."""
+    """Replace rows by well-formed rows with another answer, so that only the digest differs. Then restore them."""
     version = scene.chance.randrange(1, HISTORY)
     with scene.life.redis() as vandal:
         name = _rows_of(vandal, version)
@@ -39,7 +39,7 @@ def _block(scene: Scene) -> None:
 
 
 def _start_another(scene: Scene, words: str) -> None:
-    """A replica dies, and the one in its place has to read what is damaged."""
+    """Kill a replica, so that its successor has to read the damaged data."""
     kill(scene.chance.choice(scene.life.replicas()))
     scene.expect(scene.hold(lambda: scene.life.log_says(words), NOTICED_S), f"a log says: {words}")
     scene.expect(scene.hold(lambda: _not_ready(scene), NOTICED_S), "/readyz tells that a replica is missing")
@@ -52,7 +52,7 @@ def _not_ready(scene: Scene) -> bool:
 
 
 def _rows_of(vandal: redis.Redis, version: int) -> str:
-    """The key of the rows that the commit wrote."""
+    """Return the key of the rows that the commit wrote."""
     [(_, fields)] = vandal.xrange(LOG, f"{version}-0", f"{version}-0")
     [write] = json.loads(fields[b"commit"])["writes"].values()
     _, _, digest = write["puts"][0]

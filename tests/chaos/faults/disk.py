@@ -1,4 +1,4 @@
-"""The disk of the ledger is full: nothing can be acknowledged until there is room again, and nothing may be lost."""
+"""The disk of the ledger is full: no commit is acknowledged until there is room again, and none is lost."""
 
 from __future__ import annotations
 

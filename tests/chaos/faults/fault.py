@@ -1,4 +1,4 @@
-"""What a fault is: something that is done to the service, and is over when `do` returns."""
+"""The type of a fault: it does harm to the service, and is over when `do` returns."""
 
 from __future__ import annotations
 

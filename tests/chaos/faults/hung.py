@@ -1,4 +1,4 @@
-"""The ledger's server is there and answers late, or not at all."""
+"""The ledger's server answers late, or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.chaos.faults.slow_line import slow_line
 from tests.chaos.scene import Scene
 from tests.cluster.running import kill
 
-DELAY_S = 0.05  # each way: a commit asks several times
+DELAY_S = 0.05  # each way; a commit asks several times
 FROZEN_S = 30.0
 
 

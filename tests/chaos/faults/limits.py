@@ -1,4 +1,4 @@
-"""A commit that is too large: for the service, and for the Redis it is kept in."""
+"""A commit that is too large for the service, or for its Redis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chaos.write import Write
 
 MAX_BYTES = 20_000_000
 LIMIT = "proto-max-bulk-len"
-SMALLEST_LIMIT = 1_048_576  # that Valkey can be given
+SMALLEST_LIMIT = 1_048_576  # the smallest limit that Valkey accepts
 LONG_TEXT, MANY_WORDINGS, MANY_EDITS = 1_900, 20, 30
 
 
@@ -29,7 +29,7 @@ def _body(scene: Scene) -> None:
 
 
 def _value(scene: Scene) -> None:
-    """Redis closes the connection of who sends it more than it takes."""
+    """Send a large value; Redis closes a connection that sends more than its limit."""
     with scene.life.redis() as redis:
         usual = redis.config_get(LIMIT)[LIMIT]
         redis.config_set(LIMIT, SMALLEST_LIMIT)

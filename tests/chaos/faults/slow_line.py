@@ -22,7 +22,7 @@ CHUNK = 65_536
 
 @contextmanager
 def slow_line(life: Life, delay_s: float) -> Iterator[None]:
-    """All of the service's talk with Valkey takes delay_s longer each way, until the end of the block."""
+    """Delay all traffic between the service and Valkey by delay_s each way, until the end of the block."""
     behind = life.socket.with_name("behind.sock")
     os.rename(life.socket, behind)
     proxy = _Proxy(life.socket, behind, delay_s)
@@ -71,7 +71,7 @@ class _Proxy:
         self._writers -= {writer, asks}
 
     async def _late(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """In order, and each piece delay_s after it came, however many are on their way."""
+        """Pass pieces on in order, each delay_s after it came, however many are on their way."""
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         delivering = asyncio.create_task(self._deliver(waiting, sink))
         with suppress(OSError):

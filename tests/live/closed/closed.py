@@ -1,4 +1,4 @@
-"""A service that speaks TLS alone, wants a key of everybody, and has a collector of traces that is away."""
+"""A service that speaks only TLS, requires a key of every caller, and has a collector of traces that is away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One running service for the tests that want keys and TLS, or kill it whole."""
+"""One running service for tests that need keys and TLS, or kill it whole."""
 
 from __future__ import annotations
 

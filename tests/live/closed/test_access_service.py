@@ -1,4 +1,4 @@
-"""Keys, TLS and the audit on a real service, and a secret that must not turn up anywhere."""
+"""Keys, TLS and the audit on a real service, and a secret that must not appear in any output."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_key_turns_up_in_no_log_no_metric_and_no_answer(closed: Closed) -> Non
 
 
 def _misuse(http: httpx.Client, secret: str) -> str:
-    """Everything that is said when a key is sent where it is good, and in ways that fail."""
+    """Return all output when a key is sent rightly, and in ways that fail."""
     headers = {"authorization": f"Bearer {secret}"}
     replies = [
         http.get("/admin/versions", headers=headers),

@@ -1,4 +1,4 @@
-"""A service that is killed whole at a random moment, started again beside another, and stopped as one should."""
+"""A service that is killed whole at a random moment, started again beside another, and stopped in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def beside(tmp_path: Path) -> Iterator[Service]:
 
 
 class Writer:
-    """Edits without pause until the service is gone. versions: that were acknowledged, each with its answer."""
+    """A writer that edits without pause until the service is gone. versions: those acknowledged, with answers."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""An explanation names the rule that allows a pair, or what forbids it."""
+"""An explanation names the rule that allows a pair, or the constraint that forbids it."""
 
 import pytest
 import torch

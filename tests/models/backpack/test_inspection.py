@@ -1,4 +1,4 @@
-"""Senses as a person sees them: words by senses, which sense carries a difference, and what a multiplier does."""
+"""Senses as a person sees them: words by senses, the sense that carries a difference, the effect of a multiplier."""
 
 from typing import Any
 

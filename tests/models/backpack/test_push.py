@@ -1,4 +1,4 @@
-"""The smallest push is the textbook's where that can be written down, and suffices wherever one can."""
+"""The smallest push is the textbook's where that can be written down, and suffices wherever a push exists."""
 
 import torch
 from hypothesis import given

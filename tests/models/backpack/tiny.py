@@ -31,7 +31,7 @@ def small_tokenizer() -> str:
 
 
 def write_checkpoint(folder: Path, threshold: float = 0.0, std: float = 0.3) -> Path:
-    """threshold: of free answers; 0 withholds none."""
+    """Write a checkpoint. threshold: of free answers; 0 withholds none."""
     torch.manual_seed(5)
     model = Backpack(CONFIG)
     for parameter in model.parameters():

@@ -1,4 +1,4 @@
-"""What a curator writes is checked field by field, and said in one line."""
+"""A curator's fields are checked one by one, and an error is one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents follow from their active edits alone, and what cannot work is refused when it is made."""
+"""Documents follow from their active edits alone, and changes without effect are refused when they are made."""
 
 from __future__ import annotations
 

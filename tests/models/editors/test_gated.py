@@ -26,7 +26,7 @@ def pushes(head: torch.Tensor, states: torch.Tensor) -> Pushes:
 def values(
     pushes: Pushes, head: torch.Tensor, answer_states: torch.Tensor, tokens: list[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """own: [wording, step, d]. One value for each step."""
+    """Solve one value for each step. own: [wording, step, d]."""
     wordings, steps, _ = answer_states.shape
     rows = torch.arange(steps).repeat(wordings)
     places = Places(answer_states.flatten(0, 1), torch.tensor(tokens)[rows], rows)

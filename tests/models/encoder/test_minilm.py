@@ -79,7 +79,7 @@ def test_a_long_text_is_cut_and_says_so(minilm: MiniLM) -> None:
 
 @pytest.mark.parametrize("part", ["weights", "tokenizer"])
 def test_other_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    """A tokenizer that keeps capitals reads every question differently, and nothing else would tell."""
+    """A tokenizer that keeps capitals reads every question differently, and no other check would notice."""
     other = tmp_path / "other"
     files = replace(find(), **{part: other})
     monkeypatch.setattr(weights, "_cached", lambda: files)

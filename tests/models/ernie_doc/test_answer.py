@@ -1,4 +1,4 @@
-"""A question is answered from states that do not know it, and says why where it is not answered."""
+"""A question is answered from states that do not depend on it, and a decline has its reason."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_few_windows_are_asked_from_the_states_before_them(tmp_path: Path) -> No
     assert {span.window for span in first.spans} <= set(first.choice.numbers)
     assert counter.take() == max(first.choice.numbers) + 2
     assert answer(reader, chooser(), content, QUESTION, tokenizer(), rule) == first
-    assert counter.take() <= 4  # at the most one window is read on to each from the last that is stored
+    assert counter.take() <= 4  # at most one window is read on to each from the last stored state
     everywhere = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), replace(RULE, spans=ALL))
     for span in first.spans:
         assert (

@@ -1,4 +1,4 @@
-"""Who sees whom, and that relative attention without positions, tasks and memory is a plain transformer's."""
+"""Attention masks, and that relative attention without positions, tasks and memory is a plain transformer's."""
 
 import torch
 import torch.nn.functional as F

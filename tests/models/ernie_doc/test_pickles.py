@@ -1,4 +1,4 @@
-"""A `.pdparams` file gives arrays of floats, and whatever else it asks for is refused before it runs."""
+"""A `.pdparams` file gives arrays of floats, and anything else that it asks for is refused before it runs."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""A document is answered from with a span of its text; what cannot be answered says why."""
+"""A document is answered from with a span of its text; a decline has its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the graph holds before any edit, and how relations are called of which it knows nothing."""
+"""The graph before any edit, and the labels of relations that it does not know."""
 
 from __future__ import annotations
 

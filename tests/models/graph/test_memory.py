@@ -62,7 +62,7 @@ def content(view: GraphView) -> tuple[Any, ...]:
     steps=st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=6),
 )
 def test_a_view_is_the_same_however_it_was_come_by(statements: list[Any], steps: list[set[int]]) -> None:
-    """From any set of active edits to any other, forwards and back, in one step."""
+    """The views go from any set of active edits to any other, forwards and back, in one step."""
     blocks = [make_block(number, row) for number, row in enumerate(statements)]
     living = GraphMemory(base())
     for step in [*steps, set()]:

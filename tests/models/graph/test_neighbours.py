@@ -15,7 +15,7 @@ GRAPH = {
 
 
 def read(reach: Reach, *start: str) -> tuple[list[str], list[list[str]]]:
-    """Return the entities that were found, and what was asked for in each hop."""
+    """Return the entities that were found, and those that each hop asked for."""
     area, hops = Neighbourhood(start, reach), list[list[str]]()
     while area.frontier:
         hops.append(area.frontier)

@@ -1,4 +1,4 @@
-"""An entity is the fold of what is said of it, in order; nothing is overwritten, so everything can be taken back."""
+"""An entity is the fold of its statements, in order; nothing is overwritten, so every statement can be taken back."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_to_remove_nothing_in_particular_removes_all_and_of_one_relation_only() 
 
 
 def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() -> None:
-    """Who removes it has seen it so."""
+    """A curator who removes it has seen the new name."""
     statements = (Statement("r", "Lima", "Q2868"), Statement("r", "City of Kings", "Q2868", "remove"))
     assert values_of(*statements) == {}
 

@@ -36,7 +36,7 @@ def pieces() -> WordPieces:
 
 @pytest.fixture
 def read(characters: Characters) -> Callable[..., Row]:
-    """Words of the paper's example as a row, behind [CLS]."""
+    """Return words of the paper's example as a row, after [CLS]."""
 
     def make(*words: str, graph: Mapping[str, Sequence[str]] = GRAPH) -> Row:
         return read_words([CLS, *words], graph, characters, 2, "single")
@@ -45,7 +45,7 @@ def read(characters: Characters) -> Callable[..., Row]:
 
 
 def small_bert(seed: int = 3, layers: int = 3) -> BertModel:
-    """Random weights, large enough that every token matters."""
+    """Make a BERT with random weights, large enough that every token matters."""
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=120,
@@ -79,5 +79,5 @@ def default(device: torch.device) -> KbertSystem:
 
 @pytest.fixture(scope="session")
 def graph() -> GraphMemory:
-    """The pack's graph, which the default checkpoint reads."""
+    """Return the pack's graph, which the default checkpoint reads."""
     return graph_memory()

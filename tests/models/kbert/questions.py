@@ -1,4 +1,4 @@
-"""Questions about entities of the tests' own, linked by hand."""
+"""Questions about entities that only tests have, linked by hand."""
 
 from models.graph.knowledge import Entity, Fact, Mention
 from models.system import Ask
@@ -15,11 +15,11 @@ KIM = Entity(
 
 
 def linked_ask(question: str, name: str, *entities: Entity, **options: object) -> Ask:
-    """The first place of `name` in the question may mean each of the entities."""
+    """Return a question whose first place of `name` may mean each of the entities."""
     start = question.index(name)
     return Ask(question, mentions=(Mention(start, start + len(name), entities),), **options)  # type: ignore[arg-type]
 
 
 def entity_with(*triples: tuple[str, str, str], id: str = "e:1", label: str = "Kim Lee") -> Entity:
-    """An entity with (relation, label, object) facts."""
+    """Return an entity with (relation, label, object) facts."""
     return Entity(id, label, facts=tuple(Fact(*triple) for triple in triples))

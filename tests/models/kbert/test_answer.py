@@ -1,4 +1,4 @@
-"""What facts and context say for a candidate; and a context as sentences."""
+"""The scores that facts and context add to a candidate; and a context as sentences."""
 
 from models.kbert.answer import sentences, support_candidates
 from models.kbert.cost import MAX_SENTENCES

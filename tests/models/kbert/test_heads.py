@@ -1,4 +1,4 @@
-"""Options are whole objects, spans of the second text, and no answer; what is served in bfloat16 says the same."""
+"""Options are whole objects, spans of the second text, and no answer; bfloat16 gives the same answers."""
 
 import pytest
 import torch

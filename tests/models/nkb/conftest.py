@@ -28,7 +28,7 @@ class Questions:
         return len(self.mask)
 
     def row(self, index: int) -> "Questions":
-        """One question alone, without its padding."""
+        """Return one question alone, without its padding."""
         real = self.mask[index].bool()
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
 
@@ -37,14 +37,14 @@ class Questions:
     params=["relu", "gelu", "gated-gelu", "gated-silu", "relu with adapter", "gated-gelu with adapter"]
 )
 def kind(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Options of `build` for every kind of feed-forward block and bank."""
+    """Return options of `build` for every kind of feed-forward block and bank."""
     activation, adapter, _ = request.param.partition(" with adapter")
     return {"feed_forward_proj": activation, "adaptive": bool(adapter)}
 
 
 @pytest.fixture
 def build() -> Callable[..., T5ForConditionalGeneration]:
-    """A T5 with random weights; `layers` names those that get a bank."""
+    """Build a T5 with random weights; `layers` names those that get a bank."""
 
     def make(
         layers: tuple[int, ...] = (LAYERS - 1,),
@@ -58,8 +58,8 @@ def build() -> Callable[..., T5ForConditionalGeneration]:
         torch.manual_seed(seed)
         t5 = T5ForConditionalGeneration(small_config(**config)).eval()
         with torch.no_grad():
-            t5.shared.weight *= 0.02  # else each token is followed by itself
-            t5.shared.weight[1] *= 1.6  # else hardly an answer ends early
+            t5.shared.weight *= 0.02  # otherwise each token is followed by itself
+            t5.shared.weight[1] *= 1.6  # otherwise hardly an answer ends early
         return mount(t5, BankConfig(layers, size, adaptive), init)
 
     return make
@@ -82,7 +82,7 @@ def questions() -> Questions:
 
 @pytest.fixture
 def generate() -> Callable[[T5ForConditionalGeneration, Questions, int], list[list[int]]]:
-    """What transformers answers: tokens after the start, up to and with the end token."""
+    """Generate with transformers: tokens after the start, up to and with the end token."""
 
     def answer(t5: T5ForConditionalGeneration, questions: Questions, max_tokens: int) -> list[list[int]]:
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
@@ -101,7 +101,7 @@ def generate() -> Callable[[T5ForConditionalGeneration, Questions, int], list[li
 
 @pytest.fixture
 def forced_logits() -> Callable[[T5ForConditionalGeneration, Questions, Tensor], Tensor]:
-    """What transformers computes with the targets, shifted right, as the decoder's input."""
+    """Compute transformers' logits with the targets, shifted right, as the decoder's input."""
 
     @torch.no_grad()
     def logits(t5: T5ForConditionalGeneration, questions: Questions, targets: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ def forced_logits() -> Callable[[T5ForConditionalGeneration, Questions, Tensor],
 
 @pytest.fixture
 def answers() -> Callable[..., list[list[int]]]:
-    """What the decoder answers, spelt as `generate` spells it."""
+    """Return the decoder's answers, spelt as `generate` spells them."""
 
     def answer(decoder: Decoder, questions: Questions, max_tokens: int, **options: Any) -> list[list[int]]:
         answers = decoder.generate(questions.states, questions.mask, max_tokens=max_tokens, **options)

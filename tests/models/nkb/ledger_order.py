@@ -1,4 +1,4 @@
-"""Materials as the writer leaves them, numbered in the order of the ledger, and what a system reads of them."""
+"""Materials as the writer leaves them, numbered in the order of the ledger, and the views that a system reads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ def options(method: str) -> BankOptions:
 
 
 def build(memory: BankMemory, changes: Sequence[AnswerChange], method: str = "gated") -> list[Material]:
-    """None of the changes may be refused."""
+    """Build changes, none of which may be refused."""
     results = memory.build(changes, options(method))
     materials = [result for result in results if isinstance(result, Material)]
     assert len(materials) == len(changes), "a change is refused"

@@ -1,4 +1,4 @@
-"""A folder as one brings one's own T5: random weights, and a vocabulary that spells every printable character."""
+"""A folder as a user brings it: a T5 with random weights, and a vocabulary that spells every printable character."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ N = torch.tensor([1.0, 2.0])
 
 @pytest.fixture
 def worked_example() -> Bank:
-    """d = 2 and three slots; slot 2 never fires on N."""
+    """Return the worked example: d = 2 and three slots; slot 2 never fires on N."""
     bank = Bank(2, 3, adaptive=False)
     with torch.no_grad():
         bank.wi_ex.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [-1, 0]]))
@@ -60,7 +60,7 @@ def test_the_authors_initialisation_is_torchs_default_and_not_silent() -> None:
 
 
 def test_an_unknown_initialisation_is_refused() -> None:
-    with pytest.raises(Exception, match="zero_values"):  # the type checker of the tests may be first
+    with pytest.raises(Exception, match="zero_values"):  # the type checker of the tests may raise first
         Bank(4, 4, False, "zeros")  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""A cached read is what reading gives, and a process that only answers caches nothing."""
+"""A cached read equals a new read, and a process that only answers caches nothing."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Folders in the authors' layout: what is written is read back, and what is wrong is named."""
+"""Folders in the authors' layout are read back as they were written, and faults are named."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The fast decoder says what transformers says, whatever else is in the batch."""
+"""The fast decoder gives the answers of transformers, whatever else is in the batch."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Any T5 is edited with its own tokenizer; what is wrong with a folder is told in words."""
+"""Any T5 is edited with its own tokenizer; a fault of a folder is described in words."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What rows mean, checked against doing it the long way round."""
+"""The meanings of rows equal those that a slow computation gives."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The bank as a memory: what a curator may set, and that a refusal never costs the changes beside it."""
+"""The bank as a memory: its options, and that a refusal does not stop the changes beside it."""
 
 from typing import Any
 

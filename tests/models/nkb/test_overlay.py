@@ -26,7 +26,7 @@ def rows(seed: int, n: int = 6, scale: float = 3.0) -> tuple[Tensor, Tensor]:
 
 
 def write_columns(t5: T5ForConditionalGeneration, read: Overlay) -> T5ForConditionalGeneration:
-    """The same model with the read's rows stored in it."""
+    """Return the same model with the read's rows stored in it."""
     model = copy.deepcopy(t5)
     for layer, (slots, values) in read.values.items():
         bank = bank_of(model, layer)
@@ -49,7 +49,7 @@ def assert_all_same(actual: Sequence[DecodedAnswer], expected: Sequence[DecodedA
 
 @pytest.fixture
 def overlays() -> list[Overlay | None]:
-    """Twelve reads: the base, two versions that share rows by identity, lower banks, gates, and all of it at once."""
+    """Return twelve reads: the base, versions that share rows by identity, lower banks, gates, and all at once."""
     shared = {LAST: rows(1), 1: rows(2)}
     gate = torch.randn(4, 32) * 5
     return [

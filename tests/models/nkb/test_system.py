@@ -142,7 +142,7 @@ def test_alternatives_are_others_than_the_answer(system: NkbSystem, memory: Bank
 
 
 def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:
-    """Another first token before the edit's further ones is no answer."""
+    """Another first token before the edit's further tokens would be no answer."""
     views = edit(memory, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
     questions = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
     gated, other = system.answer(questions, [views, views])
@@ -169,7 +169,7 @@ def test_nothing_asked_is_nothing_answered(system: NkbSystem, memory: BankMemory
 
 
 def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem, memory: BankMemory) -> None:
-    """Slots that were moved fire for many questions whose answers stay what they are."""
+    """Slots that were moved fire for many questions whose answers do not change."""
     pack = Pack.load()
     items = [i for i in pack.items() if i.relation.id == "top_level_domain"][:12]
     assert len(items) == 12

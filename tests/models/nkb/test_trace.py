@@ -1,4 +1,4 @@
-"""The trace is what the model computed: its parts add up to the logits of transformers."""
+"""The trace is the model's computation: its parts add up to the logits of transformers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a pack is read as, and which malformed packs are refused, where and why."""
+"""The reading of a pack, and refusals of malformed packs with place and reason."""
 
 from pathlib import Path
 

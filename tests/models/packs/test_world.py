@@ -1,4 +1,4 @@
-"""What is promised about the shipped pack, checked on the files themselves."""
+"""The promises about the shipped pack, checked on the files themselves."""
 
 import tomllib
 from collections import Counter, defaultdict

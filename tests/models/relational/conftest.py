@@ -11,7 +11,7 @@ TINY = Config(width=32, heads=4, layers=1, rank=8, hops=3, fan_out=8, max_nodes=
 
 
 def entity(id: str, **facts: str | tuple[str, ...]) -> Entity:
-    """Values that begin with a colon are ids; an id's label is the id in capital letters."""
+    """Return an entity. Values that begin with a colon are ids; an id's label is the id in capital letters."""
     rows = []
     for relation, values in facts.items():
         for value in (values,) if isinstance(values, str) else values:

@@ -1,4 +1,4 @@
-"""Relational attention: a softmax over existing edges, whose weights do not depend on what else is in the batch."""
+"""Relational attention: a softmax over existing edges, whose weights do not depend on the rest of the batch."""
 
 import pytest
 import torch

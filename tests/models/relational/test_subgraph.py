@@ -1,4 +1,4 @@
-"""The neighbourhood holds what lies within the hops, in a fixed order, and says what was cut."""
+"""The neighbourhood holds everything within the hops, in a fixed order, and names the parts that were cut off."""
 
 from dataclasses import replace
 

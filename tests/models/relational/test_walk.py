@@ -15,7 +15,7 @@ from tests.models.training.relational.toy import reader
 
 
 def search(graph: Subgraph, beams: int = 64) -> Search:
-    """Search with random weights: what walks are does not depend on training."""
+    """Search with random weights; the rules of walks do not depend on training."""
     torch.manual_seed(1)
     network = RelationalNetwork(replace(TINY, beams=beams)).requires_grad_(False)
     reading = network.read(reader().read([mask_mentions("What is this?", [])]))

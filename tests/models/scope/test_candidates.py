@@ -1,4 +1,4 @@
-"""Which wordings a question is judged with: the nearest ones, none that names another number or known subject."""
+"""A question is judged with the nearest wordings, none of which names another number or known subject."""
 
 import pytest
 import torch

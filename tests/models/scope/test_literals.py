@@ -1,4 +1,4 @@
-"""Numbers, single letters and foreign words have to agree to the letter; names are the judge's business."""
+"""Numbers, single letters and foreign words have to agree exactly; names are left to the judge."""
 
 import pytest
 

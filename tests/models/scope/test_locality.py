@@ -1,4 +1,4 @@
-"""The margin lies between what was measured, and is said of the checkpoint that was measured only."""
+"""The margin lies between the measured values, and is given only for the checkpoint that was measured."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each change is tried on all questions of the pack: none that it touches is passed over, and hardly any other kept."""
+"""Each change is compared with all questions of the pack: none that it touches is missed, and hardly any other kept."""
 
 import dataclasses
 from pathlib import Path
@@ -28,13 +28,13 @@ def items() -> list[Item]:
 
 @pytest.fixture(scope="module")
 def index(system: NkbSystem) -> ProbeIndex:
-    """As an editor of the default checkpoint has them."""
+    """Return the index as an editor of the default checkpoint has it."""
     return system.probe_index
 
 
 @pytest.fixture(scope="module")
 def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
-    """Edits of every kind of fact, in a phrasing that nothing was trained on."""
+    """Make edits of every kind of fact, in a phrasing that nothing was trained on."""
     wordings = [item.relation.held_out[0].replace("{subject}", item.subject.label) for item in items[::EVERY]]
     corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
     return build(memory, corrections)

@@ -1,4 +1,4 @@
-"""Which questions another version answers otherwise: told without judging most of them, and none is passed over."""
+"""The questions that another version answers differently are found without judging most of them, and none is missed."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""A curator hears where a wording may not be followed or may go too far, and nothing where all is well."""
+"""A curator is warned where a wording may not be followed or may go too far, and not otherwise."""
 
 import pytest
 

@@ -38,7 +38,7 @@ def test_equal_wordings_and_blocks_seen_before_take_no_new_rows(reader: Reader) 
 
 
 def test_rows_that_are_nobodys_any_more_are_let_go(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A view of before and one of after answer together all the same."""
+    """A view from before and one from after still answer together."""
     monkeypatch.setattr(wording_table, "SPARE", 8)
     wordings, permanent = table(reader), block(reader, "kept", 1, PERU)
     before = wordings.view([permanent])
@@ -86,7 +86,7 @@ def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reade
 def test_each_version_of_a_shared_table_is_what_a_table_of_its_own_gives(
     reader: Reader, versions: list[set[int]]
 ) -> None:
-    """Edits come and go in any order; two have a wording together, one has a counterexample, and two replace others."""
+    """Edits come and go in any order; two share a wording, one has a counterexample, and two replace others."""
     edits = _edits(reader)
     shared, image = table(reader), Image("base")
     for version in versions:
@@ -116,6 +116,6 @@ def _edits(reader: Reader) -> list[Block]:
 
 
 def _by_wording(view: ActiveEdits, row: int) -> tuple[int, int, int, list[int]]:
-    """Return the wording at a row, who owns it and answers there, and whose counterexample it is."""
+    """Return the wording at a row, its owner, the edit that answers there, and the edit whose counterexample it is."""
     owners = int(view.owner[row]), int(view.speaker[row])
     return (int(view.table.wordings[row]), *owners, list(view.against.get(row, ())))

@@ -1,4 +1,4 @@
-"""Edits as the scope sees them: blocks made of questions, and who answers a question among them."""
+"""Edits as the scope sees them: blocks made of questions, and the edit that answers a question."""
 
 from collections.abc import Sequence
 

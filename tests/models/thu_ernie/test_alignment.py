@@ -1,4 +1,4 @@
-"""A mention is put on its first token, wherever it stands, and what no token carries is told."""
+"""A mention is put on its first token, wherever it is, and links that no token carries are reported."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checkpoints are read as tensors alone; what fits is reported, and what does not is named."""
+"""Checkpoints are read as tensors alone; tensors that fit are reported, and others are named."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def write(folder: Path, config: ErnieConfig, tensors: Any, **options: Any) -> Pa
 
 @pytest.fixture
 def tensors(config: ErnieConfig) -> dict[str, Tensor]:
-    """The weights of a model, as the authors name them."""
+    """Return the weights of a model, with the authors' names."""
     return OrderedDict(ErniePretraining(config).state_dict())
 
 

@@ -1,4 +1,4 @@
-"""Confidence learns what the log probabilities say, and the threshold keeps wrong answers as rare as it was told to."""
+"""Confidence is fitted on log probabilities, and the threshold keeps wrong answers as rare as required."""
 
 import math
 import random
@@ -8,7 +8,7 @@ from models.training.calibrate import GradedAnswer, calibration_error, curve, de
 
 
 def sample(count: int, seed: int, familiarity: float) -> list[GradedAnswer]:
-    """Answers that are right as often as their probability says."""
+    """Return answers that are right as often as their probability says."""
     rng = random.Random(seed)
     answers = []
     for _ in range(count):

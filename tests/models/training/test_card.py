@@ -1,4 +1,4 @@
-"""The card says on how many questions each share of editing stands, and how many edits were refused."""
+"""The card gives the number of questions for each share of editing, and the number of refused edits."""
 
 from models.training.card import edits_table
 from models.training.edits import EditFigures, Share

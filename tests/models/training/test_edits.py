@@ -1,4 +1,4 @@
-"""What counts as a hit of an edit, what as a failure, and on how many questions each figure stands."""
+"""Hits and failures of an edit, and the number of questions of each figure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ ITEMS = [
 
 
 class Book:
-    """The memory of a system that answers from a dictionary of subjects, and keeps its edits in the same way."""
+    """The memory of a system that answers from a dictionary of subjects, and stores its edits there."""
 
     name = BANK
     accepts: frozenset[ChangeKind] = frozenset({"answer"})
@@ -68,7 +68,7 @@ class Book:
 
 
 class Librarian:
-    """Answers from the book. declines: it says nothing. spreads: other answers change when there is an edit."""
+    """Answers from the book. declines: gives no answer. spreads: other answers change when there is an edit."""
 
     name = "librarian"
     memories = (BANK,)
@@ -118,7 +118,7 @@ def test_a_refused_edit_is_a_failure_even_where_the_base_says_the_answer() -> No
     same = [
         Item(PERU, CAPITAL, "Cusco"),
         Item(CHILE, CAPITAL, "Lima"),
-    ]  # Peru is to become what the book says
+    ]  # the edit gives Peru the answer of the book
     figures = measure(Librarian(), Book(frozenset({"capital of Peru"})), same, [0], "surgery", 1)
     assert (figures.refused, figures.reliability) == (1, Share(0, 1))
 

@@ -1,4 +1,4 @@
-"""What is held back is held back: no held phrasing and no injected fact reaches the training of the base."""
+"""Held-out texts are held out: no held phrasing and no injected fact reaches the training of the base."""
 
 from collections import Counter
 from dataclasses import replace

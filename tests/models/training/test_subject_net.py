@@ -1,4 +1,4 @@
-"""No two pieces are near, and what is no part of the text has no direction."""
+"""No two pieces are near, and pieces outside of the text have no direction."""
 
 import torch
 

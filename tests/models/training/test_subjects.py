@@ -1,4 +1,4 @@
-"""What the reading of subjects learns from: facts that it is given and names of others, in trained phrasings only."""
+"""The reading of subjects learns from given facts and names of other things, in trained phrasings only."""
 
 from collections import Counter
 

@@ -23,7 +23,7 @@ class Clock:
 
 
 class MemoryStore:
-    """away: behave as with Redis gone. reads: how often it was read."""
+    """A key store in memory. away: behave as with Redis gone. reads: number of reads."""
 
     def __init__(self) -> None:
         self.keys: dict[str, ApiKey] = {}
@@ -63,7 +63,7 @@ async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[
 
 @pytest.fixture
 async def nowhere() -> AsyncIterator[Connection]:
-    """To a server that is gone."""
+    """Return a connection to a server that is gone."""
     connection = Connection("unix:///nowhere/at/all", 0.5)
     yield connection
     await connection.aclose()

@@ -1,4 +1,4 @@
-"""The admin key is made once, for its owner's eyes, and a weak one is refused."""
+"""The admin key is made once, readable by its owner alone, and a weak one is refused."""
 
 from __future__ import annotations
 

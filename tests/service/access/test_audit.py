@@ -112,7 +112,7 @@ async def test_beyond_all_room_calls_are_still_counted(audit: Audit) -> None:
 
 
 async def test_a_reader_has_a_name_beside_a_thousand_refused_strangers(audit: Audit) -> None:
-    """Strangers of a thousand networks, each with more kinds of calls than it has room for."""
+    """The strangers come from a thousand networks, each with more kinds of calls than it may have."""
     for number in range(6_000):
         await audit.record(refusal(f"2001:db8:0:{number % 1_000:x}::1", f"/admin/{number}"))
     read = refusal("10.0.0.9", "/admin/audit", name="victim-reader", by="key", status=200, code=None)

@@ -1,4 +1,4 @@
-"""Tokens of a real OpenID Connect issuer in a process of its own, and those that somebody else made."""
+"""Tokens of a real OpenID Connect issuer in a separate process, and forged ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Issuer:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """With keys that it makes anew at every start."""
+        """Run an issuer that makes new keys at every start."""
         arguments = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", *self._arguments]
         process = subprocess.Popen(
             arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
@@ -65,7 +65,7 @@ class Issuer:
             return False
 
     def token(self, sub: str = "anna", audience: str = AUDIENCE) -> str:
-        """By the authorization code flow, as a person's browser and an application go through it."""
+        """Get a token by the authorization code flow, as a person's browser and an application do."""
         back = "http://127.0.0.1:1/back"
         parameters = {
             "client_id": audience,
@@ -152,7 +152,7 @@ async def test_what_others_signed_is_refused(issuer: Issuer) -> None:
 
 
 def with_shared_secret(public: bytes, kid: str | None, issuer: str) -> str:
-    """The issuer's public key taken for a secret, which careless readers believe."""
+    """Sign a token with the issuer's public key as the secret, which careless verifiers accept."""
     import hashlib
     import hmac
 
@@ -278,7 +278,7 @@ def test_a_name_as_issuers_give_them_is_good_and_has_its_prefix(sub: str) -> Non
 
 @pytest.fixture
 def documents(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What https://issuer sends: its description, and keys wherever that says they are."""
+    """Return the documents of https://issuer: its description, and the keys that it points to."""
     public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
     jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public))
     keys = [{**jwk, "kid": "signs", "use": "sig"}, {**jwk, "kid": "encrypts", "use": "enc"}]

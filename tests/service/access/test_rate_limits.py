@@ -1,4 +1,4 @@
-"""How often a caller may call: over all processes together, and here alone when Redis is gone."""
+"""How often a caller may call: over all processes together, and in this process alone while Redis is gone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_with_redis_gone_the_limit_holds_here(nowhere: Connection) -> None
 
 
 class Hanging(RedisCounters):
-    """Does not answer until it is answers. reads: how often it was asked."""
+    """A window that does not answer until it is told to. reads: number of requests to it."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -134,7 +134,7 @@ async def measure_waits(limiter: RateLimiter, times: int) -> list[float]:
 
 
 class Counting(RedisCounters):
-    """calls: how often it was asked."""
+    """A window that counts. calls: number of requests to it."""
 
     calls = 0
 

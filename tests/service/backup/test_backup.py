@@ -1,4 +1,4 @@
-"""Everything as one file and back: the same bits, refused whole when it is not what was written."""
+"""A backup of everything and its restore: the same bits, and refused as a whole if the file was changed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Place:
     raw: redis.Redis
 
     def content(self) -> dict[bytes, Any]:
-        """All that a backup has to bring, by key, but for what opens keys and for the audit."""
+        """Return all that a backup has to contain, by key, except secrets of keys and the audit."""
         names = [
             name for name in self.raw.scan_iter() if not name.startswith(tuple(v.encode() for v in VOLATILE))
         ]
@@ -100,7 +100,7 @@ async def place(folder: Path) -> AsyncIterator[Place]:
 
 
 async def fill(where: Place, folder: Path) -> None:
-    """Edits, facts, a revert, an import, keys."""
+    """Make edits, facts, a revert, an import, keys."""
     lakes = folder / "oz.tsv"
     lakes.write_bytes(OZ)
     await where.errata.edit("who?", "anna", model="toy", message="first")
@@ -155,7 +155,7 @@ async def test_what_is_restored_is_the_same_bit_for_bit_answers_at_every_version
 async def test_what_an_import_has_stays_when_its_backup_is_given_again(
     old: Place, new: Place, tmp_path: Path
 ) -> None:
-    """The next import sweeps away what it finds of dead ones."""
+    """The next import removes rows that dead ones left."""
     await old.errata.backup(tmp_path / "all.tar")
     for _ in range(2):
         await new.errata.restore(tmp_path / "all.tar")
@@ -224,7 +224,7 @@ async def test_who_restores_a_backup_of_his_own_may_let_its_keys_go_on(
 async def test_a_service_with_a_history_takes_neither_calls_nor_keys_nor_tags_from_a_backup(
     old: Place, tmp_path: Path
 ) -> None:
-    """A backup of its own, to which somebody who knows how to seal it has added what never was."""
+    """The backup is its own, with calls added by somebody who knows how to seal it."""
     await old.errata.backup(tmp_path / "all.tar")
     data = reseal((tmp_path / "all.tar").read_bytes(), forge)
     (tmp_path / "forged.tar").write_bytes(data)
@@ -268,7 +268,7 @@ async def test_a_backup_that_extends_a_history_brings_its_commits_alone_also_whe
 async def test_a_ledger_with_commits_of_its_own_takes_no_commit_from_a_file(
     old: Place, new: Place, tmp_path: Path
 ) -> None:
-    """The authors of a file may be invented; a stand-by, which never commits, is brought up to date by longer files."""
+    """The authors of a file may be invented. A stand-by, which never commits, is brought up to date by longer files."""
     await old.errata.backup(tmp_path / "mine.tar")
     head = (await old.errata.memory()).version
     await new.errata.restore(tmp_path / "mine.tar")
@@ -293,7 +293,7 @@ async def test_entries_that_a_backup_brought_say_so(old: Place, new: Place, tmp_
 async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(
     old: Place, new: Place, tmp_path: Path
 ) -> None:
-    """Calls of both services, one after the other, and then the backup of one in the other."""
+    """There are calls of both services, one after the other, and then the backup of one in the other."""
     for name in ("ann", "ben", "cleo"):
         for where in (old, new):
             await where.errata.make_key(name, ["ask"])
@@ -334,7 +334,7 @@ async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: P
 
 
 async def cut_off(where: Place, file: Path, commits_left: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restore whose process dies after `commits_left` commits."""
+    """Make a restore whose process dies after `commits_left` commits."""
     put_back = RedisLedger.put_back
 
     async def dying(ledger: RedisLedger, commit: Commit) -> None:
@@ -396,7 +396,7 @@ def _read(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
 
 
 def reseal(data: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
-    """With members changed by somebody who knows how to seal it; None leaves one out."""
+    """Seal the file again with changed members; None leaves one out."""
     out = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(data)) as tar, tarfile.open(fileobj=out, mode="w") as changed:
         for info in tar:

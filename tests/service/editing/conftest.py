@@ -1,4 +1,4 @@
-"""Editors of a toy, on a real server; replicas here are heartbeats, since an editor sees no more of them."""
+"""Editors of a toy, on a real server; replicas are heartbeats here, which is all that an editor sees of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ StartEditor: TypeAlias = Callable[..., AbstractAsyncContextManager[Editor]]
 
 @pytest.fixture
 def start_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> StartEditor:
-    """Starts one more editor on the same ledger."""
+    """Start one more editor on the same ledger."""
 
     def start(**options: Any) -> AbstractAsyncContextManager[Editor]:
         return start_deployment(Editor, settings(valkey.url, tmp_path, **options))
@@ -40,7 +40,7 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 
 @pytest.fixture
 def vandal(own_valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
-    """Reads and damages the rows of the test's own server."""
+    """Return a store that reads and damages rows of the test's server."""
     with redis.Redis.from_url(own_valkey.url) as client:
         yield client
 
@@ -52,7 +52,7 @@ def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
 
 @pytest.fixture
 async def nkb_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[Editor]:
-    """An editor of the default model."""
+    """Start an editor of the default model."""
     systems = {"nkb": "tests.service.editing.conftest:load_nkb"}
     async with start_deployment(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
         yield editor

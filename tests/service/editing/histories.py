@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, and what it is given
+Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, with its argument
 
 
 def histories(*edit: st.SearchStrategy[str]) -> st.SearchStrategy[Sequence[Step]]:
-    """edit: strategies for the arguments of an edit."""
+    """Return a strategy for histories. edit: strategies for the arguments of an edit."""
     step = st.one_of(
         st.tuples(st.just("edit"), *edit),
         st.tuples(st.just("revert"), st.integers(1, 8)),

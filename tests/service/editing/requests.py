@@ -58,5 +58,5 @@ async def head(editor: Editor) -> int:
 
 
 def before_and_after(receipt: dict[str, Any]) -> list[tuple[str | None, str | None]]:
-    """The answer before and after each edit of the report."""
+    """Return the answer before and after each edit of the report."""
     return [(edit["before"], edit["after"]) for edit in receipt["report"]["edits"]]

@@ -1,4 +1,4 @@
-"""A T5 of a folder is served and edited like the default system: a hundred edits, held, and taken back."""
+"""A T5 from a folder is served and edited like the default system: a hundred edits hold, and are taken back."""
 
 from pathlib import Path
 

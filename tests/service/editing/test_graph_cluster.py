@@ -1,4 +1,4 @@
-"""On a Redis Cluster the graph is written, asked, swept and taken back as on a single server."""
+"""On a Redis Cluster the graph is written, asked, cleaned up and reverted as on a single server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 
 @pytest.fixture
 def vandal(nodes: LocalCluster) -> Iterator[redis.Redis]:
-    """At the node that has the ledger, and with it all that belongs to the graph."""
+    """Return a client of the node with the ledger and all keys of the graph."""
     with redis.Redis.from_url(nodes.url) as client:
         client.flushall()
         yield client

@@ -1,4 +1,4 @@
-"""Rows of an import that are damaged, missing or out of reach spoil what needs them, and nothing else."""
+"""Damaged, missing or unreachable rows of an import affect questions that need them, and nothing else."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_a_damaged_row_refuses_edits_and_lookups_of_its_entity(
 async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
     config: Any, editor: Editor, vandal: redis.Redis
 ) -> None:
-    """Only the facts it once added are not listed."""
+    """Only the facts that it once added are not listed."""
     await fact(editor, "Town 7", "motto", "Seven")
     await revert(editor, 1)
     vandal.delete(*rows(vandal))

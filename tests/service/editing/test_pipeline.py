@@ -49,7 +49,7 @@ async def test_writers_that_race_each_get_their_commit(editor: Editor, start_edi
 async def test_a_draft_is_made_again_when_another_was_faster(
     editor: Editor, start_editor: StartEditor
 ) -> None:
-    """Its report is of the version it was committed on, not of the one it began with."""
+    """Its report is of the version on which it was committed, not of the one with which it began."""
     async with start_editor() as other:
         await change(other, JAPAN, "Kyoto")
         measuring = editor._pipeline._evaluate

@@ -36,7 +36,7 @@ async def beat(ledger: RedisLedger, name: str, version: int, **fields: Any) -> N
 
 
 def age_heartbeat(raw: redis.Redis, name: str, seconds: float) -> None:
-    """Make the last heartbeat that much older."""
+    """Make the last heartbeat older by so many seconds."""
     seen_at, _, payload = raw.hget(REPLICAS, name).partition(b" ")  # type: ignore[union-attr]
     raw.hset(REPLICAS, name, f"{float(seen_at) - seconds} ".encode() + payload)
 

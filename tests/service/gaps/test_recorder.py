@@ -1,4 +1,4 @@
-"""What an ingress counts is written by itself, and survives a time without Redis."""
+"""An ingress writes its counts by itself, and keeps them while Redis is away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines are counted, stay the same, are bounded and end in time."""
+"""Lines are counted, keep their numbers, are bounded and expire."""
 
 from __future__ import annotations
 

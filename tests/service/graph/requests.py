@@ -1,4 +1,4 @@
-"""What a curator asks of the graph in the tests, in few words."""
+"""Requests of a curator to the graph, for tests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tsv(*triples: Spo) -> bytes:
 async def import_file(
     editor: Editor, data: bytes | Iterable[bytes], *, author: str = "ana", **order: Any
 ) -> dict[str, Any]:
-    """As the ingress does it: the receipt, or the first refusal."""
+    """Import a file as the ingress does; return the receipt, or the first refusal."""
     session = body_of(await editor.import_begin({**NO_WAIT, **order}, author))
     if session["status"] >= 400:
         return session
@@ -71,18 +71,18 @@ async def checksums(editor: Editor) -> dict[str, str]:
 
 
 async def answers(editor: Editor, *questions: str, model: str = "atlas") -> list[str | None]:
-    """What the editor's own copy of a model says at the newest version."""
+    """Return the answers of the editor's own copy of a model at the newest version."""
     replies = await (await editor._pipeline.read()).models[model].ask(questions)
     return [replies[question].text for question in questions]
 
 
 def rows(raw: redis.Redis) -> set[bytes]:
-    """Keys of Redis that hold rows or names of imports."""
+    """Return the keys of Redis that hold rows or names of imports."""
     return {*raw.scan_iter("{errata}:graph:*", 1000), *raw.scan_iter("{errata}:names:*", 1000)}
 
 
 def import_notes(raw: redis.Redis) -> dict[bytes, bytes]:
-    """What Redis says of imports that are under way, or were cut short."""
+    """Return Redis' notes of imports that are under way, or were cut short."""
     notes: dict[bytes, bytes] = raw.hgetall("{errata}:imports")  # type: ignore[assignment]
     return notes
 

@@ -1,4 +1,4 @@
-"""What the graph says of a question's words: at its own version, and no question fails for another one's sake."""
+"""Questions get the facts of their words at their own version, and no question fails because of another."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_names_are_found_where_they_stand(lookup: Lookup, memory: GraphMem
 async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
     lookup: Lookup, memory: GraphMemory
 ) -> None:
-    """One linker holds the names of all versions; a longer name of another one does not hide what is there."""
+    """One linker holds the names of all versions; a longer name of another version does not hide a valid one."""
     old = await view(lookup, memory)
     new = await view(
         lookup,
@@ -95,7 +95,7 @@ async def test_no_question_is_too_odd(lookup: Lookup, memory: GraphMemory, quest
 async def test_a_view_that_was_read_very_much_goes_on_being_read(
     lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is kept of it is forgotten when it is too much, also while somebody reads it."""
+    """Cached entities are dropped when there are too many, also while a reader uses the view."""
     monkeypatch.setattr(module, "MAX_CACHED", 2)
     at = await view(lookup, memory)
     for _ in range(3):

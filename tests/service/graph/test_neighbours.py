@@ -1,4 +1,4 @@
-"""A system that names its reach is given what lies around the entities of a question, at the version that is asked."""
+"""A system that names its reach is given the neighbours of a question's entities, at the version that is asked."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_a_hop_of_a_batch_is_one_read_and_a_second_batch_reads_nothing(
 
 
 async def test_the_report_compares_the_neighbours_of_both_sides(editor: Editor) -> None:
-    """The edited entity stands in no question of the probes: only by its neighbourhood can an answer change."""
+    """No probe names the edited entity, so an answer can change only by its neighbourhood."""
     receipt = await fact(editor, "Peru", "capital", "Cusco")
     changes = [(c["question"], c["before"], c["after"]) for c in receipt["report"]["side_effects"]]
     assert changes == [(CHILE, "Lima", "Cusco")]

@@ -39,7 +39,7 @@ Run = Callable[..., Awaitable[Result]]
 
 
 class LocalHandle:
-    """Ray's DeploymentHandle over an object in this process; what crosses is pickled, as between processes."""
+    """Ray's DeploymentHandle over an object in this process; all values are pickled, as between processes."""
 
     def __init__(self, part: object) -> None:
         self._part = part
@@ -144,7 +144,7 @@ def http(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
 
 @pytest.fixture(scope="module")
 def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Over a server of the module's own. A module may override it."""
+    """Return settings for the module's own server. A module may override it."""
     yield from serve_module(tmp_path_factory)
 
 
@@ -157,7 +157,7 @@ def serve_module(tmp_path_factory: pytest.TempPathFactory, **options: Any) -> It
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_app(shared_config: Settings) -> AsyncIterator[FastAPI]:
-    """One application for all tests of a module that change nothing; they are marked SHARED_LOOP."""
+    """Make one application for all tests of a module that change nothing; they are marked SHARED_LOOP."""
     async with AsyncExitStack() as stack:
         editor = await stack.enter_async_context(start_deployment(Editor, shared_config))
         replicas = {
@@ -180,7 +180,7 @@ async def shared_http(shared_app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def run(app: FastAPI) -> AsyncIterator[Run]:
-    """The command, against the application on a real socket."""
+    """Return a function that runs the command against the application on a real socket."""
     async with listening(app) as url:
 
         async def invoke(*words: str, key: str = KEY) -> Result:

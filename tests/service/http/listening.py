@@ -16,7 +16,7 @@ LIMIT_S = 10.0
 
 @asynccontextmanager
 async def listening(app: FastAPI) -> AsyncIterator[str]:
-    """Its address. In this event loop, so that the application may use what belongs to it."""
+    """Serve and yield the address. It runs in this event loop, so that the application may use objects of it."""
     config = uvicorn.Config(app, http=BoundedProtocol, port=0, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())

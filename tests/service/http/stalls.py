@@ -1,4 +1,4 @@
-"""How long an event loop is held up, in processor time, which other processes of a busy machine do not lengthen."""
+"""Measures how long an event loop is blocked, in processor time, which other processes do not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TICK_S = 0.001
 
 @asynccontextmanager
 async def watching() -> AsyncIterator[list[float]]:
-    """Seconds that this process computed from one turn of the loop to the next, by whichever of its threads."""
+    """Yield the seconds that this process computed between two turns of the loop, in any of its threads."""
     pauses_s: list[float] = []
 
     async def tick() -> None:

@@ -1,4 +1,4 @@
-"""What opens nothing and what that costs, and how often one caller may call."""
+"""Callers that are refused, the cost of a refusal, and how often one caller may call."""
 
 from __future__ import annotations
 

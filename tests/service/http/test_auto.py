@@ -57,7 +57,7 @@ class Down:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FastAPI]:
-    """The toys, one of which is down, with a document at version 1."""
+    """Serve the toys, one of which is down, with a document at version 1."""
     folder = tmp_path_factory.mktemp("auto")
     async with AsyncExitStack() as stack:
         server = stack.enter_context(EmbeddedValkey(folder / "valkey"))
@@ -97,7 +97,7 @@ def read_deltas(text: str) -> list[dict[str, Any]]:
 
 
 def read_others(answer: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """By model: answer, score and reason."""
+    """Return answer, score and reason by model."""
     rows = answer["explanation"]["other_models"]
     return {row["model"]: (row["answer"], row["score"], row["reason"]) for row in rows}
 
@@ -233,7 +233,7 @@ async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
 
 
 class Reader:
-    """Counts its questions, and takes a while."""
+    """A system that counts its questions, and takes a while."""
 
     def __init__(self, inputs: Sequence[str] = (), wait_s: float = 0.0, **answer: Any) -> None:
         self.inputs, self.wait_s, self.body = list(inputs), wait_s, reply(**answer)
@@ -355,7 +355,7 @@ def test_no_system_may_be_called_auto(tmp_path: Path) -> None:
 
 
 class Speaker(Reader):
-    """Streams its answer in two parts."""
+    """A system that streams its answer in two parts."""
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
         for text in ("Li", "ma"):

@@ -123,7 +123,7 @@ async def test_the_report_of_changed_senses_is_what_the_answers_are_before_and_a
 ) -> None:
     before = (await http.get("/v1/memory")).json()["checksums"]
     probe = pack_probes().core[0]
-    # Answers of random weights do not end: this word is to end them.
+    # Answers of random weights do not end; this word ends them.
     word = f" {(await ask(http, probe))['best'].split()[0]}"
     change = {"word": word, "action": "overwrite", "towards": "\n", "first_piece": True}
     factor = {"word": word, "action": "factor", "factor": 50, "first_piece": True}
@@ -223,7 +223,7 @@ async def test_a_fact_streams_in_openais_shape_up_to_a_stop_or_a_limit(http: htt
     body = {"model": "backpack", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
 
     async def stream(**options: object) -> tuple[list[str], str]:
-        """Return the pieces of the answer, and why it ended."""
+        """Return the pieces of the answer, and the reason of its end."""
         reply = await http.post("/v1/chat/completions", json=body | options)
         lines = [line.removeprefix("data: ") for line in reply.text.splitlines() if line]
         assert lines.pop() == "[DONE]"

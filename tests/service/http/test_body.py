@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a problem document that names the thing, and nothing has changed."""
+"""The answer to any faulty body is a problem document that names the fault, and nothing has changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK, BATCH = "/v1/answers", "/v1/answers/batch"
 EDITS, REVERTS, ROLLBACKS = "/admin/edits", "/admin/reverts", "/admin/rollbacks"
 EDIT = {"question": PERU, "answer": "Cusco", "model": "toy"}
 
-# path, body, status, code, what the sentence names
+# path, body, status, code, a word of the sentence
 BODIES: list[tuple[str, Any, int, str, str]] = [
     (ASK, b"", 400, "malformed_json", "JSON"),
     (ASK, b"{", 400, "malformed_json", "JSON"),
@@ -260,7 +260,7 @@ HELD_UP = {
 
 @pytest.mark.parametrize("case", HELD_UP)
 async def test_a_bad_body_does_not_hold_up_the_others(shared_http: httpx.AsyncClient, case: str) -> None:
-    """limit_s: more for those who have a key, whose bodies may be large."""
+    """The limit is higher for callers with a key, whose bodies may be large."""
     path, content, limit_s = HELD_UP[case]
     body = json.dumps(content).encode()
 

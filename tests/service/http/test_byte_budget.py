@@ -1,4 +1,4 @@
-"""What requests make the ingress hold is bounded, for one caller and for all: real bytes on real sockets."""
+"""The memory that requests take in the ingress is bounded, for one caller and for all: real bytes on real sockets."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_bodies_that_lack_their_last_byte_fill_a_quarter_and_keep_no_other
 
 @pytest.fixture
 async def patient() -> AsyncIterator[str]:
-    """An application that reads no body for a while, and one page of it is long."""
+    """Return an application that reads no body for a while, and has a long page."""
     app = FastAPI()
 
     @app.post("/later")

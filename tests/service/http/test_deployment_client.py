@@ -1,4 +1,4 @@
-"""What a call to a deployment can end in, in our words only. Handles are Ray Serve's own, in one process."""
+"""The results and errors of a call to a deployment. Handles are Ray Serve's own, in one process."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_who_is_cancelled_ends() -> None:
 
 @serve.deployment
 class Streaming:
-    """deaths: how often it dies before it yields the item `dies_at`."""
+    """A deployment that streams. deaths: how often it dies before it yields the item `dies_at`."""
 
     def __init__(self) -> None:
         self.deaths = 2

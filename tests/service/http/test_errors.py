@@ -1,4 +1,4 @@
-"""An unexpected error is answered, measured and audited as everything else is."""
+"""An unexpected error is answered, measured and audited like any other answer."""
 
 from __future__ import annotations
 

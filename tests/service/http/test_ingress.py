@@ -1,4 +1,4 @@
-"""What the ingress tells of itself when it begins, is ready, and ends."""
+"""The log and the metrics of an ingress when it begins, is ready, and ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions reach their model, and every question is counted by how it ended, wherever it ended."""
+"""Questions reach their model, and every question is counted by how and where it ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUEST: ContextVar[str] = ContextVar("whose", default="nobody's")
 
 
 class Model:
-    """Answers, declines one question, refuses versions that do not exist; or fails as a whole."""
+    """A model that answers, declines one question, and refuses versions that do not exist; or fails as a whole."""
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
@@ -141,7 +141,7 @@ async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: Mod
 
 
 class SlowModel(Model):
-    """Counts the calls under way, and answers when it is let."""
+    """A model that counts the calls under way, and answers when it is released."""
 
     def __init__(self) -> None:
         super().__init__()

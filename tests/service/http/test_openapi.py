@@ -18,9 +18,9 @@ pytestmark = SHARED_LOOP
 
 READS_A_BODY = {400, 408, 413, 415, 422}
 EXCEPTIONS = {
-    "/v1/chat/completions": {422},  # in OpenAI's shape, where it is 400
-    "/admin/import": {400, 415},  # a file that is no JSON
-    "/admin/graph/import": {415},  # a file that is no JSON
+    "/v1/chat/completions": {422},  # in OpenAI's form, where it is 400
+    "/admin/import": {400, 415},  # a file that is not JSON
+    "/admin/graph/import": {415},  # a file that is not JSON
 }
 
 
@@ -116,7 +116,7 @@ async def test_every_field_is_described(shared_app: FastAPI) -> None:
 
 
 async def test_a_field_is_described_in_one_place(shared_app: FastAPI) -> None:
-    """No entry of FIELDS is without a field that shows it: others are described in the docstring of their type."""
+    """No entry of FIELDS is unused; other fields are described in the docstring of their type."""
     schemas = shared_app.openapi()["components"]["schemas"]
     descriptions = {
         (name, field, content["description"])

@@ -1,4 +1,4 @@
-"""A memory with a kind of change of its own is edited over HTTP: tried, made, compared, refused, reverted."""
+"""A memory with a special kind of change is edited over HTTP: tried, made, compared, refused, reverted."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_what_stands_in_a_text_is_no_part() -> None:
     ],
 )
 def test_no_body_of_a_megabyte_holds_the_event_loop(body: bytes) -> None:
-    """Closing brackets, commas and texts cost no more than letters; a text without an end is looked at once."""
+    """Closing brackets, commas and texts cost no more than letters; a text without an end is read once."""
     counter, slowest_s = PartCounter(LIMIT), 0.0
     for start in range(0, len(body), SLICE_BYTES):
         started_at = process_time()

@@ -19,7 +19,7 @@ from tests.service.http.listening import listening
 
 GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: x\r\n"
-LIMIT_S = 5.0  # by which a test that hangs has failed
+LIMIT_S = 5.0  # time after which a test that hangs has failed
 SHORT_S = 0.2
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -77,7 +77,7 @@ async def connect(url: httpx.URL) -> AsyncIterator[tuple[asyncio.StreamReader, a
 
 
 async def send(url: httpx.URL, *pieces: bytes) -> bytes:
-    """All that comes back until the server hangs up."""
+    """Send bytes; return all that comes back until the server hangs up."""
     async with connect(url) as (reader, writer):
         for piece in pieces:
             writer.write(piece)

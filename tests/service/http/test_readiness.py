@@ -1,4 +1,4 @@
-"""GET /readyz: whether each model answers, told within 100 ms, whatever hangs or is on its way."""
+"""GET /readyz: whether each model answers, returned within 100 ms, whatever hangs or is under way."""
 
 from __future__ import annotations
 

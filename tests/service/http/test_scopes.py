@@ -1,4 +1,4 @@
-"""The scope of every route, by name: a route that is added has to be added here, or this fails."""
+"""The scope of every route, by name; a new route has to be added here, or this fails."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.service.http.conftest import SHARED_LOOP, client_of, serve_module
 
 pytestmark = SHARED_LOOP
 
-# No key at all: what a load balancer and Prometheus ask.
+# No key: routes that load balancers and Prometheus call.
 NONE = {("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")}
-# A key, whatever it may do: what tells its owner just that.
+# A key with any scope: the route that describes a key to its owner.
 ANY = {("get", "/admin/keys/self")}
 SCOPES: dict[tuple[str, str], Scope] = {
     ("post", "/v1/answers"): "ask",
@@ -68,13 +68,13 @@ SCOPES: dict[tuple[str, str], Scope] = {
 
 @pytest.fixture(scope="module")
 def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """As where others can connect: asking needs a key too."""
+    """Return settings as where others can connect: asking needs a key too."""
     yield from serve_module(tmp_path_factory, anonymous_access="none")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def keys(shared_app: FastAPI) -> Mapping[Scope, dict[str, str]]:
-    """For each scope, the header with a key that has no other."""
+    """Return for each scope the header with a key that has no other scope."""
     store: KeyStore = shared_app.state.access.keys
     secrets = {
         scope: (await store.issue(f"{scope}-only", (scope,), None, "admin"))[1] for scope in ALL_SCOPES

@@ -90,12 +90,12 @@ def logits(answer: dict[str, Any]) -> dict[str, float]:
 
 
 def same(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what is the same at two versions that say the same."""
+    """Return the parts that are the same at two versions with the same answer."""
     return {name: answer[name] for name in ("answer", "score", "edits", "facts", "explanation")}
 
 
 async def test_a_fact_is_answered_by_a_row_of_its_subject_that_says_it(http: httpx.AsyncClient) -> None:
-    """The candidates of the request stay, so it is the row of Ada that moves their logits."""
+    """The candidates of the request stay, so only Ada's row moves their logits."""
     question, towns = "What is the place of birth of Ada?", {"candidates": ["Oslo", "Rome"]}
     before, sums = await ask(http, question), await checksums(http)
     contest = await ask(http, question, **towns)

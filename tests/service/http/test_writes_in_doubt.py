@@ -1,4 +1,4 @@
-"""A write whose editor dies: sent again and made once, or said to be in doubt, with the key that settles it."""
+"""A write whose editor dies is sent again and made once, or reported as in doubt, with the key that settles it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.service.http.conftest import ADMIN, client_of, local_editor, local_ro
 
 
 class MortalEditor:
-    """Dies `deaths` times after it has done what was asked, before anybody hears of it."""
+    """An editor that dies `deaths` times after it has done a request, before its reply is sent."""
 
     def __init__(self, editor: Editor) -> None:
         self.deaths = 0

@@ -1,4 +1,4 @@
-"""A folder that is claimed as a launcher claims it, and signals that are the test's own."""
+"""A folder that is claimed as a launcher claims it, and signals that go to the test alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def places(tmp_path: Path) -> Iterator[Places]:
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Signals are the test's own while it runs."""
+    """Send Ctrl-C to the test alone while it runs."""
     before = {number: signal.getsignal(number) for number in exits.STOP_SIGNALS}
     yield
     for number, handler in before.items():

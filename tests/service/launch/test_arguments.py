@@ -1,4 +1,4 @@
-"""The command line: every setting has a flag, and a wrong word ends in usage and status 2."""
+"""The command line: every setting has a flag, and a wrong argument ends in usage and status 2."""
 
 from __future__ import annotations
 

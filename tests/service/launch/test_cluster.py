@@ -1,4 +1,4 @@
-"""Ray is given more than one chance to start, and is stopped one call after the other."""
+"""Ray is started several times if it fails, and is stopped one call after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def settings(places: Places) -> Settings:
 
 
 def starts(monkeypatch: pytest.MonkeyPatch, *fails: BaseException) -> list[BaseException]:
-    """Ray fails in these ways, one start after the other, and then no more. What is left of them."""
+    """Let Ray's starts fail in these ways, one after the other; return the failures that are left."""
     failures = list(fails)
 
     def init(*_: Any) -> None:
@@ -35,7 +35,7 @@ def starts(monkeypatch: pytest.MonkeyPatch, *fails: BaseException) -> list[BaseE
 
 @pytest.fixture
 def stopped_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders whose processes were stopped."""
+    """Return the folders whose processes were stopped."""
     folders: list[Path] = []
     monkeypatch.setattr(cluster, "stop_orphans", folders.append)
     monkeypatch.setattr(exits, "catch_signals", lambda: None)
@@ -75,7 +75,7 @@ def test_what_no_further_start_would_mend_is_not_tried_again(
 def test_sigterm_while_ray_starts_is_the_end(
     settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ray takes the signal over, and ends the process."""
+    """Ray takes over the signal, and ends the process."""
     failures = starts(monkeypatch, SystemExit(15), BUSY)
     with pytest.raises(exits.StopRequested):
         cluster._start(settings, places, str)

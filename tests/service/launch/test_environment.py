@@ -1,4 +1,4 @@
-"""What the launcher gives its own Ray, an operator's Ray gets from the same list."""
+"""An operator's Ray gets its environment from the same list as the launcher's Ray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed can be pasted into another terminal as it is."""
+"""The printed text can be pasted into another terminal as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded server is looked after for as long as the service runs, whatever stands in the way for a while."""
+"""The embedded server is restarted for as long as the service runs, whatever prevents it for a while."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.service.ledger.processes import kill, pid_of
 
 
 class Fails:
-    """A server that cannot be started again, each time for the next of these reasons, and then runs."""
+    """A server whose restart fails each time for the next of these reasons, and then succeeds."""
 
     def __init__(self, *reasons: Exception) -> None:
         self.times: list[float] = []

@@ -1,4 +1,4 @@
-"""Only what an earlier run of this very service left behind is ended: never a neighbour, never a reader."""
+"""Only processes that an earlier run of this service left are ended: never another service, never a reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """start(file, mode): a process that has the file open."""
+    """Return a function: start(file, mode) starts a process that has the file open."""
     children: list[subprocess.Popen[str]] = []
 
     def begin(file: Path, mode: str, program: str = HOLD) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""A port and a folder are ours alone or nothing starts."""
+"""The service starts only if its port and its folder belong to it alone."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def mode(path: Path) -> int:
 
 
 def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
-    """Its name can be foreseen, and what is in it is deleted at the next start."""
+    """Its name can be predicted, and its content is deleted at the next start."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").touch()

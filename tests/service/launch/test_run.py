@@ -1,4 +1,4 @@
-"""What is secret stays with the launcher and the terminal, and a wrong word is one sentence."""
+"""Secrets stay with the launcher and the terminal, and a wrong argument is one sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARGUMENTS: Mapping[str, Any] = {"host": "127.0.0.1", "port": 8000, "replicas": 1
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What a cluster would inherit, were there one; the service is asked to stop as soon as it is ready."""
+    """Return the environment that a cluster would inherit; the service is asked to stop as soon as it is ready."""
     environment: dict[str, str] = {}
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Freezing, thawing and killing one process by its number, and waiting until it has happened."""
+"""Freezes, thaws and kills one process by its number, and waits until it has happened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kill(pid: int) -> None:
 
 
 def running(pid: int) -> bool:
-    """Neither gone nor a zombie, with all its threads, that waits for its parent to look."""
+    """Return whether a process is neither gone nor a zombie, with all its threads."""
     try:
         dead = "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
         return not dead or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1

@@ -1,4 +1,4 @@
-"""Nothing lost: an acknowledged commit survives `kill -9` of the server and of its owner at any moment."""
+"""An acknowledged commit survives `kill -9` of the server and of its owner at any moment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ asyncio.run(write(EmbeddedValkey(pathlib.Path(sys.argv[1])).start().url))
 
 @dataclass
 class Session:
-    """A writer that goes on until the server is gone, and remembers what was acknowledged to it."""
+    """A writer that goes on until the server is gone, and remembers acknowledged commits."""
 
     writer: Writer = field(default_factory=Writer)
     acks: list[Commit] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Session:
             self.progress.release()
 
     def forget_unacknowledged(self, head: int) -> None:
-        """The commit that was under way is in the ledger or is not; go on from what is."""
+        """Continue from the ledger's state, with or without the commit that was under way."""
         del self.writer.commits[head:], self.writer.history[head + 1 :]
         self.acks = list(self.writer.commits)
         self.progress = asyncio.Semaphore(0)

@@ -1,4 +1,4 @@
-"""Undo is exact: what is active after any history is what would be there had the undone never been made."""
+"""Undo is exact: after any history the active edits are those that would be active without the undone commits."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_commit_that_switches_what_it_cannot_is_damage(change: dict[str, tuple
 
 
 class Histories(RuleBasedStateMachine):
-    """Any edits, reverts and rollbacks, beside a model that knows commits as wholes and nothing of edit ids."""
+    """Any edits, reverts and rollbacks, beside a model that knows whole commits and no edit ids."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Manifests are few, and the nearest one lies no further back than the version does itself."""
+"""Manifests are few, and the distance to the nearest one is at most the version's own number."""
 
 from bisect import bisect_right
 

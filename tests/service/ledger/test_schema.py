@@ -1,4 +1,4 @@
-"""Data of an older Errata becomes ours step by step, once; that of a newer one is left alone."""
+"""Data of an older Errata is migrated step by step, once; data of a newer one is left alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[
 
 
 class Steps:
-    """Each notes that it was done. fails: the step that dies in its middle."""
+    """Steps that note that they ran. fails: the step that dies in its middle."""
 
     def __init__(self, fails: int | None = None) -> None:
         self.calls: list[int] = []

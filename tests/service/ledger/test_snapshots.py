@@ -42,7 +42,7 @@ def bits(images: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
 
 
 def make(writer: Writer, kind: str, number: int) -> tuple[Commit, list[Block]] | None:
-    """The commit that this step asks for; None where there is nothing to undo."""
+    """Make the commit of this step; None if there is nothing to undo."""
     versions = max(len(writer.commits), 1)
     try:
         if kind == "rollback":
@@ -110,7 +110,7 @@ async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: 
 
 
 async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(ledger: RedisLedger) -> None:
-    """So it is when a model was not served for a while, and the manifest is of that time."""
+    """This happens when a model was not served for a while, and the manifest is of that time."""
     writer = await fill(ledger, 3)
     await ledger.put_manifest(3, {SLOTS: writer.history[3][SLOTS]})
     await ledger.append(*writer.edit())
@@ -228,7 +228,7 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
 
 
 class Slow(RedisLedger):
-    """Needs a while for each commit that is asked of it, as for those of a megabyte."""
+    """A ledger that needs a while for each commit that is read, as for those of a megabyte."""
 
     per_commit_s = 0.02
 

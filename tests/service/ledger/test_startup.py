@@ -1,4 +1,4 @@
-"""At the start, a wrong server is named for what it is, before anything was written to it."""
+"""At the start, a wrong server is recognised and named before anything is written to it."""
 
 from __future__ import annotations
 

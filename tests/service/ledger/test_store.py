@@ -1,4 +1,4 @@
-"""The ledger's promises on a real server: one order, nothing twice, nothing half, and damage is named."""
+"""The ledger's promises on a real server: one order, no commit twice or in part, and damage is named."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ async def test_missing_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> 
 
 
 def rewrite(raw: redis.Redis, commits: list[Commit], version: int, data: bytes, digest: str) -> None:
-    """Put other bytes in the place of one commit, as only somebody with access to Redis can."""
+    """Replace the bytes of one commit, as only somebody with access to Redis can."""
     raw.delete(keys.LOG)
     for commit in commits:
         entry = (data, digest) if commit.version == version else (commit.encoded, commit.digest)
@@ -299,7 +299,7 @@ async def test_a_reader_of_another_ledger_of_the_same_length_is_told(
 async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
     ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They were there when it looked: the master that had them is gone."""
+    """They were there when it checked, but the master that had them is gone."""
     writer = await fill(ledger, 6)
     for version in (4, 5, 6):
         await ledger.append(*writer.revert(version))

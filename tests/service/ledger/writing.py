@@ -41,7 +41,7 @@ def _slot(id: str, order: int) -> Block:
 
 
 def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
-    """What the memories hold when these edits are active, from nothing but them."""
+    """Return the memories with these edits active, computed from the edits alone."""
     sums: dict[int, Tensor] = {}
     for edit in active:
         row = edit.order % 3
@@ -52,7 +52,7 @@ def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
 
 
 class SlotMemory:
-    """Just enough of a memory to be loaded."""
+    """The part of a memory that loading needs."""
 
     name, base = SLOTS, BASES[SLOTS]
 
@@ -62,7 +62,7 @@ class SlotMemory:
 
 @dataclass
 class Writer:
-    """Knows all commits and the images they lead to; makes the next one."""
+    """A writer that knows all commits and the images that they lead to; it makes the next one."""
 
     commits: list[Commit] = field(default_factory=list)
     history: list[dict[str, Image]] = field(default_factory=lambda: [dict(BASES)])
@@ -132,7 +132,7 @@ def _writes(before: dict[str, Image], after: dict[str, Image]) -> tuple[dict[str
 
 
 async def fill(ledger: RedisLedger, count: int) -> Writer:
-    """A ledger with `count` edits, one a commit."""
+    """Return a ledger with `count` edits, one a commit."""
     writer = Writer()
     for _ in range(count):
         await ledger.append(*writer.edit())

@@ -1,4 +1,4 @@
-"""Labels stay few whatever callers send, and the page of a machine speaks of the processes that live."""
+"""Labels stay few whatever callers send, and the page of a machine has only processes that are alive."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_who_starts_after_a_death_names_it_once(tmp_path: Path) -> None:
 
 
 def deaths() -> float:
-    """As the rule instance_part:errata_process_deaths:total counts them."""
+    """Return deaths as the rule instance_part:errata_process_deaths:total counts them."""
     families = text_string_to_metric_families(metrics.render().decode())
     values = {
         figure.name: figure.value
@@ -186,7 +186,7 @@ def test_what_a_dead_process_left_is_not_shown_although_its_number_is_taken(
 
 @contextmanager
 def somebody(owner: str) -> Iterator[int]:
-    """The number of a process or thread that lives."""
+    """Return the number of a process or thread that is alive."""
     if owner == "the process that shows the page":
         yield os.getpid()
     elif owner == "a thread":

@@ -1,4 +1,4 @@
-"""Seconds behind are those of the oldest commit that is not applied, whatever came after it."""
+"""The seconds that a replica is behind are those of the oldest commit that is not applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One caller cannot take a replica from the others: passes are short, callers take turns, work ends with its asker."""
+"""One caller cannot take a replica from the others: passes are short, callers take turns, a hang-up ends the work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PASS_S = 0.1  # two questions of 1,900 characters are more than a batch may have
 
 
 class SlowSystem(ToySystem):
-    """Takes its time for each character, and each candidate; notes when it last worked."""
+    """A system that takes time for each character and each candidate, and notes when it last worked."""
 
     inputs = frozenset({"candidates"})
     worked_at = 0.0
@@ -82,7 +82,7 @@ def request(asker: Asker, question: str = LONG, **fields: Any) -> dict[str, Any]
 
 
 async def take(replica: Replica, asker: Asker, **fields: Any) -> float:
-    """The time that a question takes."""
+    """Return the time that a question takes."""
     start = time.perf_counter()
     outcome = await replica.answer(request(asker, PERU, **fields))
     assert outcome.status == 200
@@ -90,7 +90,7 @@ async def take(replica: Replica, asker: Asker, **fields: Any) -> float:
 
 
 async def seconds_of_work_after(tasks: Sequence[asyncio.Task[Any]]) -> float:
-    """How long the system works on after its askers hung up."""
+    """Return how long the system works on after its callers hung up."""
     hung_up_at = time.perf_counter()
     for task in tasks:
         task.cancel()

@@ -133,6 +133,6 @@ async def test_a_batch_reads_rows_once_and_a_second_one_none(
 
 
 def count_rows() -> dict[str, float]:
-    """Rows of imports that questions needed, as the metrics have them."""
+    """Return the number of imported rows that questions needed, by the metrics."""
     name = "errata_graph_rows_total"
     return {cache: sample(name, model="atlas", cache=cache) or 0 for cache in ("hit", "miss")}

@@ -1,4 +1,4 @@
-"""Others hand in one piece at a time, and none while a commit is under way."""
+"""Other work is done one piece at a time, and none while a commit is under way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.scheduling.priority import CommitPriority, piece_size
 
 @pytest.fixture
 def order() -> list[str]:
-    """Names of pieces as they began."""
+    """Return the names of pieces in the order in which they began."""
     return []
 
 

@@ -38,7 +38,7 @@ def add(turns: Turns[Piece], caller: str, count: int, work: int = 1, request: st
 
 
 def callers(batch: list[Piece]) -> dict[str, int]:
-    """The work of each in a batch."""
+    """Return the work of each caller in a batch."""
     totals: dict[str, int] = {}
     for piece in batch:
         totals[piece.asker.caller] = totals.get(piece.asker.caller, 0) + piece.work

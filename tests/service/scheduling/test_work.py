@@ -1,4 +1,4 @@
-"""The work of a question: what limits charge, what one request may ask for, and where a batch ends."""
+"""The work of a question: the charge for limits, the largest work of one request, and the end of a batch."""
 
 from __future__ import annotations
 

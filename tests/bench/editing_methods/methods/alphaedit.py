@@ -22,7 +22,7 @@ from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_
 
 @dataclass(frozen=True)
 class AlphaEdit:
-    """theta: below which an eigenvalue of C0 counts as none. ridge: c."""
+    """AlphaEdit. theta: bound below which an eigenvalue of C0 counts as zero. ridge: c."""
 
     theta: float
     ridge: float

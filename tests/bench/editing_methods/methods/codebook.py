@@ -25,7 +25,7 @@ Answer = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """An immutable set of entries. answers: the tokens each entry stands for."""
+    """An immutable set of entries. answers: tokens of each entry."""
 
     keys: Float[Tensor, "entry d"]
     radii: Float[Tensor, " entry"]
@@ -40,13 +40,13 @@ class Codebook:
 
 
 def _distances(n: Float[Tensor, "batch d"], keys: Float[Tensor, "entry d"]) -> Float[Tensor, "batch entry"]:
-    """Exact for equal vectors, which the shortcut through products is not."""
+    """Return distances that are exact for equal vectors; computed through products they are not."""
     return torch.cdist(n, keys, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 @dataclass(frozen=True)
 class Grace:
-    """radius: of a new key, e."""
+    """GRACE. radius: first radius of a key, e."""
 
     radius: float
     name: str = "grace"
@@ -73,7 +73,7 @@ class Grace:
         return state
 
     def kept_bytes(self, edit: Edit) -> int:
-        """The key, its radius, and a value for each token."""
+        """Return the size of the key, its radius, and a value for each token."""
         return edit.n[0].nbytes + 4 + edit.target.nbytes
 
 

@@ -25,7 +25,7 @@ SAME = 1 - 1e-6  # a cosine above this is the same key
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """keys: unit vectors, in ledger order. thresholds: the cosine from which each opens."""
+    """Gated slots. keys: unit vectors, in ledger order. thresholds: least cosine at which each opens."""
 
     keys: Float[Tensor, "slot d"]
     thresholds: Float[Tensor, " slot"]
@@ -74,5 +74,5 @@ class DecoderSlots:
         )
 
     def kept_bytes(self, edit: Edit) -> int:
-        """The key, its threshold, and a value for each token."""
+        """Return the size of the key, its threshold, and a value for each token."""
         return edit.n[0].nbytes + 4 + edit.target.nbytes

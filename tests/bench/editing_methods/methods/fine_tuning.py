@@ -25,7 +25,7 @@ class FineTuning:
         return bank.values.clone()
 
     def step(self, bank: Bank, state: Float[Tensor, "slot d"], edit: Edit) -> Float[Tensor, "slot d"]:
-        """Only the slots that fire have a gradient, so only they move."""
+        """Take one step; only slots that fire have a gradient, so only these move."""
         fires = edit.a.any(0).nonzero()[:, 0]
         a, values = edit.a[:, fires], state[fires].requires_grad_()
         before = edit.x - a @ bank.values[fires]

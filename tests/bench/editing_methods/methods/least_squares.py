@@ -19,7 +19,7 @@ from torch import Tensor
 from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
 from tests.bench.editing_methods.methods.targets import AT_A_TIME, find_targets, logits
 
-MARGIN = 1.0  # logits by which each wanted token must lead
+MARGIN = 1.0  # logits by which each target token must lead
 ROUNDS = 8
 Solver = Callable[[Tensor], Tensor]
 
@@ -57,7 +57,7 @@ class LeastSquares:
 
 
 def holds(bank: Bank, x: Float[Tensor, "row d"], tokens: Int[Tensor, " row"]) -> Bool[Tensor, " row"]:
-    """Which rows say the wanted token with the margin."""
+    """Return which rows give their target token with the margin."""
     return torch.cat(
         [
             _holds(bank, *part)
@@ -76,7 +76,7 @@ def _holds(bank: Bank, x: Tensor, tokens: Tensor) -> Tensor:
 def _solver(bank: Bank, a: Float[Tensor, "row slot"], lam: float) -> Solver:
     """From targets to V - V0: through a system of as many unknowns as there are rows, or slots, if those are fewer."""
     if 2 * len(a) < a.shape[1]:
-        b = (a @ bank.precision).T / lam  # symmetric; this way round a few rows cost one pass over it
+        b = (a @ bank.precision).T / lam  # symmetric; in this order a few rows cost one pass over it
         factor = torch.linalg.cholesky(a @ b + torch.eye(len(a), dtype=a.dtype))
         return lambda target: b @ torch.cholesky_solve(target, factor)
     factor = torch.linalg.cholesky(lam * bank.covariance + a.T @ a)

@@ -16,7 +16,7 @@ from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_
 
 @dataclass(frozen=True)
 class Memit:
-    """weight: w, how much the preserved keys count."""
+    """MEMIT. weight: w, the weight of the preserved keys."""
 
     name: str
     weight: float

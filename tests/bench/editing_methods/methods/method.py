@@ -75,12 +75,12 @@ class Values:
 
 @runtime_checkable
 class Entries(Protocol):
-    """Entries keyed on n where an answer begins; an open one stands in place of the bank at each step of its own."""
+    """Entries keyed on n where an answer begins; an open entry replaces the bank at each step of its answer."""
 
     steps: Sequence[Float[Tensor, "_ d"]]
 
     def select(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
-        """Which entry each question opens, or NONE."""
+        """Return the entry that each question opens, or NONE."""
 
 
 Rows = Values | Entries
@@ -88,7 +88,7 @@ Rows = Values | Entries
 
 @runtime_checkable
 class Method(Protocol):
-    """A state belongs to the method that made it; a step may change it in place, and the old one is not used again."""
+    """An editing method. It owns its state; a step may change the state in place, and the old one is not used again."""
 
     name: str
 
@@ -96,17 +96,17 @@ class Method(Protocol):
         """The state with no edits."""
 
     def step(self, bank: Bank, state: Any, edit: Edit) -> Any:
-        """The state with one more edit. EditRefused leaves the state as it was."""
+        """Return the state with one more edit. EditRefused leaves the state as it was."""
 
     def rows(self, bank: Bank, state: Any) -> Rows: ...
 
     def kept_bytes(self, edit: Edit) -> int:
-        """What the edit leaves to be kept for ever, so that the fold can be made again."""
+        """Return the bytes that are kept for an edit, so that the fold can be made again."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """refused: why, by edit. rows_per_slot: rows of the edits made, for each slot of the bank."""
+    """A report. refused: reasons by edit. rows_per_slot: rows of the edits made, for each slot of the bank."""
 
     applied: tuple[str, ...]
     refused: Mapping[str, str]
@@ -114,7 +114,7 @@ class Report:
 
 
 def fold(method: Method, bank: Bank, edits: Sequence[Edit], active: Collection[str]) -> tuple[Rows, Report]:
-    """edits: all of the ledger, in its order. active: ids of those that are not taken back."""
+    """Fold edits. edits: all of the ledger, in its order. active: ids of those that are not reverted."""
     state, applied, refused = method.start(bank), [], {}
     for edit in edits:
         if edit.id in active:
@@ -128,5 +128,5 @@ def fold(method: Method, bank: Bank, edits: Sequence[Edit], active: Collection[s
 
 
 def rows_bytes(edit: Edit) -> int:
-    """n, from which a follows, and the target, of each row: what a method needs that solves for all values."""
+    """Return the size of n, which gives a, and the target of each row, for a method that solves for all values."""
     return edit.n.nbytes + edit.target.nbytes

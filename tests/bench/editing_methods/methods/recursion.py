@@ -17,12 +17,12 @@ from torch import Tensor
 from models.memory import EditRefused
 from tests.bench.editing_methods.methods.method import Bank, Edit, Values
 
-PENDING = 128  # rows by which P may be out of date: one product of many rows is cheaper than many of few
+PENDING = 128  # rows by which P may be out of date; one product of many rows is cheaper than many of few
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """offset: V - V0. P is resists - gains reaches."""
+    """State of the recursion. offset: V - V0. P is resists - gains reaches."""
 
     resists: Float[Tensor, "slot slot"]
     weight: float
@@ -58,5 +58,5 @@ def _remember(state: State, gain: Float[Tensor, "slot row"], reach: Float[Tensor
 
 
 def rows(bank: Bank, state: State) -> Values:
-    """V, rounded to the bank's precision once; V0 itself, bit for bit, when nothing was added."""
+    """Return V, rounded to the bank's precision once; V0 itself, bit for bit, if there is no offset."""
     return Values((bank.values.double() + state.offset).to(bank.values.dtype))

@@ -17,7 +17,7 @@ def make_bank(ridge: float = 1e-2, reference: int = 200) -> Bank:
 
 
 def make_edits(count: int, bank: Bank, seed: int = 6) -> list[Edit]:
-    """Return texts of one to three tokens each."""
+    """Return edits whose answers have one to three tokens."""
     generator = torch.Generator().manual_seed(seed)
     return [_make_edit(bank, f"{place:02d}", 1 + place % 3, generator) for place in range(count)]
 

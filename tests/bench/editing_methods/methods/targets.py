@@ -26,7 +26,7 @@ def find_targets(
 def loss(
     head: Float[Tensor, "token d"], epsilon: float, x: Float[Tensor, "row d"], tokens: Int[Tensor, " row"]
 ) -> Float[Tensor, " row"]:
-    """Cross entropy of each row's wanted token."""
+    """Return the cross entropy of each row's target token."""
     return F.cross_entropy(logits(head, epsilon, x), tokens, reduction="none")
 
 
@@ -37,7 +37,7 @@ def logits(
 
 
 def _find_targets(head: Tensor, epsilon: float, x: Tensor, tokens: Tensor) -> Tensor:
-    """Adam, in which rows that are done leave."""
+    """Find targets by Adam; finished rows leave."""
     offset, first, second = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
     length = x.norm(dim=-1, keepdim=True)
     active = torch.arange(len(x))

@@ -1,4 +1,4 @@
-"""What every editing method owes: the base when nothing is edited, exact undo, and its own closed form."""
+"""Every editing method gives the base without edits, exact undo, and its own closed form."""
 
 from dataclasses import fields, replace
 
@@ -50,7 +50,7 @@ def tensors(rows: Rows) -> list[Tensor]:
 
 
 def rows_of(edits: list[Edit]) -> tuple[Tensor, Tensor]:
-    """All slot weights and targets, in double precision."""
+    """Return all slot weights and targets, in double precision."""
     return torch.cat([edit.a for edit in edits]).double(), torch.cat([edit.target for edit in edits]).double()
 
 
@@ -151,7 +151,7 @@ def test_least_squares_does_not_care_for_order(base: Bank, edits: list[Edit]) ->
 
 @pytest.mark.parametrize("count", [8, 48], ids=["through rows", "through slots"])
 def test_least_squares_is_one_solve_where_all_rows_hold(count: int, base: Bank) -> None:
-    """Rows that lead by far already need no further target, whatever the values become."""
+    """Rows that lead by far already need no further target, for any values."""
     base = replace(base, head=10 * torch.eye(D))
     edits = [replace(edit, tokens=edit.tokens % D) for edit in make_edits(count, make_bank())]
     edits = [replace(edit, x=1000 * base.head[edit.tokens]) for edit in edits]
@@ -197,7 +197,7 @@ def test_rows_do_not_know_each_other_when_targets_are_sought(base: Bank) -> None
 
 
 def edit_with_key(edit: Edit, first: list[float], tokens: list[int]) -> Edit:
-    """An edit of one token whose answer begins at this n."""
+    """Return an edit of one token whose answer begins at this n."""
     n = torch.zeros(1, D)
     n[0, : len(first)] = torch.tensor(first)
     return replace(edit, n=n, tokens=torch.tensor(tokens), a=edit.a[:1], x=edit.x[:1], target=edit.target[:1])

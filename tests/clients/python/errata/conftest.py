@@ -190,7 +190,7 @@ def _graph_routes(app: FastAPI, tiny: Any) -> None:
 
 
 class Server:
-    """uvicorn in a thread; which tiny service it shows changes from test to test."""
+    """uvicorn in a thread; each test sets the tiny service that it shows."""
 
     def __init__(self) -> None:
         self.app: Any = None
@@ -242,7 +242,7 @@ async def async_errata(app: FastAPI) -> AsyncIterator[AsyncErrata]:
 
 @pytest.fixture
 def trouble(tiny: Any) -> Callable[..., None]:
-    """Makes the next requests fail: trouble(status, code, times=1, retry_after=...)."""
+    """Make the next requests fail: trouble(status, code, times=1, retry_after=...)."""
 
     def cause(status: int, code: str, times: int = 1, **extras: Any) -> None:
         tiny.trouble += [problem(status, code, f"trouble: {code}", **extras) for _ in range(times)]

@@ -1,4 +1,4 @@
-"""An address or a key that cannot be used is named before anything is sent."""
+"""An unusable address or key is named before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each method asks for, before anything is sent."""
+"""The request of each method, before anything is sent."""
 
 from __future__ import annotations
 

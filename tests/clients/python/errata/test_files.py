@@ -1,4 +1,4 @@
-"""A file on its way: piece by piece, never whole, and what cannot be sent is said before anything is."""
+"""A file is sent piece by piece, never as a whole; an unsendable file is refused before anything is sent."""
 
 from __future__ import annotations
 

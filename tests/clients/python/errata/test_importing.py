@@ -1,4 +1,4 @@
-"""An import by the SDK: streamed there, told of on the way back, and never in doubt without saying so."""
+"""An import by the SDK: streamed to the service, with progress, and never in doubt without saying so."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_trouble_that_passes_is_not_noticed(errata: Errata, tiny: Any, trouble
 
 
 def through(handler: Handler, body: Any = None, **how: Any) -> Any:
-    """What an import of `body` through this network gives or raises."""
+    """Return the result or the error of an import of `body` through this network."""
     retry = Retry(times=how.pop("times", 0), first_pause_s=0.001)
     with Errata("http://errata.test", transport=httpx.MockTransport(handler), retry=retry) as errata:
         return errata.import_graph(body or io.BytesIO(LINES), **how)

@@ -1,4 +1,4 @@
-"""What a client is told by its environment, by its owner, and for one call."""
+"""Settings of a client: by its environment, by its owner, and for one call."""
 
 from __future__ import annotations
 

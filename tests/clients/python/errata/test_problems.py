@@ -1,4 +1,4 @@
-"""Whatever comes back that is not an answer becomes one error of the tree."""
+"""Any reply that is not an answer becomes one error of the tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which failures are waited out, and for how long."""
+"""Which failures are retried after a wait, and how long the wait is."""
 
 from __future__ import annotations
 

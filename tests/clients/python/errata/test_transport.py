@@ -1,4 +1,4 @@
-"""Failures on the way: what is repeated, what is not, and that no exception of httpx gets through."""
+"""Failures on the way: which are repeated, and that no exception of httpx gets through."""
 
 from __future__ import annotations
 

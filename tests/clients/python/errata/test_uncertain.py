@@ -1,4 +1,4 @@
-"""A write that failed on the way: whether it may have been made is said, with the key to repeat it with."""
+"""A write that failed on the way: the error says whether it may have been made, with the key to repeat it."""
 
 from __future__ import annotations
 

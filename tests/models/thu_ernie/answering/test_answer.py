@@ -1,4 +1,4 @@
-"""Entity answers: candidates compete over all subjects, rows decide, and what cannot be answered is declined."""
+"""Entity answers: candidates compete over all subjects, rows decide, and unanswerable questions are declined."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A checkpoint comes back as it was written, without what it has from MiniLM, and a damaged one is refused."""
+"""A checkpoint is read as it was written, without MiniLM's tensors, and a damaged one is refused."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rows of what no table has follow from the facts in closed form."""
+"""Entities that no table has get rows that follow from the facts in closed form."""
 
 import torch
 

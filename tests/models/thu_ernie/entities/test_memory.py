@@ -47,7 +47,7 @@ def build(memory: EntityMemory, *writes: RowWrite, id: str = "e") -> Material:
 
 
 def fold(memory: EntityMemory, materials: Sequence[Material]) -> Image:
-    """Give each its place in the ledger, as a writer does."""
+    """Give each material its place in the ledger, as a writer does."""
     blocks = []
     for order, material in enumerate(materials):
         block = material.block
@@ -62,7 +62,7 @@ def fold(memory: EntityMemory, materials: Sequence[Material]) -> Image:
 
 
 def content(view: EntityView) -> Mapping[str, Any]:
-    """Every vector as bytes, and which edit wrote it."""
+    """Return every vector as bytes, and the edit that wrote it."""
     rows = {entity: view.row_of(entity) for entity in ENTITIES}
     vectors = view.look_up(torch.tensor(list(rows.values())))
     bits = [vectors[n].numpy().tobytes() for n in range(len(rows))]

@@ -45,7 +45,7 @@ def test_a_row_that_leads_already_stays() -> None:
 
 
 def test_no_nearer_row_fulfils_a_single_demand() -> None:
-    """With one lead the nearest row lies along it, at the distance that is short divided by its length."""
+    """With one lead the nearest row lies along it; its distance is the missing lead divided by the length."""
     row, [fact], rivals = world(1, 1)
     rivals = rivals[[int(np.argmin([lead(row, fact, rival) for rival in rivals]))]]
     solution = solve_row(row, [fact], rivals, MARGIN)

@@ -1,4 +1,4 @@
-"""Edited links add, redirect and remove what a form names, and a link that is taken back leaves no trace."""
+"""Edited links add, redirect and remove the entities of a form, and a reverted link leaves no trace."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""Edits of facts are drawn and measured: singly and together, in other wordings, and what they leave alone."""
+"""Edits of facts are drawn and measured: singly and together, in other wordings, and their effect on other facts."""
 
 from dataclasses import replace
 from pathlib import Path

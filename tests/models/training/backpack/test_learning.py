@@ -1,4 +1,4 @@
-"""A training is the same for a seed, goes on where it stopped, and learns what it reads."""
+"""A training is the same for a seed, goes on where it stopped, and learns its text."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is measured of a network that knows the answers, of one that does not, and of senses made for it."""
+"""The measures on a network that knows the answers, on one that does not, and on senses made for it."""
 
 from pathlib import Path
 

@@ -54,7 +54,7 @@ def test_targets_are_the_tokens_of_the_answer(passages: list[Passage], packing: 
 
 
 def test_few_answers_need_the_memory(passages: list[Passage], packing: Packing) -> None:
-    """Were most answers of this sort, the model would learn to guess instead of comparing question and text."""
+    """If most answers were of this sort, the model would learn to guess instead of comparing question and text."""
     mixture = replace(PLAN.mixture, n_rows=20, memory_share=0.2)
     rows = [row for row in draw_rows(passages, packing, mixture, random.Random(0)) if row.start != NONE]
     assert sum(row.example.kind in MEMORY_KINDS for row in rows) == round(0.2 * round(20 * mixture.present))

@@ -1,4 +1,4 @@
-"""Composed documents state what their questions ask, far from the clue, and nothing of another split."""
+"""Composed documents state the answers to their questions, far from the clue, and nothing of another split."""
 
 import random
 

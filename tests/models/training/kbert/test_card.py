@@ -1,4 +1,4 @@
-"""The card says of every bar whether it was kept, and its prose is in lines of one length."""
+"""The card says of every bar whether it was reached, and its prose is in lines of one length."""
 
 from models.training.kbert.card import BARS, WIDTH, bars, fill_lines
 

@@ -1,4 +1,4 @@
-"""What is practised on: the answer can only be read off the tree, and nothing that is held out is in it."""
+"""Training examples: the answer can only be read from the tree, and no held-out part is in them."""
 
 import pytest
 

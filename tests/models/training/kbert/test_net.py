@@ -1,4 +1,4 @@
-"""What is trained is what is served: adapters added to the encoder compute what peft computes."""
+"""The trained network is the served one: adapters added to the encoder compute what peft computes."""
 
 import pytest
 import torch

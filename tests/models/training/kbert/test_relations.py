@@ -1,4 +1,4 @@
-"""What training may see: relations are split once and for all, and no practice relation is one that is held out."""
+"""The relations of training: they are split once and for all, and no practice relation is held out."""
 
 import random
 from collections import Counter

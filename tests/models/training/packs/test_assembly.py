@@ -1,4 +1,4 @@
-"""The whole build on a handful of facts: same facts, same bytes, a pack that loads, and what is left out of it."""
+"""The whole build on a handful of facts: same facts, same bytes, a pack that loads, and the facts that are left out."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def birth(subject: str, town: str, subject_id: str = "", town_id: str = "") -> R
 
 
 def questions(facts: list[RawFact], relations: Relations) -> set[tuple[str, str, str]]:
-    """Subject, relation and answer of each item of the pack that is made of these facts and FACTS."""
+    """Return subject, relation and answer of each item of the pack that is made of these facts and FACTS."""
     items = {(i.subject.label, i.relation.id, i.answer) for i in make([*FACTS, *facts], relations).items()}
     return items - {(i.subject.label, i.relation.id, i.answer) for i in make(FACTS, relations).items()}
 

@@ -1,3 +1,3 @@
-"""One thread, so that a training is the same every time."""
+"""One thread, so that a training is always the same."""
 
 from tests.one_thread import one_thread as one_thread

@@ -1,4 +1,4 @@
-"""The exam counts what is right, and its groups are what they are called."""
+"""The exam counts right answers, and its groups match their names."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Questions that are drawn: their answers follow from their graphs, and their words name every relation of the path."""
+"""Drawn questions: their answers follow from their graphs, and their words name every relation of the path."""
 
 import random
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tests.models.training.relational.toy import MAKER, MIXTURE, RELATIONS
 
 
 def walk(entities: Mapping[str, Entity], start: str, labels: tuple[str, ...]) -> list[str]:
-    """Return the labels of what a path of labels leads to."""
+    """Return the labels at the end of a path of labels."""
     ids, ends = [start], list[str]()
     for label in labels:
         facts = [f for id in ids if id in entities for f in entities[id].facts if f.label == label]

@@ -46,7 +46,7 @@ def examples(is_broken: bool, number: int = 80) -> list[Example]:
 
 
 def walk(example: Example) -> list[str]:
-    """Return the labels of what the path of an example leads to, walked over the plain facts."""
+    """Return the labels at the end of an example's path, walked over the plain facts."""
     ids, ends = [example.ask.mentions[example.start].entities[0].id], list[str]()
     for id in example.path:
         triples = [

@@ -1,4 +1,4 @@
-"""The training works at all: a toy world of five relations is learned to the last question."""
+"""The training works: a toy world of five relations is learned to the last question."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The calibration makes probabilities of what the layers say, and the figures count what they are said to."""
+"""The calibration turns the layers' outputs into probabilities, and the figures count the right questions."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ EXPECTED = Calibration(0.8, 5.0, -3.0)
 
 @pytest.fixture
 def pairs() -> JudgedPairs:
-    """Pairs that are right with just the probability that EXPECTED gives them."""
+    """Return pairs that are right with the probability that EXPECTED gives them."""
     torch.manual_seed(1)
     raw, cosine = 2 * torch.randn(6_000), 0.6 + 0.4 * torch.rand(6_000)
     is_right = (torch.rand(6_000) < probabilities(raw, cosine, EXPECTED)).tolist()

@@ -1,4 +1,4 @@
-"""The written facts: what each line has, and that none of the tests is among them."""
+"""The written facts: the content of each line, and that no test fact is among them."""
 
 import json
 from pathlib import Path

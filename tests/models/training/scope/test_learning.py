@@ -1,4 +1,4 @@
-"""The judge learns, goes on where it stopped, and says in service what it said in training."""
+"""The judge learns, goes on where it stopped, and gives the same output in service as in training."""
 
 import random
 from dataclasses import replace
@@ -88,7 +88,7 @@ def _stop_after(steps: int, batches):  # type: ignore[no-untyped-def]
 
 
 def test_the_graph_says_what_the_net_says(tmp_path: Path, encoder: MiniLM) -> None:
-    """Equal to torch for the weights that 8 bits keep, and close to it for those that were trained."""
+    """The outputs are equal to torch's for weights that 8 bits keep, and close to them for trained weights."""
     torch.manual_seed(1)
     net = Net(encoder).eval()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What pairs are made of: the same fact asked for twice, or one thing changed."""
+"""The kinds of pairs: the same fact asked for twice, or one thing changed."""
 
 import random
 from collections import defaultdict

@@ -8,7 +8,7 @@ from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, h
 
 
 async def room(editor: Editor, question: str) -> tuple[int, int, bool]:
-    """Slots used and reserved after one more edit, and whether there is a warning."""
+    """Return slots used and reserved after one more edit, and whether there is a warning."""
     capacity = (await change(editor, question, "Cusco"))["report"]["capacity"]
     return capacity["slots_used"], capacity["slots_reserved"], bool(capacity["warnings"])
 

@@ -136,7 +136,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
 
 
 def model_without_cache(editor: Editor) -> ModelAtVersion:
-    """The default model at the newest version, without answers in its cache."""
+    """Return the default model at the newest version, without cached answers."""
     model = editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
     return ModelAtVersion(model.system, model.memories, model.run, model.inform)
 
@@ -189,7 +189,7 @@ async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_edit
     assert (report["side_effects"], report["unmeasured_probes"]) == ([], 0)
     assert {paraphrase["after"] for paraphrase in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
     selectors = nkb_editor._side_effects._selectors
-    probes = selectors["nkb"].probes  # as many, but few of them are asked at every commit
+    probes = selectors["nkb"].probes  # as many questions, but few of them are asked at every commit
     small_core = replace(probes, core=probes.core[:20], training=(*probes.core[20:], *probes.training))
     selectors["nkb"] = ProbeSelector(small_core)
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
@@ -200,7 +200,7 @@ async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_edit
 
 
 async def test_a_diff_names_an_earlier_edit_whose_answer_changed(nkb_editor: Editor) -> None:
-    """Also where the later edit asks for the same in other words."""
+    """The later edit asks for the same in other words."""
     await edits(nkb_editor, item("What is the capital of Peru?", "Cusco", model="nkb"))
     await edits(nkb_editor, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
     difference = body_of(await nkb_editor.diff(1, 2))

@@ -12,7 +12,7 @@ from service.ledger.fold import ActiveRecords
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert
 from tests.service.parts import body_of
 
-MADE_FOR = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words
+MADE_FOR = "What is the capital, of Peru?"  # the same question to the toy, and other words to the service
 
 
 def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, ...] = ()) -> EditRecord:

@@ -46,7 +46,7 @@ async def test_a_test_without_an_answer_expects_the_one_before_the_edit(editor: 
     edit = body_of(await editor.show_edit(receipt["report"]["edits"][0]["id"]))["edit"]
     assert [test["answer"] for test in edit["tests"]] == ["Paris", None]
     assert await failing(editor) == []
-    await change(editor, "What is the capital, of France?", "Lyon")  # to the toy, the same question
+    await change(editor, "What is the capital, of France?", "Lyon")  # the same question to the toy
     assert await failing(editor) == [(1, FRANCE, "Paris", "Lyon")]
     assert [test.by_version for test in (await check(editor)).failing_tests] == [2]
 

@@ -57,7 +57,7 @@ def test_names_with_signs_of_their_own_are_kept_to_the_letter() -> None:
 
 
 async def test_generated_paraphrases_are_asked_before_and_after(editor: Editor) -> None:
-    """The toy answers to the letter, so that none follows."""
+    """The toy answers only exact wordings, so that none follows."""
     for dry_run in (True, False):
         receipt = await change(editor, PERU, "Cusco", dry_run=dry_run)
         paraphrases = receipt["report"]["edits"][0]["generated_paraphrases"]

@@ -9,7 +9,7 @@ import pytest
 from service.editing.deployment import Editor
 from tests.service.editing.requests import FRANCE, PERU, change, check, edits, head, item, revert, rollback
 
-LIKE_PERU = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words
+LIKE_PERU = "What is the capital, of Peru?"  # the same question to the toy, and other words to the service
 
 
 async def test_a_commit_that_breaks_an_earlier_edit_is_refused_whole(editor: Editor) -> None:

@@ -1,4 +1,4 @@
-"""Corrections become one commit with a report of what it did, or nothing at all."""
+"""Corrections become one commit with a report, or nothing at all."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor
 
 
 async def test_an_idle_correction_is_written_when_the_other_edits_change_its_answer(editor: Editor) -> None:
-    """The toy cannot tell the two apart, so the second speaks for the first: that is refused, and not called good."""
+    """The toy cannot tell the two apart, so the second answers for the first, which is refused."""
     refused = await edits(editor, item(PERU, "Lima"), item("What is the capital, of Peru?", "Cusco"))
     assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])
     assert await head(editor) == 0

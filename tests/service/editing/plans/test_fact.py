@@ -112,7 +112,7 @@ async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, name:
 
 
 async def test_an_object_that_became_an_entity_after_it_was_written_is_removed(editor: Editor) -> None:
-    """It stands there as a text."""
+    """The object was written as a text."""
     await fact(editor, "Peru", "twin", "Atlantis")
     await fact(editor, "Atlantis", "capital", "Poseidonis")
     assert (await fact(editor, "Peru", "twin", "Atlantis"))["code"] == "nothing_to_do"

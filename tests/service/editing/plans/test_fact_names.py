@@ -1,4 +1,4 @@
-"""What a fact asks back: whether a value is added or replaces others, and whether a new name is a slip of the pen."""
+"""Facts that are refused with a question back: is a value added or does it replace others, and is a new name a slip?"""
 
 from __future__ import annotations
 

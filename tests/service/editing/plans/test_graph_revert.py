@@ -77,7 +77,7 @@ async def step(editor: Editor, kind: str, content: Any) -> dict[str, Any]:
 
 
 async def describe_entities(editor: Editor, version: int) -> dict[str, Any]:
-    """What entities are at a version, but for the dates, which are those of the ledger."""
+    """Describe entities at a version, without dates, which are those of the ledger."""
     entities = {id: await entity(editor, id, version) for id in IDS}
     return {
         id: {
@@ -116,7 +116,7 @@ def test_only_what_is_active_is_left_of_any_history(
 
 
 async def run_steps(steps: Sequence[tuple[str, Any]], config: Settings) -> None:
-    """Versions with the same active edits are the same in every respect, whatever led there; so is every process."""
+    """Versions with the same active edits are equal in every respect, whatever led there; so are all processes."""
     async with (
         start_deployment(Replica, config, "atlas") as follower,
         start_deployment(Editor, config) as editor,

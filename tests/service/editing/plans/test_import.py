@@ -315,7 +315,7 @@ async def test_of_two_files_at_once_one_is_committed_and_the_other_may_retry(
 async def test_what_another_editor_sweeps_away_is_never_committed(
     editor: Editor, start_editor: StartEditor, raw: redis.Redis, when: str
 ) -> None:
-    """As when one is started while the old one finishes: what was committed can be read."""
+    """This happens if an editor is started while the old one finishes; rows of a commit can be read."""
     async with start_editor(systems=TOYS) as other:
         owner: Any = editor._importer._store if when == "written" else editor._pipeline
         method = "write" if when == "written" else "_evaluate"
@@ -342,7 +342,7 @@ async def test_what_another_editor_sweeps_away_is_never_committed(
 async def test_whatever_fails_after_the_commit_its_rows_stay(
     editor: Editor, raw: redis.Redis, error: type[BaseException]
 ) -> None:
-    """The commit takes the note away in the same step, and without a note nothing is dropped."""
+    """The commit removes the note in the same step, and without a note nothing is dropped."""
     writing = editor._importer._pipeline.write
 
     async def fail(*arguments: Any) -> Any:
@@ -382,7 +382,7 @@ async def test_an_import_is_taken_back_and_brought_back_without_its_file(
 
 
 async def test_a_file_may_name_entities_of_the_graph(editor: Editor) -> None:
-    """By id and by name, with names of its own, and against what is there."""
+    """It names them by id and by name, beside new names."""
     await import_file(
         editor,
         b"subject,subject_id,relation,object,object_id\n"

@@ -44,7 +44,7 @@ for line in sys.stdin:
             os._exit(0)
     os.wait()
     print("ended", flush=True)
-"""  # it forks for each import, so that all it needs is loaded once
+"""  # it forks for each import, so that its modules are loaded once
 
 
 @pytest.fixture

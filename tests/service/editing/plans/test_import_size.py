@@ -1,4 +1,4 @@
-"""An entity of very many facts, one that very many speak of, and facts as long as they may be."""
+"""An entity of very many facts, an entity in very many facts, and facts of the greatest length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.service.graph.requests import answers, entity, fact, import_file, sea
 from tests.service.toy_graph import TOYS
 
 N_FACTS = 100_000
-MEMORY, SECONDS = 250e6, 60.0  # generous: this is for what grows out of hand, not for speed
+MEMORY, SECONDS = 250e6, 60.0  # generous, because it should only catch runaway growth
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kin
 async def test_facts_as_long_as_they_may_be_are_stored_without_holding_the_file_in_memory(
     editor: Editor,
 ) -> None:
-    """Forty megabytes that no packing makes small, of one entity: more than Redis takes at once."""
+    """They are forty megabytes of one entity that no packing makes small, more than Redis takes at once."""
     chance = random.Random(7)
 
     def parts() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""An edit of an answer holds for every name that the graph has for what its question mentions."""
+"""An edit of an answer holds for every name that the graph has for the entities in its question."""
 
 from __future__ import annotations
 

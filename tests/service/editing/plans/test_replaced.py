@@ -1,4 +1,4 @@
-"""Edits that are told whose place they take, and examples against them."""
+"""Edits that name the edits they replace, and examples against edits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def correction(question: str, answer: str, **fields: Any) -> dict[str, Any]:
 
 
 async def preview(editor: Editor, question: str) -> str | None:
-    """What the question answers, seen in a dry run of another edit that names it as a counterexample."""
+    """Return the question's answer in a dry run of another edit that names it as a counterexample."""
     probe = correction("zzz?", "nothing", counterexamples=[question])
     report = (await edits(editor, probe, dry_run=True))["report"]["edits"][0]["counterexamples"][0]
     assert report["before"] == report["after"]

@@ -139,7 +139,7 @@ STEPS = histories(
 def test_only_what_is_active_is_left_of_any_history(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
-    """Against rows made from the base and folded, of those edits alone and numbered anew."""
+    """The state is compared with rows that are made from the base and folded, of those edits alone with new numbers."""
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
     asyncio.run(run_steps(steps, settings(own_valkey.url, tmp_path)))
@@ -159,7 +159,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
 
 
 async def take_step(editor: Editor, kind: str, *arguments: Any) -> None:
-    """What is refused changes nothing, so any step may be tried."""
+    """A refused step changes nothing, so any step may be tried."""
     if kind == "edit":
         question, answer, method = arguments
         await change(editor, question, answer, "In other words?", method=method)

@@ -149,7 +149,7 @@ async def test_a_preview_takes_more_edits_than_a_commit(editor: Editor) -> None:
 
 
 async def test_a_preview_names_an_edit_that_another_one_answers(editor: Editor) -> None:
-    """The toy does not see the comma. Who gives the same answer does no harm."""
+    """The toy ignores the comma. An edit with the same answer does no harm."""
     await change(editor, FRANCE, "Lyon")
     comma = "What is the capital, of Peru?"
     receipt = await preview_edits(editor, item(PERU, "Cusco"), item(comma, "Puno"), item(JAPAN, "Kyoto"))

@@ -22,7 +22,7 @@ def corrections(pair: dict[str, str]) -> list[dict[str, Any]]:
 
 
 async def count_right(editor: Editor) -> int:
-    """Pairs of which both questions get their answers at the newest version."""
+    """Return the number of pairs whose questions both get their answers at the newest version."""
     questions = [item(pair[side], "never", model="nkb") for pair in PAIRS for side in ("first", "second")]
     report = (await edits(editor, *questions, dry_run=True))["report"]["edits"]
     answers = {edit["question"]: edit["before"] for edit in report}

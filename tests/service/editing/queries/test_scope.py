@@ -66,7 +66,7 @@ async def test_what_is_not_there_is_told(nkb_editor: Editor, editor: Editor) -> 
 
 
 async def test_an_edit_replaces_one_that_asks_the_same_and_no_other(nkb_editor: Editor) -> None:
-    """Two facts about one thing are two facts; taking the later of two edits of one fact back uncovers the first."""
+    """Two facts about one thing are two facts; a revert of the later of two edits of one fact uncovers the first."""
     await edits(nkb_editor, item(YEAR_FOUNDED, "1975", model="nkb"))
     await edits(nkb_editor, item(FOUNDER, "Bill Gates", model="nkb"))
     await edits(nkb_editor, item(YEAR_FOUNDED.upper(), "1976", model="nkb"))

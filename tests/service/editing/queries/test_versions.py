@@ -223,7 +223,7 @@ async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> N
 
 
 async def test_a_change_that_alters_no_answer_is_not_in_the_diff(editor: Editor) -> None:
-    """The surgery of version 2 is silent: the gate of version 1 answers. Taking either back alone shows it."""
+    """The surgery of version 2 has no effect, as the gate of version 1 answers. A revert of either shows it."""
     await change(editor, PERU, "Cusco", method="surgery")
     await change(editor, PERU, "Puno")
     await revert(editor, 1)

@@ -1,4 +1,4 @@
-"""An answer is explained by the edits and facts behind it, and by what answers without them."""
+"""An answer is explained by the edits and facts behind it, and by the answer without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_WORDS = "Which city is the capital of Peru?"
 def make_answer(
     answer: str | None, model: str, edits: list[str], facts: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """An answer as a replica gives it."""
+    """Return an answer as a replica gives it."""
     return {
         **{"answer": answer, "score": 0.9, "best": answer or "", "alternatives": [], "model": model},
         **{"version": 1, "edits": edits, "facts": facts, "replica": "a"},

@@ -1,4 +1,4 @@
-"""Reading a whole file at once, or in pieces, and keeping all that came of it."""
+"""Reads a whole file at once, or in pieces, and keeps all results."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def read_in(pieces: Iterable[bytes], format: str | None = None, language: str = 
 
 
 def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
-    """The data in pieces, cut at these places."""
+    """Return the data in pieces, cut at these places."""
     marks = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
     return [data[start:end] for start, end in pairwise(marks)]

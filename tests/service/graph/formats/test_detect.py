@@ -1,4 +1,4 @@
-"""Which format a file has, told from its content alone."""
+"""The format of a file is detected from its content alone."""
 
 from __future__ import annotations
 

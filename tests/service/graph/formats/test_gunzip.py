@@ -1,4 +1,4 @@
-"""Gzip by its bytes: members behind one another, files that are cut short, and what only looks like gzip."""
+"""Gzip is known by its bytes: files of several members, files that are cut short, and bytes that only resemble gzip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N-Triples: what IRIs, literals and blank nodes become, and lines that are none."""
+"""N-Triples: the values of IRIs, literals and blank nodes, and lines that are no triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader as a whole: however the bytes are cut, the same rows come out, and little is held."""
+"""The reader as a whole: however the bytes are cut, the same rows come out, and little memory is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of one import have a bound on the disk."""
+"""The rows of one import are bounded in bytes on the disk."""
 
 from __future__ import annotations
 

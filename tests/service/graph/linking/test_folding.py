@@ -62,7 +62,7 @@ def test_each_folded_character_comes_from_where_the_map_says(text: str) -> None:
 
 
 def test_every_character_folds_by_itself() -> None:
-    """The map holds only if no character changes with the one before it, but those that join it."""
+    """The map of places holds only if no character changes with the one before it, except those that join it."""
     joins = re.compile(f"[{JOINS}]")
     for char in map(chr, range(0x80, sys.maxunicode + 1)):
         assert joins.match(char) or fold("a" + char + "b") in (f"a{fold(char)}b", "a b")

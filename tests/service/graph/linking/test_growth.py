@@ -1,4 +1,4 @@
-"""Names that arrive while others read: seen at once, seen together, and never at the price of a standstill."""
+"""Names that arrive while others read are seen at once and together, and never stop the readers."""
 
 import sys
 import threading
@@ -108,7 +108,7 @@ def test_one_name_of_very_many_entities_is_no_trap() -> None:
     ],
 )
 def test_hostile_names_do_not_make_a_text_take_for_ever(names: list[str], text: str) -> None:
-    """Against an ordinary name in the same text, and against half of it, whatever the machine."""
+    """They are compared with an ordinary name in the same text, and with half of the text, on any machine."""
     whole = find_s(names, text)
     assert whole < 200 * find_s(["Peru"], text)
     assert whole < 3.5 * max(0.01, find_s(names, text[: len(text) // 2]))
@@ -123,7 +123,7 @@ def find_s(names: list[str], text: str) -> float:
 
 
 class _beside:
-    """Runs a reader in a thread of its own, switching often, for as long as the block lasts."""
+    """Run a reader in a separate thread, switching often, for as long as the block lasts."""
 
     def __init__(self, work: Callable[[threading.Event], None]) -> None:
         self._stop = threading.Event()
@@ -141,7 +141,7 @@ class _beside:
 
 
 def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
-    """How long the thread computed, each time, before this one had its turn; other processes are not counted."""
+    """Return how long the thread computed, each time, before this one had its turn; other processes do not count."""
     while thread.is_alive():
         start_s = time.clock_gettime(clock)
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Which names are found in a text, in many scripts, and in which order; `find` against the plainest reading."""
+"""Which names are found in a text, in many scripts, and in which order; `find` is compared with a naive search."""
 
 from unicodedata import category, normalize
 
@@ -22,7 +22,7 @@ def linker_with(*names: str) -> Linker:
 
 
 def spans_in(text: str, *names: str) -> list[str]:
-    """The stretches of the text that are linked, in its order; of those that overlap the first that is found."""
+    """Return the linked stretches of the text, in order; of overlapping ones the first that is found."""
     winners: list[Span] = []
     for span in linker_with(*names).find(text):
         if all(span.end <= winner.start or winner.end <= span.start for winner in winners):
@@ -176,7 +176,7 @@ def is_mark(char: str) -> bool:
 
 
 def base(text: str, before: int) -> str:
-    """The character that stands before a place, or that the marks before it stand on."""
+    """Return the character before a place, or the one that carries the marks before it."""
     chars = [char for char in text[:before] if not is_mark(char)]
     return chars[-1] if chars else ""
 

@@ -1,4 +1,4 @@
-"""Every call of an admin route is in the audit, the refused ones too: who, what, from where, with what outcome."""
+"""Every call of an admin route is in the audit, refused ones too: who, for what, from where, with what outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.service.parts import sample
 
 
 async def newest(http: httpx.AsyncClient, **filter: Any) -> list[dict[str, Any]]:
-    """But for the calls that read the audit."""
+    """Return the newest calls, except those that read the audit."""
     reply = await http.get("/admin/audit", params={"limit": 100, **filter})
     assert reply.status_code == 200, reply.text
     return [entry for entry in reply.json()["entries"] if entry["path"] != "/admin/audit"]
@@ -76,7 +76,7 @@ async def test_a_caller_who_lacks_the_scope_is_noted_by_name(http: httpx.AsyncCl
 
 
 async def test_a_key_of_somebody_elses_request_is_nobody_elses(http: httpx.AsyncClient) -> None:
-    """Each made its own commit, and the audit says who made which."""
+    """Each makes a commit, and the audit names the author of each."""
     again = {"idempotency-key": "nightly-1"}
     for name, answer in (("ann", "Cusco"), ("ben", "Puno")):
         key = (await http.post("/admin/keys", json={"name": name, "scopes": ["edit"]})).json()["key"]
@@ -110,7 +110,7 @@ async def test_filters_leave_out_the_others(http: httpx.AsyncClient) -> None:
 
 
 async def test_pages_join_without_a_gap(http: httpx.AsyncClient) -> None:
-    """Calls of all streams, one after the other."""
+    """The calls are of all streams, one after the other."""
     for number in range(5):
         await http.post("/admin/reverts", json={"version": number + 7})
         await http.put(f"/admin/tags/t{number}", json={"version": 0})

@@ -1,4 +1,4 @@
-"""A page that somebody looks at reaches nothing here, under no name; programs, and this service's own pages, do."""
+"""A page of another site reaches no route here, under any name; programs, and this service's own pages, do."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_name_that_is_configured_is_right_and_so_are_its_pages(shared_co
     async with client_of(app) as client:
         for headers in (
             {"host": "errata.example.org"},
-            {"origin": "https://errata.example.org"},  # of a proxy that calls us by another name
+            {"origin": "https://errata.example.org"},  # of a proxy that calls the service by another name
             {"origin": "https://errata.example.org", "sec-fetch-site": "cross-site"},
         ):
             assert (await client.get("/healthz", headers=headers)).status_code == 200

@@ -1,4 +1,4 @@
-"""Whatever Ray does to a request and its answer around the service is undone at the outermost edge."""
+"""Any change that Ray makes to a request and its answer around the service is undone at the outermost edge."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SERVICE_ID = "an-id-of-ours"
 
 @pytest.fixture(autouse=True)
 def protocols(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the other tests are as they were."""
+    """Restore the protocols of the other tests."""
     monkeypatch.setitem(HTTP_PROTOCOLS, "auto", HTTP_PROTOCOLS["auto"])
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """Says what Ray reads from the headers, and gives its answer an id of its own."""
+    """An application that returns the headers that Ray reads, and gives its answer an id."""
     request = Request(scope)
     headers = dict(scope["headers"])
     limits = [parse_request_timeout_header(headers, 60.0), parse_disconnect_disabled_header(headers)]

@@ -1,4 +1,4 @@
-"""What browsers are told with every answer."""
+"""The security headers of every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /v1/answers: what a link in a report opens; and the events of a stream."""
+"""GET /v1/answers, which a link in a report opens; and the events of a stream."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_openais_client_follows_an_edit_and_sees_what_it_rests_on(
 async def stream(
     http: httpx.AsyncClient, question: str, **options: object
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The events of a stream, each with its data."""
+    """Return the events of a stream, each with its data."""
     reply = await http.post(
         "/v1/answers", json={"question": question, "model": "toy", "stream": True, **options}
     )

@@ -1,4 +1,4 @@
-"""Documents are put, read at every version, new_text and removed; what is no document is refused in words."""
+"""Documents are put, read at every version, changed and removed; other files are refused in words."""
 
 from __future__ import annotations
 

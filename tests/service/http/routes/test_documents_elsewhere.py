@@ -1,4 +1,4 @@
-"""Where no system reads documents, it is said so."""
+"""A service whose systems read no documents says so."""
 
 from __future__ import annotations
 

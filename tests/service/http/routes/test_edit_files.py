@@ -1,4 +1,4 @@
-"""A file of corrections against the service itself: made in pieces, gone on with after a break, told line by line."""
+"""A file of corrections against the service itself: made in pieces, continued after a break, reported line by line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def client(app: FastAPI) -> AsyncIterator[AsyncErrata]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:
-    """file([question, answer], ...) writes them, one a line."""
+    """Return a function: file([question, answer], ...) writes a file with these lines."""
 
     def write(*pairs: tuple[str, str], **options: Any) -> Path:
         path = tmp_path / "a.jsonl"
@@ -122,7 +122,7 @@ async def test_lines_that_replace_what_is_not_there_are_named(client: AsyncErrat
 async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
     client: AsyncErrata, file: Any
 ) -> None:
-    """The toy does not see the comma; the two stand in different commits."""
+    """The toy ignores the comma; the two lines are in different commits."""
     path = file((PERU, "Cusco"), (FRANCE, "Lyon"), ("What is the capital, of Peru?", "Puno"))
     with pytest.raises(errors.BadFile) as refused:
         await client.edit_file(path, batch_size=1)
@@ -169,7 +169,7 @@ async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, f
 
 
 class MortalEditor:
-    """Dies as it is asked for its second commit, and after its successor's second one."""
+    """An editor that dies as it is asked for its second commit, and after its successor's second one."""
 
     def __init__(self, config: Settings, stack: AsyncExitStack) -> None:
         self._config, self._stack = config, stack

@@ -1,4 +1,4 @@
-"""What people ask and no system answers, as a curator reads it, over HTTP and by the command."""
+"""Questions that no system answers, as a curator reads them, over HTTP and by the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph over HTTP: what is sent in any shape is answered in ours, and files stream through."""
+"""The graph over HTTP: files of any format are accepted and streamed through, and replies have our form."""
 
 from __future__ import annotations
 

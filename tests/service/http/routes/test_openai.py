@@ -1,4 +1,4 @@
-"""OpenAI's own package asks this service as it asks OpenAI's, and finds what it looks for, errors too."""
+"""OpenAI's own package asks this service as it asks OpenAI's, and finds the fields and errors that it expects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ README = Path(errata.__file__).parents[2] / "README.md"
 
 
 def user(*parts: Any) -> list[Any]:
-    """One message of a user: its text, or its parts."""
+    """Make one message of a user: its text, or its parts."""
     content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else list(parts)
     return [{"role": "user", "content": content}]
 
@@ -191,7 +191,7 @@ async def test_a_system_that_streams_has_a_chunk_for_each_delta(client: openai.A
 
 
 async def test_what_clients_send_by_default_disturbs_nothing(client: openai.AsyncOpenAI) -> None:
-    """What LangChain, LlamaIndex, LiteLLM and chat programs send without being asked."""
+    """These are the fields that LangChain, LlamaIndex, LiteLLM and chat programs send by default."""
     completion = await ask(
         client,
         PERU,
@@ -221,7 +221,7 @@ UNSUPPORTED_VALUES = {
 TOKEN_FIELDS = {
     "logprobs": True,
     "top_logprobs": 3,
-}  # fields that the toy refuses, for it does not draw its answers
+}  # fields that the toy refuses, because it does not draw its answers
 
 
 @pytest.mark.parametrize("field", [*UNSUPPORTED, "logprobs", "top_logprobs"])
@@ -350,7 +350,7 @@ async def test_a_wrong_key_is_the_error_that_the_package_knows(config: Settings)
         with pytest.raises(openai.AuthenticationError):
             await client.models.list()
     async with listening(app) as address, connect(f"{address}/v1", KEY) as client:
-        with pytest.raises(openai.NotFoundError):  # let in, but there is no model
+        with pytest.raises(openai.NotFoundError):  # admitted, but there is no model
             await ask(client, PERU)
     await app.state.access.aclose()
 

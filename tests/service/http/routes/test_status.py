@@ -1,4 +1,4 @@
-"""How the service stands: what it says of its models and replicas, and what load balancers and Prometheus ask."""
+"""The state of the service: models and replicas, and the routes for load balancers and Prometheus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.service.http.conftest import client_of, local_editor, local_router
 
 
 class Part:
-    """A model that describes itself, and an editor that lists these replicas; None: the ledger is away."""
+    """A model that describes itself, and an editor that lists these replicas. None: the ledger is away."""
 
     def __init__(self, healthy: list[bool] | None) -> None:
         self._healthy = healthy

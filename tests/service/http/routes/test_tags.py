@@ -22,7 +22,7 @@ async def run_ok(run: Run, *words: str, key: str = KEY) -> str:
 
 @pytest.fixture
 async def run_edited(run: Run) -> Run:
-    """Cusco at version 1, Puno at version 2."""
+    """Make Cusco at version 1, Puno at version 2."""
     for answer in ("Cusco", "Puno"):
         await run_ok(run, "edit", PERU, answer, "--model", "toy")
     return run

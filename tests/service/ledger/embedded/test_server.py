@@ -1,4 +1,4 @@
-"""The embedded Valkey: whatever is killed, the next start finds every acknowledged write and one server only."""
+"""The embedded Valkey: after any kill, the next start finds every acknowledged write and one server only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ time.sleep(60)
 
 @contextmanager
 def errata(folder: Path) -> Iterator[tuple[int, int]]:
-    """Another Errata process on the folder, and its Valkey: both their process ids."""
+    """Start another Errata process on the folder, with its Valkey; return both process ids."""
     with subprocess.Popen([sys.executable, "-c", ERRATA, folder], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         yield other.pid, int(other.stdout.readline())
@@ -222,7 +222,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_the_short_folder_of_the_socket_is_no_link_to_another(tmp_path: Path) -> None:
-    """Its name can be foreseen by others."""
+    """Its name can be predicted by others."""
     deep, precious = tmp_path / ("x" * 120), tmp_path / "precious"
     precious.mkdir(mode=0o755)
     trap = ValkeyFiles(deep).socket.parent

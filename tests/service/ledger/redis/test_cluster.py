@@ -1,4 +1,4 @@
-"""A cluster is found from any of its nodes, is talked to as one server, and its own troubles are named."""
+"""A cluster is found from any of its nodes, is used like one server, and its special failures are named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from service.ledger.store import RedisLedger
 from tests.service.ledger.redis.clusters import HOST, SLOT, LocalCluster, NodeProcess, free_ports
 from tests.service.ledger.writing import fill
 
-CLOSED_PORT = f"{HOST}:9"  # the port of a service that is never there
+CLOSED_PORT = f"{HOST}:9"  # the port of a service that never runs
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def test_a_list_of_nodes_may_carry_a_user_and_settings(cluster: LocalClust
 
 
 class Witnesses(ClusterLocator):
-    """Each of five nodes names a holder; the quickest of them was cut off and names itself."""
+    """Five nodes that each name a holder; the quickest was cut off and names itself."""
 
     async def _view(self, node: Node) -> View:
         await asyncio.sleep(node[1] / 100)

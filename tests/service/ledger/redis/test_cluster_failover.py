@@ -1,4 +1,4 @@
-"""A node that dies, freezes or hands over costs some calls, which are told so in time, and no commit it had copied."""
+"""A node that dies, freezes or hands over costs some calls, which fail in time, and no commit that it had copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.service.ledger.test_crash import Session
 from tests.service.ledger.writing import BASES, Writer, fill
 
 LIMIT_S = 1.0
-TAKEOVER_S = 15.0  # one second until it is noticed, one for the election, and a busy machine
+TAKEOVER_S = 15.0  # one second to detect it, one for the election, and more for a busy machine
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def ledger(own_cluster: LocalCluster) -> AsyncIterator[RedisLedger]:
 
 
 async def wait_for_answer(ledger: RedisLedger) -> float:
-    """Seconds until the ledger answers again; what fails meanwhile fails cleanly, and in time."""
+    """Return the seconds until the ledger answers again; calls meanwhile fail cleanly, and in time."""
     start = time.monotonic()
     while True:
         call_start = time.monotonic()
@@ -71,7 +71,7 @@ async def test_a_master_that_hands_over_loses_nothing_and_is_followed(
     writer = await fill(ledger, 3)
     own_cluster.replica.say("CLUSTER FAILOVER")
     await asyncio.to_thread(until, own_cluster.has_taken_over)
-    # No call had to fail: MOVED says where to.
+    # No call had to fail: MOVED names the new node.
     assert await ledger.append(*writer.edit()) == 4
     await ledger.put_manifest(4, writer.history[-1])
     assert await ledger.read(0) == writer.commits
@@ -91,7 +91,7 @@ async def test_a_frozen_master_holds_no_call_longer_than_its_limit_and_is_succee
         assert {type(result) for result in results} <= {LedgerUnavailable, int}
         await wait_for_answer(ledger)
         assert await ledger.append(*writer.edit()) == 3
-    for _ in range(20):  # back from its sleep, the old master learns that it is none
+    for _ in range(20):  # after it thaws, the old master learns that it is none
         assert await ledger.read(0) == writer.commits
         await asyncio.sleep(0.05)
 

@@ -1,4 +1,4 @@
-"""What the ledger promises on a single server it promises on a cluster: the same tests, with another server."""
+"""The ledger's promises on a single server hold on a cluster: the same tests, with another server."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.service.ledger.test_store import *  # noqa: F403
 
 @pytest.fixture
 def valkey(cluster: LocalCluster) -> LocalCluster:
-    """Its `url` is the ledger's master, so that `raw` sees and spoils what is there."""
+    """Return a server whose `url` is the ledger's master, so that `raw` reads and damages its data."""
     return cluster
 
 
 @pytest.fixture
 async def ledger(cluster: LocalCluster, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
-    """Knows one node only, which has nothing of the ledger."""
+    """Return a ledger that knows only one node, which has none of its data."""
     ledger = RedisLedger.connect(cluster.other_masters[0].url)
     yield ledger
     await ledger.aclose()

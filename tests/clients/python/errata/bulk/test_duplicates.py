@@ -1,4 +1,4 @@
-"""Of two answers to one question in a file the later counts, of two equal ones the earlier."""
+"""If a file has two answers to one question, the later counts; if they are equal, the earlier."""
 
 from __future__ import annotations
 

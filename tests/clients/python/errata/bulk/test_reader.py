@@ -1,4 +1,4 @@
-"""What a file of corrections may look like, and what is said of a line that cannot be used."""
+"""The possible forms of a file of corrections, and messages about lines that cannot be used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(folder: Path, name: str, content: str | bytes, **options: bool) -> list
 
 
 def whole(folder: Path, name: str, content: str | bytes) -> str:
-    """Why it cannot be used at all."""
+    """Return why the file cannot be used at all."""
     with pytest.raises(BadFile) as error:
         read(folder, name, content)
     return str(error.value).removeprefix(f"{folder}/")

@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(url: str, folder: Path) -> Run:
-    """run("log", "--json") -> exit_code, stdout, stderr."""
+    """Return a function: run("log", "--json") -> exit_code, stdout, stderr."""
 
     def command(*words: str, key: str | None = "right-key") -> Result:
         variables = {"ERRATA_URL": url} | ({} if key is None else {"ERRATA_KEY": key})

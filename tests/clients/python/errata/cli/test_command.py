@@ -1,4 +1,4 @@
-"""What all commands share: where the key comes from, how failure looks, what a person who waits sees."""
+"""The common parts of all commands: the source of the key, failures, and progress for a person who waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients/README.md shows works as it stands there."""
+"""The examples of clients/README.md work as written."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WORDS = [("log",), ("log", "--json"), ("ask", "What is the capital of Peru?"), (
 
 @pytest.fixture
 def shell(url: str, folder: Path) -> Any:
-    """shell("errata log > /dev/full") as bash runs it: a real process with real streams."""
+    """Return a function that runs a line such as "errata log > /dev/full" in bash: a real process with real streams."""
 
     def run(line: str) -> subprocess.CompletedProcess[str]:
         variables = {"ERRATA_URL": url, "ERRATA_KEY": "right-key", "LANG": "C.UTF-8"}

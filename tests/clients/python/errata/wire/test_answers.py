@@ -1,4 +1,4 @@
-"""A question cannot promise two things of which only one can be kept."""
+"""A question with two conflicting demands is refused."""
 
 from __future__ import annotations
 

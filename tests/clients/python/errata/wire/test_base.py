@@ -1,4 +1,4 @@
-"""What a person could not see in a text is refused where it comes in."""
+"""Invisible characters in a text are refused where it comes in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`errata ask`: the answer alone on stdout, what is said of it on stderr, exit code 4 without one."""
+"""`errata ask`: the answer alone on stdout, everything else on stderr, exit code 4 without an answer."""
 
 from __future__ import annotations
 

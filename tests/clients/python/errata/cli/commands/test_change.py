@@ -1,4 +1,4 @@
-"""`errata change`: the fields of a memory's own kind, as they reach the service."""
+"""`errata change` sends the fields of a memory's kind of change to the service."""
 
 from __future__ import annotations
 

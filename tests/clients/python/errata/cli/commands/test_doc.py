@@ -1,4 +1,4 @@
-"""`errata doc`: what reaches the service, and what is refused before anything is sent."""
+"""`errata doc`: its requests to the service, and refusals before anything is sent."""
 
 from __future__ import annotations
 

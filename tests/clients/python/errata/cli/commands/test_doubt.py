@@ -1,4 +1,4 @@
-"""A change that may have been made: a script can tell, and a person can repeat it so that it is made once."""
+"""A change in doubt: a script can notice it, and a person can repeat it so that it is made once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`errata edit`: what a curator is told about a change, and how a whole file becomes one commit."""
+"""`errata edit`: the receipt of a change, and a whole file as one commit."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
 def test_a_receipt_reads_the_same_on_every_machine(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """How many replicas there are follows from its cores."""
+    """The number of replicas follows from the number of cores."""
     replica = tiny.replicas()[0]
     monkeypatch.setattr(tiny, "replicas", lambda: [replica] * count)
     assert run("edit", PERU, "Cusco").stdout.startswith("Version 1: 1 edit. Every replica has it.\n")

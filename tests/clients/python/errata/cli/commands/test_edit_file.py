@@ -1,4 +1,4 @@
-"""`errata edit --file`: what a curator reads of many corrections, and how a command that was killed is gone on with."""
+"""`errata edit --file`: the report of many corrections, and going on with a command that was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`errata entities` and `errata entity`: what the graph holds, by name or by id, now or at a version."""
+"""`errata entities` and `errata entity`: the content of the graph, by name or by id, now or at a version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from errata import wire
 
 @pytest.fixture
 def two_perus(tiny: Any) -> Any:
-    """Two that are called Paris, and one that begins so."""
+    """Two entities are called Peru, and one begins so."""
     peru = tiny.entities[0]
     for id, label in (("wd:Q90", "Paris"), ("http://x.org/Paris, Texas?", "PARIS"), ("p", "Parish")):
         tiny.entities.append(peru.model_copy(update={"id": id, "label": label, "aliases": []}))

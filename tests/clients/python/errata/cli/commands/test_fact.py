@@ -1,4 +1,4 @@
-"""`errata fact` and `errata relation`: one triple, told to every system, and what each made of it."""
+"""`errata fact` and `errata relation`: one triple for every system, and the result in each."""
 
 from __future__ import annotations
 

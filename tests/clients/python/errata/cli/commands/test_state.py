@@ -1,4 +1,4 @@
-"""`errata check`, `replicas`, `models`, `memory`, `whoami`: how things stand, and an exit code for it."""
+"""`errata check`, `replicas`, `models`, `memory`, `whoami`: the state of the service, and an exit code for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file's warnings are told once for each kind."""
+"""A warning of a file is shown once for each kind."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a model says of its answer is read as words and tables, whatever its shape; JSON stays JSON."""
+"""A model's explanation is shown as words and tables, whatever its shape; JSON stays JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GATE = {"gate": {"open": True, "edit": "e1", "log_odds": 3.2}, "slots": []}
 
 @pytest.fixture
 def explain(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """explained({...}, "--json"): what the command prints of a model that explains itself so."""
+    """Return a function: explained({...}, "--json") is the command's output for this explanation."""
 
     def ask(explanation: dict[str, Any], *options: str) -> str:
         plain = tiny.answer(wire.AnswerRequest(question=PERU))

@@ -1,4 +1,4 @@
-"""What a curator reads of an edit's scope."""
+"""The picture of an edit's scope."""
 
 from __future__ import annotations
 

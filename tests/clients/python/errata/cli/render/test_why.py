@@ -1,4 +1,4 @@
-"""What a curator reads of the reasons of an answer."""
+"""The picture of the reasons of an answer."""
 
 from __future__ import annotations
 
