@@ -11,7 +11,7 @@ from models.memory import Views
 
 
 class BadInquiry(ValueError):
-    """An inquiry that cannot be answered; the text says what would work.
+    """An inquiry that cannot be answered; the text names one that can.
 
     Args:
         detail: The text.
@@ -151,9 +151,9 @@ class PairBias:
 
     Attributes:
         pair: The words to the letter.
-        shares: What each sense carries, the largest first.
+        shares: Share of each sense, the largest first.
         sense: The sense that the multipliers act on.
-        points: What each multiplier does.
+        points: Effect of each multiplier.
     """
 
     pair: tuple[str, str]
@@ -172,7 +172,7 @@ class BiasReport:
         n_sentences: Number of sentences.
         note: Subject of the study where the inquiry named nothing; else "".
         pairs: The pairs.
-        warnings: What a reader should know.
+        warnings: Warnings for the reader.
     """
 
     words: tuple[str, ...]

@@ -1,8 +1,8 @@
 """The contract of an answering system, so that the service need not know one from another.
 
-A system answers from the memories it names (models/memory.py); an edit writes a memory and never a system. What only
-some systems can tell is an optional capability: a separate protocol, which the service looks for with `isinstance`.
-models/README.md shows a whole system in sixty lines.
+A system answers from the memories it names (models/memory.py); an edit writes a memory and never a system.
+Abilities of only some systems are optional capabilities: separate protocols, which the service looks for with
+`isinstance`. models/README.md shows a whole system in sixty lines.
 """
 
 from __future__ import annotations
@@ -227,14 +227,14 @@ class System(Protocol):
 
     @property
     def inputs(self) -> frozenset[Input]:
-        """Return what the system takes beside the question."""
+        """Return the inputs that the system takes beside the question."""
 
     @property
     def probes(self) -> Probes:
         """Return the questions by which side effects are measured."""
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """Answer a batch in one forward pass; `views[i]` is what `asks[i]` reads, and one view may serve several."""
+        """Answer a batch in one forward pass; `asks[i]` reads `views[i]`, and one view may serve several questions."""
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint, engine and device for GET /v1/models, as JSON values."""
@@ -380,7 +380,7 @@ def check_contract(bundle: object, name: str) -> Bundle:
     """Return the bundle if it keeps the contract.
 
     Args:
-        bundle: What a loader returned.
+        bundle: Bundle of a loader.
         name: Name under which the system is served.
 
     Raises:

@@ -87,7 +87,7 @@ class BlockList:
             return self.prefix()
 
     def _forget(self, reference: ref[Prefix[Block]]) -> None:
-        """Drop what a version had alone that is no longer read."""
+        """Drop blocks that only a version had which is no longer read."""
         if self._lock.acquire(blocking=False):  # `extend` drops it otherwise
             try:
                 self._versions.discard(reference)

@@ -16,7 +16,7 @@ from models.attention.mask import Mask
 
 # Share of allowed pairs below which only these are computed.
 SPARSE_BELOW = 0.125
-# What a query without any key gets: zeros; no row at all, as in PyNeuraLogic; or the rest of its scores
+# Treatment of a query without any key: zeros; no row at all, as in PyNeuraLogic; or the rest of its scores
 # after -10000 is added to all of them, nearly an average of all values, as in the library of K-BERT's authors.
 EmptyRow = Literal["zero", "drop", "uniform"]
 Path = Literal["auto", "dense", "pairs"]
@@ -43,7 +43,7 @@ def attend(
         value: As `query`.
         mask: Which keys each query may attend to.
         scale: Multiplies the scores, usually 1 / sqrt(size).
-        empty_row: What a query without any key gets; `mask.empty_rows` names these. "uniform" is always dense.
+        empty_row: Treatment of queries without any key; `mask.empty_rows` names these. "uniform" is always dense.
         path: "pairs" computes only allowed pairs; "auto" does where their share is below SPARSE_BELOW.
 
     Raises:

@@ -169,7 +169,7 @@ def compile_mask(
     Args:
         rules: The text, or a program that was read before.
         shape: Numbers of queries, keys and heads.
-        facts: What the rules are joined with.
+        facts: Facts that the rules are joined with.
         arithmetic: "closed" computes only numbers that the facts or the tokens have, as PyNeuraLogic does.
         strict: Refuse facts about tokens that the request lacks, and do not drop them.
         limit: Largest number of bindings of any step; refused before they are allocated.

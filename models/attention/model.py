@@ -43,7 +43,7 @@ class Outcome:
 
     Args:
         relations: Each head's terms in ascending order, and its values.
-        groundings: What each rule contributed, in the order of evaluation.
+        groundings: Contributions of the rules, in the order of evaluation.
         warnings: Sentences about rules that are legal and probably not intended.
     """
 

@@ -52,7 +52,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a mask: what its places are called, and how many there are."""
+    """An axis of a mask: the names of its places, and their number."""
 
     name: str
     size: int

@@ -14,10 +14,10 @@ from models.backpack.network import Reading
 def attribute(
     reading: Reading, direction: Float[Tensor, " width"], row: int = 0, place: int = -1
 ) -> Float[Tensor, "token sense"]:
-    """Return what each sense of each word read adds to the logit of a direction.
+    """Return the part of each sense of each word in the logit of a direction.
 
     Args:
-        reading: What the network said.
+        reading: Reading of the text by the network.
         direction: A row of E, or the difference of two rows for the log-odds between two words.
         row: Text of the batch.
         place: Position whose next word is explained.

@@ -95,7 +95,7 @@ class ContextNetwork(nn.Module):
         may_attend: Bool[Tensor, "batch 1 token key"],
         past: tuple[LayerCache, ...] | None,
     ) -> tuple[Float[Tensor, "batch token width"], tuple[LayerCache, ...]]:
-        """Return the states of the tokens behind the last norm, and what later tokens need."""
+        """Return the states of the tokens after the last norm, and the cache for later tokens."""
         x = self.wte(ids) + self.wpe(places)
         caches = []
         for layer, block in enumerate(self.h):

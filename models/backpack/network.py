@@ -76,7 +76,7 @@ class Reading:
         senses: Senses of every key [batch key sense width], multiplied by their factors.
         output: The weighted sum of senses [batch token width].
         context: States of the context network [batch token width].
-        cache: What the next tokens need.
+        cache: Cache for the next tokens.
     """
 
     logits: Tensor

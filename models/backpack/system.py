@@ -45,7 +45,7 @@ class Case:
         fact: That edit if it answers; None if it is merely near.
         prompt: Tokens of the question.
         truncated: Whether the question was cut.
-        edits: What acts on its text; None where nothing does.
+        edits: Edits of senses that act on its text; None if there are none.
         limit: Most tokens of its answer.
     """
 
@@ -157,7 +157,7 @@ class BackpackSystem(ForesightRouter):
         }
 
     def _prepare(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Case]:
-        """Find the edit that each question asks for, and what acts on its text."""
+        """Find the edit that each question asks for, and the edits of senses that act on its text."""
         memories: list[SensesView] = [view[SENSES] for view in views]
         if not asks:
             return []

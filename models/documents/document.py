@@ -1,4 +1,4 @@
-"""A document at a version, and how changes compose one: in ledger order, each on what the earlier ones left."""
+"""A document at a version, composed of changes in ledger order, each applied to the result of the earlier ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TextChange(NamedTuple):
 
     Attributes:
         edit: Id of the edit.
-        action: What it does.
+        action: Kind of the change.
         text: The whole text, the text to append, or the text in place of `old`.
         old: Text to correct.
         title: Title of the document.
@@ -58,7 +58,7 @@ def compose(changes: Sequence[TextChange], document: Document | None = None) -> 
 
     Args:
         changes: Changes of one document, in ledger order.
-        document: What the changes are made to.
+        document: Document before the changes.
     """
     for change in changes:
         document = apply(document, change)
@@ -66,7 +66,7 @@ def compose(changes: Sequence[TextChange], document: Document | None = None) -> 
 
 
 def apply(document: Document | None, change: TextChange) -> Document | None:
-    """Return the document after one change; one that finds nothing to change has no effect.
+    """Return the document after one change, which has no effect if it finds nothing to change.
 
     Other earlier changes may be active than when this one was made, as after a revert.
     """

@@ -1,7 +1,7 @@
 """The memory `documents/texts`: each edit is a block that holds its text as bytes, a view maps ids to documents.
 
-The fold is the union of the blocks. What a document says follows from its changes in ledger order, so that an edit that
-is taken back leaves exactly what would be there without it.
+The fold is the union of the blocks. The text of a document follows from its changes in ledger order, so a
+revert of an edit gives exactly the text without it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Texts:
         return MappingProxyType({id: document for id, document in documents.items() if document is not None})
 
     def _compose(self, blocks: tuple[Block, ...]) -> Document | None:
-        """Return what the blocks give. Where a view has it without the last one, only that one is read."""
+        """Return the document that the blocks make; only the last block is read if a view has the earlier ones."""
         document = self._documents.get(blocks)
         if document is not None:
             return document

@@ -65,7 +65,7 @@ class LazyPushes(Pushes):
 
     @staticmethod
     def of(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> "LazyPushes":
-        """Take what `find_pushes` does, and search for nothing yet; memory is taken by the tokens that are found."""
+        """Take the arguments of `find_pushes`, without a search yet; only tokens that are found take memory."""
         columns = torch.empty_like(head), head.new_empty(len(head)), head.new_empty(len(head))
         pushes = LazyPushes(*columns, float(reference.norm(dim=-1).max()))
         search = head, reference @ head.T, set[int](), threading.Lock()

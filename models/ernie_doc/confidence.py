@@ -13,7 +13,7 @@ NO_SCALE = Confidence(
 
 
 def read_features(span: Span, spans: Sequence[Span], n_windows: int) -> tuple[float, float, float]:
-    """Return what tells a right span from a wrong one.
+    """Return features that distinguish right spans from wrong ones.
 
     Args:
         span: The span in question.

@@ -44,7 +44,7 @@ def advance(
     """Return the next memory of one layer, without a gradient.
 
     Args:
-        memory: What it was before the segment.
+        memory: Memory before the segment.
         outputs: States of the segment.
         index: Which of both are the next memory, from `kept_index`.
     """
@@ -58,7 +58,7 @@ def carry_over(
     """Return the memory with which the next segments are read.
 
     Args:
-        memory: What the previous segments left.
+        memory: Memory after the previous segments.
         starts: Rows whose next segment is the first of a document.
         carry: `reset` empties these rows. `authors` leaves them the memory of another document, as the authors' code
             does; it is there for comparisons only.

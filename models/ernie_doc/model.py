@@ -57,7 +57,7 @@ class ErnieDoc(nn.Module):
             self.encoder.share_biases()
 
     def tables(self) -> list[Tables]:
-        """Compute what depends on weights alone; a reader passes it to every `forward`."""
+        """Compute the tables that depend on weights alone; a reader passes them to every `forward`."""
         return self.encoder.tables(self.embeddings.rows(), self.embeddings.tasks())
 
     def forward(
@@ -74,7 +74,7 @@ class ErnieDoc(nn.Module):
             ids: Token ids, T of them: a shorter segment is padded.
             tasks: Task id of each token.
             mask: 1 for tokens, 0 for padding.
-            memory: What the previous segment left, `start_memory` for the first; it is not changed.
+            memory: Memory after the previous segment, `start_memory` for the first; it is not changed.
             tables: From `tables`, if the weights have not changed since.
 
         Raises:

@@ -178,7 +178,7 @@ class ErnieDocSystem:
 
 
 def find_text(ask: Ask, documents: DocumentsView) -> Document | Reason:
-    """Return what the question is to be answered from, or why there is nothing to read."""
+    """Return the text to answer the question from, or the reason why there is none."""
     if ask.document is None and ask.context is None:
         return NO_DOCUMENT
     if ask.document is not None and ask.context is not None:

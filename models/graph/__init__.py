@@ -1,1 +1,1 @@
-"""The knowledge graph as a memory: what an edit says of an entity, and what an entity is at one version."""
+"""The knowledge graph as a memory: the statements of edits about entities, and entities at one version."""

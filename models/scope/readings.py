@@ -1,6 +1,6 @@
 """Questions as the scope reads them: a column for each thing by which two questions are compared.
 
-The first stage compares sentence vectors and what has to agree: literals, and known subjects (`may_share`). The
+The first stage compares sentence vectors, and literals and known subjects, which have to agree (`may_share`). The
 second, the judge, reads the tokens of the two together.
 """
 
@@ -31,7 +31,7 @@ class Readings:
         tokens: Tokens of each question, as the judge reads them.
         vectors: Unit sentence vectors.
         wordings: Digest of each question, which case, spaces and final punctuation do not change.
-        literals: Digest of what has to agree to the letter.
+        literals: Digest of the words that have to agree exactly.
         subjects: Place of the known subject; if none is known, the nearest one as `far` writes it, or UNKNOWN.
     """
 
@@ -174,7 +174,7 @@ def quantize(vectors: Float[Tensor, "row width"]) -> Int[Tensor, "row width"]:
 
 
 def scales_of(codes: Int[Tensor, "row width"]) -> Float[Tensor, " row"]:
-    """Return what makes unit vectors of codes."""
+    """Return the scales that make unit vectors of codes."""
     scales: Tensor = codes.float().norm(dim=-1).reciprocal().bfloat16()
     return scales
 

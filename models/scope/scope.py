@@ -194,7 +194,7 @@ class Scope:
         ]
 
     def examine(self, question: Readings, view: ActiveEdits) -> list[ScopeVerdict]:
-        """Return what became of the N_EXAMINED nearest wordings of a question, the likeliest first."""
+        """Return the verdicts on the N_EXAMINED nearest wordings of a question, the likeliest first."""
         if not view:
             return []
         (match,) = self.match(question, [view])

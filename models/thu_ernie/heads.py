@@ -19,7 +19,7 @@ NO_LABEL = -1  # Label of a place that a loss leaves out
 
 
 class Transform(nn.Module):
-    """LN(gelu(W x + b)): what stands before a prediction."""
+    """LN(gelu(W x + b)), the layer before a prediction."""
 
     def __init__(self, width: int, out: int) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class ErnieWithHead(nn.Module):
     """A network under a head; a checkpoint has it under `bert.`.
 
     Attributes:
-        report: What came from a checkpoint; None where the model was not loaded.
+        report: Report on loading; None if the model was not loaded.
     """
 
     report: LoadReport | None = None

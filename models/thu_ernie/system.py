@@ -117,7 +117,7 @@ def relink_ask(ask: Ask, views: Views) -> RelinkedAsk:
 
 
 def _edits_of(ask: Ask, view: EntityView) -> list[str]:
-    """Return the edits that wrote the rows of what a question may rest on."""
+    """Return the edits of the rows that a question may depend on."""
     entities = [entity for mention in ask.mentions for entity in mention.entities]
     facts = [fact for entity in entities for fact in entity.facts]
     names = [entity.id for entity in entities]

@@ -396,7 +396,7 @@ class Editor:
         return {"ready": degraded is None, "version": state and state.version, "degraded": degraded}
 
     async def _warm_up(self) -> None:
-        """Prepare, as soon as the ledger can be read, what the first commit would otherwise have to wait for."""
+        """Prepare data for the first commit, as soon as the ledger can be read, so that it need not wait."""
         while (state := self._pipeline.state) is None:
             await asyncio.sleep(RETRY_S)
             with suppress(ErrataError):

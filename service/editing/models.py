@@ -113,7 +113,7 @@ class Routing:
 
 @dataclass(eq=False)
 class ModelAtVersion:
-    """A system with its memories at one version; `inform` adds what a memory says to its questions."""
+    """A system with its memories at one version; `inform` adds the facts of a memory to its questions."""
 
     system: System
     memories: Mapping[str, MemoryAtVersion]

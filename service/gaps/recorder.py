@@ -62,7 +62,7 @@ class GapRecorder:
             raise
 
     async def aclose(self) -> None:
-        """Write what waits, as far as Redis can be reached."""
+        """Write the waiting counts if Redis can be reached."""
         if self._task is not None:
             await cancel_and_wait([self._task])
         with suppress(LedgerUnavailable):

@@ -1,4 +1,4 @@
-"""All routes on one page, from what they need: models, the editor, keys. No Ray in here, so tests need none."""
+"""All routes on one page, made from models, the editor and keys. No Ray in here, so tests need none."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ DESCRIPTION = "Question-answering models whose knowledge can be corrected while 
 def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> FastAPI:
     """Build the application. Its `state.access` is closed at shutdown.
 
-    What is added last stands outermost: a request gets its id, is measured, told whom a trusted proxy names, given
-    security headers, audited, refused to foreign pages, and then routed; an unexpected error is answered inside of
-    all of these.
+    Middleware that is added last is outermost: a request gets its id, is measured, gets the address that a
+    trusted proxy names and security headers, is audited, refused to foreign pages, and then routed; an
+    unexpected error is answered inside of all of these.
     """
     assert settings.redis_url, "the launcher names the ledger's Redis"
     access = Access.connect(
@@ -79,7 +79,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.router.on_startup.append(readiness.start)
     app.router.on_shutdown.append(readiness.aclose)
     app.include_router(status.build_probe_router(readiness, metrics.render))
-    # A browser that is given the bare address sees what there is.
+    # A browser at the bare address gets an overview.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     _add_middleware(app, settings, access)
 
@@ -96,7 +96,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
 def _include_routes(
     app: FastAPI, settings: Settings, access: Access, models: ModelRouter, editor: EditorClient
 ) -> GapRecorder | None:
-    """Include every route with its guard; return what counts gaps, where questions are kept."""
+    """Include every route with its guard; return the counter of gaps, if questions are kept."""
     worklist = _open_worklist(settings, access)
     recorder = None if worklist is None else GapRecorder(worklist)
     questions = AutoRouter(
@@ -105,7 +105,7 @@ def _include_routes(
         settings.model_to_ask,
         on_gap=None if recorder is None else recorder.record,
     )
-    # What curators ask is no gap of those who use the service.
+    # Questions of curators are not gaps of users.
     inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
@@ -134,7 +134,7 @@ def _include_routes(
 
 
 def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:
-    """Add what every request passes; the last that is added stands outermost."""
+    """Add the middleware that every request passes; the last one is outermost."""
     app.add_middleware(OriginMiddleware, hosts=settings.host_names, pages=frozenset(settings.allowed_hosts))
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
@@ -151,7 +151,7 @@ def _open_worklist(settings: Settings, access: Access) -> Worklist | None:
 
 
 def _verify_tokens(settings: Settings) -> OidcVerifier | None:
-    """Return what checks an issuer's tokens; None where no issuer is trusted."""
+    """Return the verifier of an issuer's tokens; None if no issuer is trusted."""
     oidc = settings.oidc
     if oidc is None:
         return None

@@ -31,7 +31,7 @@ from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
 
 PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
-INPUTS_S = 60.0  # age of what is known of a system's inputs, after which a replica is asked again
+INPUTS_S = 60.0  # age of a system's known inputs after which a replica is asked again
 DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
 SURE_EDIT = 0.5  # score from which an answer by a correction comes before answers without one
@@ -48,7 +48,7 @@ class AutoQuestion:
     """One question on its way to several systems.
 
     Attributes:
-        request: What the caller sent.
+        request: Request of the caller.
         parts: The question as each system is asked it.
         unread: Systems that are not asked, with the field of the request that they do not read.
     """
@@ -65,7 +65,7 @@ class AutoQuestion:
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one system said.
+    """The outcome of one system.
 
     Attributes:
         model: Name of the system.
@@ -92,7 +92,7 @@ class Opinion:
 
 
 class SystemInputs:
-    """What each system takes beside a question, as its replicas say it."""
+    """The inputs of each system beside a question, by its replicas' description."""
 
     def __init__(self, models: ModelRouter) -> None:
         self._models = models
@@ -271,11 +271,11 @@ class AutoRouter:
 def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome:
     """Return the reply of the highest score among the answers, else among the declines, else a problem.
 
-    Of several problems, one about what does not exist comes first, since to ask again is of no use, then the gravest.
+    If there are several problems, one about something that does not exist comes first, then the gravest.
 
     Args:
         question: The question.
-        outcomes: What each system of `question.parts` said, by its name; at least one.
+        outcomes: Outcome of each system of `question.parts`, by its name; at least one.
     """
     opinions = [_read(part.model, outcomes[part.model], question.request) for part in question.parts]
     replies = [opinion for opinion in opinions if opinion.outcome.status < 400]

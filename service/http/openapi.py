@@ -1,4 +1,4 @@
-"""What /docs says of a route beyond what FastAPI sees, derived from what the route depends on.
+"""The parts of /docs that FastAPI does not generate, derived from the dependencies of each route.
 
 A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
 that has one. A route names only its answer, and the problems of its own. The name of its function is the id of the
@@ -103,7 +103,7 @@ def install(app: FastAPI) -> None:
 
 
 def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, type[BaseModel]]) -> None:
-    """Add body, problems and security to what FastAPI wrote of a route, and the body's type to `models`."""
+    """Add body, problems and security to FastAPI's description of a route, and the body's type to `models`."""
     operation["operationId"] = route.name
     operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
     problems: set[int] = set()

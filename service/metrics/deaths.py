@@ -1,6 +1,6 @@
 """Finds processes that died, by their files of metrics: they started, counted no end on request, and are gone.
 
-The next process of the same part names one of them in the log, so that an operator reads in one line what happened. Its
+The next process of the same part names one of them in the log, so that an operator finds the death in one line. Its
 cause is unknown here: its parent is a process of Ray, whose own log has guesses.
 
 Owns in the directory of the metrics the empty files `death_<pid>_<number>`: that death is in the log.

@@ -18,7 +18,7 @@ RETRY_EVERY_S = 2.0
 
 
 def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
-    """Serve what `render` returns in a daemon thread, for as long as this process lives."""
+    """Serve the text of `render` in a daemon thread, for as long as this process lives."""
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

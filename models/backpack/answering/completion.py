@@ -20,7 +20,7 @@ class Task:
         prompt: Tokens of the question.
         limit: Most tokens of the answer, its end included.
         branches: Number of the likeliest first tokens that are continued.
-        edits: What acts on this text alone.
+        edits: Edits of senses that act on this text alone.
     """
 
     prompt: Sequence[int]

@@ -51,7 +51,7 @@ def draw(
         prompt: Tokens of the question.
         options: How tokens are drawn, and where the answer stops.
         limit: Most tokens of the answer.
-        edits: What acts on the text.
+        edits: Edits of senses that act on the text.
 
     Raises:
         NotFinite: A logit is no finite number.

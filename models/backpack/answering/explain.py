@@ -25,7 +25,7 @@ def explain(
         speller: Names tokens.
         prompt: Tokens of the question.
         token: First token of the answer.
-        edits: What acts on this text.
+        edits: Edits of senses that act on this text.
     """
     ids = torch.tensor([list(prompt)], device=model.embedding.device)
     reading = model(ids, None, edits)

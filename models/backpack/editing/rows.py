@@ -50,7 +50,7 @@ class FactRows:
         weights: Float[Tensor, "token sense step"],
         pushes: Float[Tensor, "step width"],
     ) -> "FactRows":
-        """Build rows from what a block stores."""
+        """Build rows from the tensors of a block."""
         return FactRows(tokens, weights @ pushes)
 
     def look_up(self, ids: Int[Tensor, " place"]) -> Float[Tensor, "place sense width"]:
@@ -147,7 +147,7 @@ def solve(
 def complete_rows(
     model: Backpack, prompt: Tokens, answer: Tokens, rows: FactRows, edits: SenseEdits | None
 ) -> FactRows:
-    """Return the rows of a fact with what they lack in one wording.
+    """Return the rows of a fact with further rows for one wording.
 
     In a wording that was not given, or beside changed senses, the rows of the given wordings may not suffice; the
     smallest further change is added, for this question alone.

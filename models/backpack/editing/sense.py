@@ -75,7 +75,7 @@ def build_sense(model: Backpack, speller: Speller, change: FieldsChange) -> Mate
     """Build the material of one change.
 
     Raises:
-        EditRefused: The change cannot work; the text says what would.
+        EditRefused: The change cannot work; the text names one that would.
     """
     fields = change.fields
     assert isinstance(fields, SenseChange)
@@ -121,7 +121,7 @@ def _measure_shift(model: Backpack, operation: SenseOperation, word: str) -> flo
 
 
 def check_fields(fields: SenseChange, n_senses: int) -> None:
-    """Check what can be checked without the vocabulary.
+    """Check everything that needs no vocabulary.
 
     Raises:
         EditRefused: A field is missing, out of range, or without use for this action.
@@ -182,7 +182,7 @@ def find_piece(speller: Speller, word: str, first_piece: bool, warnings: list[st
         speller: Texts as tokens.
         word: The exact string.
         first_piece: Whether to take the first piece of several.
-        warnings: Is given what a curator should know of the word.
+        warnings: List to which warnings about the word are added.
 
     Raises:
         EditRefused: The word is empty, or several pieces.

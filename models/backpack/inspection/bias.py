@@ -27,12 +27,12 @@ BATCH = 32  # texts that are read together
 
 @dataclass(frozen=True)
 class Parts:
-    """Texts, with what the senses of some words add to each output.
+    """Texts, with the parts of some words' senses in each output.
 
     Attributes:
         ids: The tokens, padded on the left [text token].
         is_real: False at padding [text token].
-        output: o, what the network says [text token width].
+        output: Output o of the network [text token width].
         parts: What each sense of the words adds to it [text sense token width].
     """
 
@@ -55,7 +55,7 @@ def read_parts(
         model: The network.
         texts: Tokens of each text.
         words: Tokens whose senses are taken apart.
-        edits: What acts on all texts.
+        edits: Edits of senses that act on all texts.
     """
     tokens = torch.tensor(sorted(words), device=model.embedding.device)
     for batch in chunked(sorted(texts, key=len), BATCH):
@@ -70,7 +70,7 @@ def read_parts(
 def share_difference(
     model: Backpack, prompts: Sequence[Parts], pair: tuple[int, int]
 ) -> tuple[SenseShare, ...]:
-    """Return what each sense of the words adds to the log-odds of a pair behind the prompts, the largest first."""
+    """Return the part of each sense of the words in the log-odds of a pair after the prompts, the largest first."""
     direction = model.embedding[pair[0]] - model.embedding[pair[1]]
     shares = torch.cat([prompt.parts[:, :, -1] @ direction for prompt in prompts])
     rows = zip(shares.mean(0).tolist(), shares.abs().mean(0).tolist(), strict=True)
@@ -90,7 +90,7 @@ def measure_multiplier(
     sense: int,
     multiplier: float,
 ) -> BiasPoint:
-    """Measure what a multiplier on a sense of the words does to a pair and to everything else."""
+    """Measure the effect of a multiplier on a sense of the words on a pair and on all other words."""
     ratios: list[float] = []
     shifts: list[float] = []
     for prompt in prompts:

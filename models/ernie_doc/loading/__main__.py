@@ -1,4 +1,4 @@
-"""`python -m models.ernie_doc.loading SOURCE TARGET`: convert a PaddleNLP checkpoint and say what became of it."""
+"""`python -m models.ernie_doc.loading SOURCE TARGET`: convert a PaddleNLP checkpoint and print a report."""
 
 import argparse
 import sys

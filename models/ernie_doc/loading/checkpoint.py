@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model and what names it.
+    """A loaded model with its digest.
 
     Attributes:
         model: In evaluation mode, without gradients.
@@ -80,7 +80,7 @@ def save(
     """Write a checkpoint folder; equal weights give equal bytes.
 
     Args:
-        model: What to write.
+        model: Model to write.
         folder: Made if it is not there.
         base: `minilm` leaves out tensors that equal MiniLM's.
         dtype: Type of the tensors on disk; `load` gives float32.
@@ -109,7 +109,7 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
     """Load a checkpoint folder.
 
     Args:
-        folder: What `save` wrote.
+        folder: Folder that `save` wrote.
         device: Where the model computes.
         dtype: Type of the weights; scores, softmax and memory stay in float32.
 

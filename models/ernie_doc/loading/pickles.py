@@ -36,7 +36,7 @@ MEMO_WRITES = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 
 
 class UnsafeCheckpoint(CheckpointError):
-    """A pickle asks for more than arrays. The sentence names what it asks for."""
+    """A pickle asks for more than arrays. The sentence names the refused object."""
 
     code = "unsafe_checkpoint"
 

@@ -36,7 +36,7 @@ class AnswerRule:
         batch: Windows that are read at once.
         most_windows: Windows that the question is put to; the authors put it to all.
         is_retrospective: True if the whole document is read once before.
-        uses_memory: False leaves every memory empty, to see what it contributes.
+        uses_memory: False leaves every memory empty, to measure its contribution.
         pack: `document` reads windows from the states of the document, `authors` carries the memory of the question.
     """
 

@@ -110,7 +110,7 @@ def cover(n_tokens: int, size: int, stride: int) -> list[Window]:
 
 
 def owners(windows: Sequence[Window], n_tokens: int) -> Int[Tensor, " token"]:
-    """Return for each token the window that shows most of what stands around it.
+    """Return for each token the window with most of the text around it.
 
     A token of two windows has the more context where it stands further from the edge (the rule of BERT's span reader).
     """

@@ -130,7 +130,7 @@ class Reader:
     def encode(
         self, segments: Segments, memory: Float[Tensor, "layer batch slot width"]
     ) -> tuple[Reading, Float[Tensor, "batch token 2"]]:
-        """Read one batch of segments, and return what the span head says too."""
+        """Read one batch of segments, and return the span head's logits too."""
         with torch.inference_mode():
             ids, tasks, mask = (part.to(self.device) for part in segments)
             reading = self.model(ids, tasks, mask, memory.to(self.device), self._tables)

@@ -37,7 +37,7 @@ class SpanRule:
     most_chars: int = MOST_CHARS
 
     def value(self, span: "Span") -> float:
-        """Return by what a span is ranked."""
+        """Return the value by which a span is ranked."""
         return span.margin if self.rank == "margin" else span.total
 
 

@@ -3,7 +3,7 @@
 A view taken earlier finds its rows where they were: a reader never waits for an edit and an edit never disturbs a
 reader. Equal wordings share a row, so a question that is edited a hundred times costs one. A version that adds edits
 shares all that the one before it has. When most rows belong to dry runs and to edits that were taken back, a new
-table is begun; the old one goes with its last view. What an edit's block has for this: block.py.
+table is begun; the old one goes with its last view. `block.py` describes the part of an edit's block for this table.
 """
 
 import threading

@@ -90,7 +90,7 @@ class Aligner:
         return self._read([self._draft(reading.ask, linking, finder, views) for linking in questions])
 
     def link(self, ask: Ask, views: Views) -> tuple[LinkedQuestion, RowFinder]:
-        """Return what a question mentions, and the rows of its version."""
+        """Return the mentions of a question, and the rows of its version."""
         finder = RowFinder(views[ENTITIES])
         mentions = ask.mentions if ask.use_graph else ()
         return link_question(ask.question, mentions, finder, self.model.settings.subjects), finder
@@ -132,7 +132,7 @@ class Aligner:
     def _choose(
         self, ask: Ask, linking: LinkedQuestion, finder: RowFinder, views: Views
     ) -> tuple[Choice, ...]:
-        """Return what each mask may be aligned with; nothing where all known answers are."""
+        """Return the candidates of each mask; none if all known answers are candidates."""
         subjects = linking.subjects
         relations = find_relations(ask.candidates, views.get(GRAPH), self.model.names)
         if subjects and relations is not None:
@@ -214,7 +214,7 @@ def _why_unsure(reading: Reading, best: AlignedCandidate) -> Reason:
 def _alternatives(
     reading: Reading, shares: Sequence[float], no_answer: float, score: float
 ) -> tuple[Alternative, ...]:
-    """Share what the best answer leaves of certainty among the others."""
+    """Divide the probability that the best answer leaves among the others."""
     rest = max(sum(shares[1:]) + no_answer, 1e-9)
     scores: dict[str, float] = {}
     for entry, share in zip(reading.alignment.entries[1:], shares[1:], strict=True):

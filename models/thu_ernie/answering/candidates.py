@@ -85,7 +85,7 @@ def list_texts(
 
     Args:
         texts: Answers to choose from.
-        choices: Neighbours of what the question mentions.
+        choices: Neighbours of the mentioned entities.
         names: Known answers in lower case -> their row.
         finder: Rows at the asked version.
     """

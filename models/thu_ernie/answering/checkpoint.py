@@ -40,7 +40,7 @@ def load(
     """Load the model of a folder.
 
     Args:
-        folder: What `save` wrote.
+        folder: Folder that `save` wrote.
         device: Where the network computes.
         dtype: Type of its weights; the table stays in float32 on the disk.
 
@@ -75,7 +75,7 @@ def save(
     """Write a checkpoint beside the table that already lies in the folder; equal weights give equal bytes.
 
     Args:
-        network: What to write, in 16 bits.
+        network: Network to write, in 16 bits.
         answers: Every answer -> the name of its row.
         settings: How it reads.
         confidences: Scale of each kind of answer.

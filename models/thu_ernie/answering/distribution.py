@@ -41,7 +41,7 @@ class Alignment:
 
     @property
     def features(self) -> tuple[float, float]:
-        """Return what the confidence of the best is made of: its lead over no answer, and over the second."""
+        """Return the features of the best answer's confidence: its lead over no answer, and over the second."""
         best = self.entries[0].logit
         second = self.entries[1].logit if len(self.entries) > 1 else best - FEATURE_LIMIT
         return _clip(best - NO_ANSWER), _clip(best - second)
@@ -56,7 +56,7 @@ class Alignment:
 def align(
     query: Float[Tensor, " size"], candidates: Sequence[Candidate], subject: int
 ) -> list[AlignedCandidate]:
-    """Compare what a mask says with the rows of candidates."""
+    """Compare the state at a mask with the rows of candidates."""
     if not candidates:
         return []
     products = (torch.cat([candidate.vectors for candidate in candidates]) @ query).double()

@@ -113,7 +113,7 @@ def _distribution(reading: Reading) -> list[dict[str, Any]]:
 
 
 def _leave_out(aligner: Aligner, reading: Reading, views: Views) -> list[dict[str, Any]]:
-    """Answer again without each entity, and tell what becomes of the answer."""
+    """Answer again without each entity, and return how the answer changes."""
     entities = list(dict.fromkeys(mention.entity.id for mention in reading.linking.subjects))[:MAX_ENTRIES]
     questions = [without(reading.linking, entity) for entity in entities]
     readings = aligner.read_again(reading, questions, views)

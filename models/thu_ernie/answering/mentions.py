@@ -61,7 +61,7 @@ def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, lim
 
     Args:
         text: The question.
-        mentions: What the graph says of its words.
+        mentions: Facts of the graph about its words.
         finder: Rows at the asked version.
         limit: Entities that are tried as the subject; those with the most facts of each name come first.
     """
@@ -86,7 +86,7 @@ def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, lim
 
 
 def link_passage(text: str, question: LinkedQuestion) -> list[Link]:
-    """Return where a passage names what the question mentions."""
+    """Return the places where a passage names entities of the question."""
     lexicon = Lexicon()
     for mention in question.subjects:
         for name in mention.entity.names:

@@ -33,7 +33,7 @@ class ErnieAnswers(ErnieWithHead):
         self.bert.initialise(self.qa_outputs)
 
     def query(self, batch: Batch, places: Int[Tensor, " batch"]) -> Float[Tensor, "batch entity"]:
-        """Return what the alignment head compares with rows, at one place of each text; the logit is a dot product."""
+        """Return the vector that the alignment head compares with rows, at one place of each text, by a dot product."""
         states = self.bert(batch).tokens[torch.arange(len(places)), places]
         query: Tensor = self.cls.predictions_ent.transform(states[:, None])
         return query[:, 0]

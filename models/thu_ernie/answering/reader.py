@@ -82,7 +82,7 @@ class Model:
 
     @torch.inference_mode()
     def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
-        """Return what each mask is compared with rows by, in float32 on the CPU.
+        """Return the vector of each mask for comparisons with rows, in float32 on the CPU.
 
         Args:
             masks: Questions with their masks.

@@ -38,7 +38,7 @@ def list_relations(relations: Mapping[str, str], subject: FoundRow, finder: RowF
 
     Args:
         relations: Id of each relation that a request names; "" if there is none.
-        subject: Row of what the text is about.
+        subject: Row of the text's subject.
         finder: Rows at the asked version.
     """
     candidates, exclusions = [], []

@@ -1,4 +1,4 @@
-"""The rows of what a graph speaks of, those included that no table has.
+"""The rows of entities, values and relations of a graph, also of those that no table has.
 
 TransE (Bordes et al., 2013) puts s + r near o. So an entity without a row has one in closed form: the mean of o - r
 over its facts, the least-squares solution of them all. An object without a row is s + r, where its subject's fact says

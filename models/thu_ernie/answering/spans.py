@@ -50,7 +50,7 @@ class SpanReading:
 
     Attributes:
         ask: The question.
-        linking: What the question mentions.
+        linking: Mentions of the question.
         passage: Tokens and links of the passage.
         n_windows: Windows that were read.
         spans: The best spans, each text once.
@@ -155,7 +155,7 @@ def _cut_spans(
 
 
 def _alternatives(reading: SpanReading, score: float) -> tuple[Alternative, ...]:
-    """Share what the best span leaves of certainty among the others and no answer."""
+    """Divide the probability that the best span leaves among the others and no answer."""
     margins = torch.tensor([0.0, *(span.margin for span in reading.spans[1:])]).softmax(0).tolist()
     return tuple(
         Alternative(span.text, (1 - score) * share)

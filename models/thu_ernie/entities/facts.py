@@ -67,7 +67,7 @@ class FactSolver:
 
     Attributes:
         table: The table.
-        facts: What the base of the graph says.
+        facts: Facts of the graph's base.
         margin: Lead of a new fact over its rivals.
     """
 
@@ -97,7 +97,7 @@ class FactSolver:
         return row
 
     def solve_edited(self, entity: Entity) -> Float[Tensor, " size"] | None:
-        """Return the row that says what the graph says of an entity since edits changed its facts.
+        """Return the row of an entity that says its facts as edits have changed them.
 
         Args:
             entity: The entity at the asked version.

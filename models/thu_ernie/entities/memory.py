@@ -93,7 +93,7 @@ class EntityMemory:
 
         Args:
             table: The rows without edits.
-            facts: What the rows say; None where facts are unknown, and then none is kept beside a new one.
+            facts: Facts that the rows say; None if they are unknown, and then a new fact keeps no other.
             margin: Logits by which a solved row leads the rivals of its fact.
         """
         self.table = table
@@ -210,7 +210,7 @@ class EntityMemory:
 
 
 def as_write(fields: RowsFields) -> RowWrite:
-    """Return what a curator wrote as the write of a row."""
+    """Return a curator's fields as the write of a row."""
     if fields.copy_of is not None:
         return RowWrite.copy(fields.entity, fields.copy_of)
     if fields.towards is not None:

@@ -41,7 +41,7 @@ class EntityTable:
         """Map the table of a folder. Its vectors are not read.
 
         Args:
-            folder: What `convert` wrote.
+            folder: Folder that `convert` wrote.
             size: Width of a vector that the model reads.
 
         Raises:
@@ -84,7 +84,7 @@ class SolvesRows(Protocol):
     """Solves the row of an entity whose facts an edit of the graph changed."""
 
     def solve_edited(self, entity: Entity) -> Float[Tensor, " size"] | None:
-        """Return the row that says what the graph says of an entity; None where no edit changed it."""
+        """Return the row of an entity that says its edited facts; None if no edit changed them."""
         ...
 
 
@@ -93,7 +93,7 @@ class EntityView:
     """The table at one version. Immutable.
 
     Attributes:
-        table: What edits lie in front of.
+        table: The unedited table.
         vectors: Row -> its vector, where an edit wrote it.
         new: Entities that the table lacks -> their rows, behind those of the table.
         edits: Row -> the edit that wrote it.

@@ -107,7 +107,7 @@ class LinksMemory:
         return Material(change.id, LINK, Block.of(block_key(change.id), 0, LINK, {"json": tensor}))
 
     def check(self, fields: LinkFields, view: LinksView) -> EditRefused | None:
-        """Return why a link would change nothing: it says what an edit said already."""
+        """Return why a link would change nothing: an edit made it already."""
         present = view.links.get(words_of(fields.form))
         if present is None or present.entity != fields.entity:
             return None

@@ -21,7 +21,7 @@ class LinkEdit:
         edit: The edit.
         begin: First character of the form.
         end: Character behind it.
-        entity: What it names; None for nothing.
+        entity: Entity that it names; None for no entity.
     """
 
     edit: str
@@ -37,7 +37,7 @@ class RelinkedAsk:
     Attributes:
         ask: The question.
         rejections: Mentions that edits took away.
-        edits: The edits that say what a form of the question names.
+        edits: The edits of forms in the question.
     """
 
     ask: Ask
@@ -45,7 +45,7 @@ class RelinkedAsk:
     edits: tuple[LinkEdit, ...] = ()
 
     def attach(self, reply: Reply) -> Reply:
-        """Return a reply that names the edits of its links, and tells in its explanation what they did."""
+        """Return a reply that names the edits of its links, with their effect in the explanation."""
         if not self.edits:
             return reply
         edits = tuple(dict.fromkeys([*reply.edits, *(edit.edit for edit in self.edits)]))

@@ -28,7 +28,7 @@ class Question:
         text: The question in people's words.
         answer: Part of the text, or None if the text does not say.
         start: First character of the answer.
-        kind: What an answer needs: `plain` one place, `linked` two, `alias` a name that the subject was given before,
+        kind: Need of an answer: `plain` one place, `linked` two, `alias` a name that the subject was given before,
             `steps` a fact about the value of another fact.
     """
 

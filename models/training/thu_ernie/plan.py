@@ -26,8 +26,8 @@ class TranslationPlan:
         sharpness: Factor of the dot products of unit rows.
         head_weight: Weight of the loss that tells subjects, beside that of objects.
         norm: Length of the rows of entities in the table, without the first number.
-        threshold: First number of each row of an entity or a value; 0 in those of relations. So one number of what
-            stands at a mask moves the logits of all candidates against the zero row's.
+        threshold: First number of each row of an entity or a value; 0 in those of relations. So one number of
+            the row at a mask moves the logits of all candidates against the zero row's.
     """
 
     epochs: int
@@ -90,7 +90,7 @@ class Plan:
         config: Sizes of the network.
         settings: How the checkpoint reads.
         translation: How rows are trained.
-        mixture: What a step reads.
+        mixture: Mixture of a step's examples.
         frozen: Beginnings of names of parameters that stay MiniLM's, and are not stored.
         row_scale: Standard deviation of the new weights that read rows.
         query_gain: First gain of the norm before the alignment.
@@ -100,7 +100,7 @@ class Plan:
         steps: All steps.
         keep_every: Steps between two savings of progress.
         warmup: Steps of rising rates.
-        lr: Learning rate of what comes from MiniLM.
+        lr: Learning rate of MiniLM's weights.
         fresh_lr: Learning rate of the rest.
         decay: Weight decay.
         n_exam: Questions of each relation in the exam.

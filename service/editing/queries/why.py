@@ -27,7 +27,7 @@ async def explain_answer(
         question: The question.
         answer: The answer, of a version that `state` has.
         state: The newest state.
-        builder: Folds the state without what the answer rests on.
+        builder: Folds the state without the causes of the answer.
         models: The served models.
     """
     model = state.models[answer.model]

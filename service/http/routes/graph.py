@@ -102,7 +102,7 @@ async def _report_progress(
 ) -> AsyncIterator[bytes]:
     """Yield progress, and the receipt or the problem last: a stream without it was cut."""
     while not finishing.done():
-        progress = b'{"phase":"replicas","done":0}'  # what the editor is done with waits for the replicas
+        progress = b'{"phase":"replicas","done":0}'  # a finished part of the editor waits for the replicas
         with suppress(ErrataError):  # a look that fails ends nothing
             look = await editor.import_progress(session)
             progress = look.body if look.status < 400 else progress

@@ -1,4 +1,4 @@
-"""What one file says twice: of two answers to one question the later line counts, of two equal ones the earlier."""
+"""Duplicates in a file: of two lines with one question the later counts, or the earlier if their answers are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One correction of a file: where it stands, what it asks for, and what became of it."""
+"""One correction of a file: its place, its content, and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls about the worklist: what people ask and no system answers."""
+"""Calls about the worklist of questions that no system answers."""
 
 from __future__ import annotations
 

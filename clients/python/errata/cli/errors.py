@@ -66,7 +66,7 @@ def choose_exit(error: errors.ErrataError) -> Exit:
 
 
 def choose_hint(error: errors.ErrataError, key: Key) -> str:
-    """What to do about it; "" where the error says so itself."""
+    """Return the remedy for an error; "" if its message names it."""
     if isinstance(error, errors.BadFile):
         advice = (
             "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."

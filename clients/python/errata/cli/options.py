@@ -1,4 +1,4 @@
-"""The options that commands which change something have in common, and what they make of them."""
+"""The common options of commands that make changes, and how these options are read."""
 
 from __future__ import annotations
 

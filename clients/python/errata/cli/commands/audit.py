@@ -1,4 +1,4 @@
-"""`errata audit`: who called the admin routes, for what and with what outcome."""
+"""`errata audit`: calls of the admin routes, with callers and outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`errata gaps`: what people ask and no system answers."""
+"""`errata gaps`: questions that no system answers."""
 
 from __future__ import annotations
 

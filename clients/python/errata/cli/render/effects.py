@@ -59,14 +59,14 @@ def _count_edits(tests: Sequence[BrokenTest], predicate: str, plural_predicate: 
 
 
 def draw_side_effects(report: Report) -> list[RenderableType]:
-    """Draw the questions of the pack whose answers changed, or that none did."""
+    """Draw the questions of the pack whose answers changed, or a line saying that none changed."""
     return draw_other_answers(PACK, report.side_effects, report.probes, report.unmeasured_probes)
 
 
 def draw_other_answers(
     owner: str, side_effects: Sequence[SideEffect], n_compared: int, n_left_out: int
 ) -> list[RenderableType]:
-    """Draw the answers that changed though no edit is about their questions, or that none did.
+    """Draw the changed answers to questions that no edit is about, or a line saying that none changed.
 
     Args:
         owner: To whom the questions belong.

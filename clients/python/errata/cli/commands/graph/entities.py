@@ -1,4 +1,4 @@
-"""`errata entities` and `errata entity`: what the knowledge graph holds, and says of one thing."""
+"""`errata entities` and `errata entity`: the entities of the knowledge graph, and the facts about one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws what a model says of its answer.
+"""Draws a model's explanation of its answer.
 
 Each model explains itself in its own terms, so any JSON has a shape here: an object is a line for each name, a list of
 objects is a table, and either may stand in a cell of the other. A system that reads the graph gets a drawing of the

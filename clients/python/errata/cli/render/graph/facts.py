@@ -1,4 +1,4 @@
-"""What a fact did in each system: the triple once, then who answers what, asked in the same words."""
+"""Draws the effect of a fact in each system: the triple once, then each system's answer to the same question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about paths, what one of them would do, and a path with the rules that forbid edges around it."""
+"""Draws rules about paths, the effect of a rule, and a path with the rules that forbid edges around it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _write_rule(rule: EditDetail) -> str:
 
 
 def draw_trial(receipt: EditReceipt) -> RenderableType:
-    """Draw the dry run of a rule: what it says, the answer to the question that was given, all that would change."""
+    """Draw the dry run of a rule: its meaning, the answer to the given question, and all answers that would change."""
     parts: list[RenderableType] = []
     for edit in receipt.report.edits:
         parts += _draw_effect(edit)
