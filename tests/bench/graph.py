@@ -73,7 +73,7 @@ async def fill(
     """Import facts, and return the seconds that it took, and its counts.
 
     Args:
-        url: Of Redis.
+        url: URL of Redis.
         folder: Where the editor may keep files.
         facts: Triples by name.
         system: The system whose editor imports them.

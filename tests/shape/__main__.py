@@ -1,7 +1,8 @@
 """The shape of the code: `python -m tests.shape [--at REVISION] [PATH ...]` prints it, `--lint` holds it.
 
-`--lint` exits with 1 if a name is a pronoun or a participle, or if a limit of `limits.toml` is exceeded. `--prose`
-lists every fault of prose, those that the limits still allow, too.
+`--lint` exits with 1 if a name is a pronoun or a participle, if a limit of `limits.toml` is exceeded, or if a test or
+a Markdown file has a riddle such as "nobody". `--prose` lists every fault of prose, those that the limits still allow,
+too.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import sys
 
 from tests.shape.figures import table
 from tests.shape.limits import exceeded_shapes, find_exceeded, read_limits
+from tests.shape.links import list_pages
 from tests.shape.names import find_forbidden_names
-from tests.shape.prose import find_bad_prose
-from tests.shape.sources import read_revision, read_working_tree
+from tests.shape.prose import find_bad_prose, find_riddles
+from tests.shape.sources import ROOT, read_revision, read_working_tree
 
 
 def main() -> None:
@@ -34,6 +36,8 @@ def main() -> None:
     elif args.lint:
         limits = read_limits()
         problems = [*find_forbidden_names(sources), *find_exceeded(sources, limits)]
+        pages = {path: (ROOT / path).read_text("utf-8") for path in list_pages()}
+        problems += find_riddles(sources, pages)
         if not args.paths:
             problems += exceeded_shapes(sources, limits["area"])
         print("\n".join(problems) or "names, sentences and sizes are within their limits")

@@ -1,7 +1,8 @@
 """Plain sentences in docstrings and comments: their first words, and phrases that hide who does what.
 
 A function's docstring begins with a verb in the imperative (`verbs.txt` lists them; a property's may name its value).
-No docstring, comment or sentence begins with a word of `OPENINGS`, which leave it without a subject.
+No docstring, comment or sentence begins with a word of `OPENINGS`, which leave it without a subject. In tests and in
+Markdown files only `RIDDLES` are faults.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ PHRASES = re.compile(
     r"\b(?:nobody|whoever|whomever|somebody|what is|what was|of its own|of their own|in force)\b",
     re.IGNORECASE,
 )
+RIDDLES = re.compile(
+    r"\b(?:[Nn]obody|[Ww]hoever|[Ww]homever)\b|(?:^|(?<=[.:;?!|] )|(?<=- ))(?:Of|Unless)(?= [a-z])",
+    re.MULTILINE,
+)
 OPENINGS = re.compile(r"(?:as|as of|beside|not|of|those|unless|with)\b", re.IGNORECASE)
 QUOTATION = re.compile(r"\"[^\"]*\"")
+CODE = re.compile(r"^ *```.*?^ *```|`[^`]*`", re.MULTILINE | re.DOTALL)
 FIRST_WORD = re.compile(r"[A-Za-z-]+")
 NEXT_SENTENCE = re.compile(r"(?<=[a-z0-9)\]`\"][a-z0-9)\]`\"][.?!]) +(?=(?:Beside|Not|Of|Those|Unless)\b)")
 
@@ -52,6 +58,18 @@ def find_bad_prose(sources: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for prose in texts(text):
             for complaint in complaints(prose):
                 yield path, f"{path}:{prose.line}: {complaint}"
+
+
+def find_riddles(sources: Mapping[str, str], pages: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each riddle in the docstrings and comments of tests, and in Markdown files."""
+    for path, text in sources.items():
+        if path.startswith("tests/"):
+            for prose in texts(text):
+                for riddle in RIDDLES.findall(QUOTATION.sub("", prose.words)):
+                    yield f"{path}:{prose.line}: {riddle!r}: name the thing or the person"
+    for path, text in pages.items():
+        for riddle in RIDDLES.findall(QUOTATION.sub("", CODE.sub("", text))):
+            yield f"{path}: {riddle!r}: name the thing or the person"
 
 
 def complaints(prose: Prose) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.shape.prose import complaints, find_bad_prose, texts
+from tests.shape.prose import complaints, find_bad_prose, find_riddles, texts
 
 
 def faults(source: str) -> list[str]:
@@ -66,4 +66,20 @@ def test_tests_are_exempt():
     source = function("The rows.")
     assert [path for path, _ in find_bad_prose({"tests/a.py": source, "models/a.py": source})] == [
         "models/a.py"
+    ]
+
+
+def test_riddles_are_faults_in_tests_and_in_markdown_files_outside_of_code():
+    sources = {
+        "tests/a.py": '"""Whoever asks waits."""\n# Of the rows one is kept\n',
+        "models/a.py": "# nobody\n",
+    }
+    page = (
+        "- Unless it is late, it waits. Of two the later counts.\n\n`nobody` is a name.\n\n```\nnobody\n```\n"
+    )
+    assert [
+        fault.split(":")[0] for fault in find_riddles(sources, {"a.md": page, "b.md": "One of two."})
+    ] == [
+        *["tests/a.py"] * 2,
+        *["a.md"] * 2,
     ]
