@@ -1,7 +1,7 @@
 """`thu-ernie`: answers by aligning a mask with the rows of entities, and from a context with a span of it.
 
-Zhang et al. (arXiv:1905.07129). It reads the graph for what may be the answer and the entity table for which of it is:
-a row says what the entity's facts are, so an edit of the row changes the answer and no weight changes.
+Zhang et al. (arXiv:1905.07129). The graph gives the candidates and the entity table chooses among them: a row
+encodes the facts of its entity, so an edit of the row changes the answer without a change of weights.
 """
 
 from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ from service.scheduling.priority import CommitPriority
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 10  # attempts beside other writers; each measures again
+MAX_ATTEMPTS = 10  # largest number of attempts while other writers are faster; each attempt measures again
 REQUEST = "request"  # name of the request's digest in the report that is written
 
 

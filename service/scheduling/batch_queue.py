@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 NO_ASKER = Asker()
 REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is checked
 TURNS_PER_BATCH = (
-    2  # number of turns; fewer and longer ones answer more, more and shorter ones let others wait less
+    2  # number of turns in a batch; fewer turns give more answers a second, more turns shorter waits
 )
 
 

@@ -1,4 +1,4 @@
-"""In one process, without HTTP: against plain transformers, and what the bank and mixed versions cost."""
+"""Measures one process without HTTP: `nkb` against plain transformers, the cost of the bank and of mixed versions."""
 
 from collections.abc import Iterator
 

@@ -80,7 +80,7 @@ def judge(run: Run) -> list[Check]:
                 if result.silence_s > MAX_SILENCE_S and result.name not in silencing
             ),
         ),
-        count_examples("what was expected during a fault and was not so", run.unmet),
+        count_examples("expectations during a fault that were not met", run.unmet),
         *(_check_wide(run.recorder) if run.options.wide else []),
         *_check_growth(run),
     ]

@@ -129,7 +129,7 @@ def test_the_expected_answer_is_what_the_path_leads_to(is_broken: bool) -> None:
 
 
 def test_a_walk_finds_the_labels_that_the_sub_graph_of_the_question_has() -> None:
-    """What is learned at each hop is what the reader meets when it answers."""
+    """The reader meets the same labels at each hop in training and in answers."""
     for example in examples(False, 30):
         graph = EntityNeighbours.of_entities(example.entities)
         start = example.ask.mentions[example.start].entities[0]

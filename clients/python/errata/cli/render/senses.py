@@ -13,7 +13,7 @@ from rich.text import Text
 from errata.cli.render.text import make_table, percent, plural
 from errata.wire import BiasReport, PairBias, ScoredWord, Sense, WordSenses
 
-N_SHARES = 5  # senses that are listed by what they carry
+N_SHARES = 5  # number of senses that are listed with their shares
 BAR = 40  # cells of the longest bar
 SVG_COLUMNS = 100
 

@@ -1,6 +1,6 @@
 """Draws a model's explanation of its answer.
 
-Each model explains itself in its own terms, so any JSON has a shape here: an object is a line for each name, a list of
+The explanations of models differ, so any JSON can be drawn: an object is a line for each name, a list of
 objects is a table, and either may stand in a cell of the other. A system that reads the graph gets a drawing of the
 sentence tree first, then why it was read so.
 """
