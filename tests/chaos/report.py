@@ -64,8 +64,8 @@ def _promises(checks: Sequence[Check]) -> Iterator[str]:
 
 def _faults(run: Run) -> Iterator[str]:
     yield "Whole: all processes there, ready, and a commit made afterwards confirmed by every replica, counted from"
-    yield "the end of the damage. Silence: the longest time without any answer to any client. If every process was killed,"
-    yield "the damage includes the new start, whose time the silence shows.\n"
+    yield "the end of the damage. Silence: the longest time without any answer to any client. If every process was"
+    yield "killed, the damage includes the new start, whose time the silence shows.\n"
     yield "| fault | whole after | silence | answers meanwhile | refusals meanwhile |"
     yield "|---|---|---|---|---|"
     yield from map(_row, run.results)
