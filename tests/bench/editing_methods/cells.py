@@ -1,8 +1,15 @@
-"""The cells of the scoreboard: each is one method, one number of edits and one seed."""
+"""The cells of the scoreboard: each is one method, one workload, one number of edits and one seed.
 
+A cell is keyed by a digest of what answers: the code of the method, of the model below it and of what hands edits to
+both, and their weights. What has another digest is measured again.
+"""
+
+import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,81 +19,141 @@ from models.nkb.reader import DEFAULT, TOKENIZER
 from models.packs.pack import Item, Pack
 from tests.bench.bank import nkb_of
 from tests.bench.editing_methods import draw, material, paper
+from tests.bench.editing_methods.digests import digest_code
 from tests.bench.editing_methods.editors import Editor, Product
+from tests.bench.editing_methods.lookups import LookupEditor
+from tests.bench.editing_methods.methods import nearest
 from tests.bench.editing_methods.methods.method import Bank
 from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.peers import Edits, Peer, Surgery
 from tests.bench.editing_methods.score import score
-from tests.bench.editing_methods.settings import PEERS
+from tests.bench.editing_methods.sets import READERS, SETS, read_set
+from tests.bench.editing_methods.settings import LOOKUPS, PEERS
 
-PRODUCT, UNSEEN_NAMES, SURGERY = "gated", "gated, unseen names", "surgery"
-PRODUCTS = (PRODUCT, UNSEEN_NAMES)
-METHODS = (*PRODUCTS, SURGERY, *(method.name for method in PEERS))
+PRODUCT, SURGERY = "gated", "surgery"
+METHODS = (PRODUCT, *(lookup.name for lookup in LOOKUPS), SURGERY, *(method.name for method in PEERS))
+FACTS, UNSEEN_NAMES = "facts", "unseen names"
+WORKLOADS = (FACTS, UNSEEN_NAMES, *READERS)
+MODEL_CODE = (
+    "models.encoder.minilm",
+    "models.nkb.backbone",
+    "models.nkb.decode",
+    "models.nkb.trace",
+)
+READER = "models.nkb.reader"  # it imports the judge, which only the product reads
+HARNESS = "tests.bench.editing_methods"
+PEER_CODE = tuple(f"{HARNESS}.{name}" for name in ("model", "material", "peers", "methods.targets"))
+METHOD_CODE = {
+    PRODUCT: ("models.nkb.system", "models.nkb.memory", f"{HARNESS}.model", f"{HARNESS}.editors"),
+    SURGERY: ("models.nkb.surgery", *PEER_CODE),
+    **{
+        method.name: (type(method).__module__, f"{HARNESS}.model", f"{HARNESS}.lookups") for method in LOOKUPS
+    },
+    **{method.name: (type(method).__module__, *PEER_CODE) for method in PEERS},
+}
+# Modules that import what answers in other methods too: they count without it
+NOT_FOLLOWED = {f"{HARNESS}.{name}" for name in ("model", "material", "peers", "lookups", "editors")}
 Cell = dict[str, Any]
 
 
 class Cells:
-    """All methods on one model and one pack."""
+    """All methods on one model and one pack.
 
-    def __init__(self, model: Model, pack: Pack) -> None:
-        self._model, self._pack = model, pack
+    Args:
+        model: The model.
+        pack: The pack, whose facts are edited.
+        sample: How much a cell scores.
+        sets: The folder of the editing sets.
+    """
+
+    def __init__(self, model: Model, pack: Pack, sample: draw.Sample = draw.FULL, sets: Path = SETS) -> None:
+        self._model, self._pack, self._sample, self._sets = model, pack, sample, sets
         self._answers = draw.Answers(list(pack.items()))
         self._banks: dict[int, Bank] = {}
-        self._streams: tuple[tuple[bool, int, int], list[draw.Stream]] | None = None
+        self._streams: tuple[tuple[str, int, int], list[draw.Stream]] | None = None
         self._edits = Edits(model)
         _, memory = nkb_of(model.reader)
         self._surgery = Surgery(memory)
-        self._peers_rest_on = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
+        self._decoder_digest = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
 
-    def score(self, name: str, n: int, seed: int) -> Cell:
+    def score(self, name: str, workload: str, n: int, seed: int) -> Cell:
         start = time.perf_counter()
-        streams, editor = self._streams_of(name == UNSEEN_NAMES, n, seed), self._editor(name, seed)
-        scores = score(editor, streams, self._model.base)
+        streams, editor = self._streams_of(workload, n, seed), self._editor(name, seed)
+        scores = score(editor, streams, self._model.base, self._sample)
         figures = {key: round(value, 4) for key, value in scores.figures.items()}
         seconds = round(time.perf_counter() - start, 1)
-        return self._cell(name, str(n), seed, counts=scores.counts, figures=figures, seconds=seconds)
+        about = {"counts": scores.counts, "figures": figures, "seconds": seconds}
+        return self._cell(name, workload, str(n), seed, **about)
 
     def paper(self, seed: int) -> Iterator[Cell]:
         trials = paper.draw_trials(self._model, self._test(seed), self._answers, seed)
         for place, (name, counts) in enumerate(paper.count_cells(self._model, trials)):
-            yield self._cell(name, "paper", seed, counts=counts, place=place)
+            yield self._cell(name, FACTS, "paper", seed, counts=counts, place=place)
+
+    @property
+    def sample(self) -> draw.Sample:
+        """How much a cell scores."""
+        return self._sample
 
     def rests_on(self, name: str) -> str:
-        """Return a digest of all that a cell depends on; the peers do not use the product's judge."""
-        return self._model.reader.digest_with_judge if name in PRODUCTS else self._peers_rest_on
+        """Return the digest of what answers in a cell: the peers do not read the product's judge."""
+        method = name.partition(",")[0]
+        weights = self._model.reader.digest_with_judge if method == PRODUCT else self._decoder_digest
+        if method == "serac":
+            weights += hashlib.sha256(nearest.WEIGHTS.read_bytes()).hexdigest()
+        parts = f"{_digest_method(method)} {weights}"
+        return "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
 
-    def _cell(self, name: str, n: str, seed: int, **figures: Any) -> Cell:
+    def _cell(self, name: str, workload: str, n: str, seed: int, **figures: Any) -> Cell:
         about = {
             "method": name,
+            "workload": workload,
             "n": n,
             "seed": seed,
             "settings": settings(name),
             "rests_on": self.rests_on(name),
+            "sample": self._sample.name,
         }
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return {**about, **figures, "threads": torch.get_num_threads(), "at": at}
 
     def _editor(self, name: str, seed: int) -> Editor:
-        if name in PRODUCTS:
+        if name == PRODUCT:
             return Product(self._model)
+        for lookup in LOOKUPS:
+            if lookup.name == name:
+                return LookupEditor(self._model, lookup)
         method = self._surgery if name == SURGERY else next(peer for peer in PEERS if peer.name == name)
         if seed not in self._banks:
             self._banks[seed] = material.build_bank(self._model, draw.split_facts(self._pack, seed).reference)
         return Peer(self._model, self._banks[seed], method, self._edits)
 
-    def _streams_of(self, unseen_names: bool, n: int, seed: int) -> Sequence[draw.Stream]:
-        """Return the streams of a cell; they are kept, because the next method makes the same edits."""
-        if self._streams is None or self._streams[0] != (unseen_names, n, seed):
-            items = draw.draw_unseen_items(self._pack, seed) if unseen_names else self._test(seed)
-            streams = draw.draw_streams(items, n, seed, self._model.base, self._answers)
-            self._streams = (unseen_names, n, seed), list(streams)
+    def _streams_of(self, workload: str, n: int, seed: int) -> Sequence[draw.Stream]:
+        """Return the streams of a cell; those of the last one stay: the next method makes the same edits."""
+        if self._streams is None or self._streams[0] != (workload, n, seed):
+            self._streams = (workload, n, seed), list(self._draw_streams(workload, n, seed))
             self._edits.forget()
         return self._streams[1]
+
+    def _draw_streams(self, workload: str, n: int, seed: int) -> Iterator[draw.Stream]:
+        if workload in READERS:
+            yield read_set(workload, n, seed, self._sets)
+            return
+        is_unseen = workload == UNSEEN_NAMES
+        items = draw.draw_unseen_items(self._pack, seed) if is_unseen else self._test(seed)
+        yield from draw.draw_streams(items, n, seed, self._model.base, self._answers, self._sample)
 
     def _test(self, seed: int) -> Sequence[Item]:
         return draw.split_facts(self._pack, seed).test
 
 
+@cache
+def _digest_method(name: str) -> str:
+    return digest_code(
+        [*MODEL_CODE, *METHOD_CODE[name]], NOT_FOLLOWED | (set() if name == PRODUCT else {READER})
+    )
+
+
 def settings(name: str) -> dict[str, Any]:
-    """Return settings as they are stored with each result; none for a method without any."""
-    return next((vars(peer) for peer in PEERS if peer.name == name), {})
+    """Return the settings of a method, as they are recorded with each result; none for what takes none."""
+    return next((vars(method) for method in (*LOOKUPS, *PEERS) if method.name == name), {})

@@ -14,11 +14,36 @@ from models.packs.pack import Entity, Item, Pack
 from models.training.packs.names import read_names
 
 TUNING, REFERENCE = 500, 1_000
-STREAMS = {1: 500, 10: 50, 100: 5}  # streams of a cell, which has their mean: at least 500 edits are scored
-BYSTANDERS = 2_400  # questions of each kind in a cell, if so many are left
-TRIES = 8  # draws for each bystander before the search ends
+TRIES = 8  # draws for each bystander before there are none left
 KINDS = ("neighbours", "same subject", "random")
 FORMS = ("held", "trained")  # phrasings: nothing was trained on the first
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How much a cell scores.
+
+    Attributes:
+        streams: Streams that a cell is the mean of, by number of edits; one for other numbers.
+        bystanders: Questions of each kind, where so many are left.
+        all_forms: Edits up to which every paraphrase is asked; beyond, one for each edit.
+        asked_back: Edits that stay, and edits that are reverted, which are asked after half were taken back.
+        remade: Edits up to which half of them are made anew, to compare bits.
+        rate_questions: Questions by which the answers in a second are measured.
+    """
+
+    name: str
+    streams: Mapping[int, int]
+    bystanders: int
+    all_forms: int
+    asked_back: int
+    remade: int
+    rate_questions: int
+
+
+FULL = Sample("full", {1: 500, 10: 50, 100: 5}, 2_400, 1_000, 2_000, 1_000, 512)
+SMALL = Sample("small", {1: 100, 10: 10}, 300, 100, 100, 100, 64)
+SAMPLES = {sample.name: sample for sample in (FULL, SMALL)}
 
 
 @dataclass(frozen=True)
@@ -89,10 +114,15 @@ def held_out_phrasings(item: Item) -> tuple[str, ...]:
 
 
 def draw_streams(
-    items: Sequence[Item], n: int, seed: int, base: Callable[[Sequence[str]], list[str]], answers: "Answers"
+    items: Sequence[Item],
+    n: int,
+    seed: int,
+    base: Callable[[Sequence[str]], list[str]],
+    answers: "Answers",
+    sample: Sample = FULL,
 ) -> Iterator[Stream]:
-    """Draw the streams. base: answers of the unedited model."""
-    count = STREAMS.get(n, 1)
+    """base: what the unedited model says."""
+    count = sample.streams.get(n, 1)
     for number in range(count):
         rng = random.Random(f"stream {seed} {n} {number}")
         order = rng.sample(range(len(items)), n)
@@ -105,7 +135,7 @@ def draw_streams(
         edited_items = [items[index] for index in order]
         unedited_items = [item for index, item in enumerate(items) if index not in edited_indices]
         yield Stream(
-            tuple(requests), _draw_bystanders(edited_items, unedited_items, BYSTANDERS // count, rng)
+            tuple(requests), _draw_bystanders(edited_items, unedited_items, sample.bystanders // count, rng)
         )
 
 

@@ -10,11 +10,12 @@ from models.nkb.reader import END
 from models.nkb.trace import Trace, trace
 from models.packs.pack import Item
 from tests.bench.editing_methods.draw import EditRequest
-from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
+from tests.bench.editing_methods.methods.method import Bank, Edit, Replay, covariance
 from tests.bench.editing_methods.methods.targets import find_targets
 from tests.bench.editing_methods.model import Model, batches, pad
 
-PHRASINGS = 3  # questions for each reference fact
+PHRASINGS = 3  # of each reference fact that are asked
+N_REPLAY = 4_096  # positions of reference answers that may be replayed
 RIDGE = 1e-3  # rho, as a share of C0's mean diagonal
 
 
@@ -34,9 +35,16 @@ def build_bank(model: Model, reference: Sequence[Item]) -> Bank:
     slots = decoder.layers[-1].feed_forward.slots
     assert slots is not None, "the last decoder layer has no bank"
     answers = [_spell(model, answer) for answer in model.base(texts)]
-    weights = torch.cat([question_trace.a[0] for question_trace in _traces(model, texts, answers)])
+    traces = _traces(model, texts, answers)
+    weights = torch.cat([question_trace.a[0] for question_trace in traces])
+    x = torch.cat([(question_trace.s + question_trace.ex)[0] for question_trace in traces])
+    tokens = torch.cat([torch.tensor(answer) for answer in answers])
+    places = torch.arange(0, len(weights), max(1, len(weights) // N_REPLAY))
+    replay = Replay(weights[places].half(), x[places], tokens[places])
     n = torch.stack([question.n for question in model.read(texts)])
-    return Bank(slots.stored_rows, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
+    return Bank(
+        slots.stored_rows, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n, replay
+    )
 
 
 def read_edits(model: Model, requests: Sequence[EditRequest]) -> list[Edit]:

@@ -39,10 +39,17 @@ def clean(text: str) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """A question. states: of the encoder, without padding. n: input of the bank where the answer begins."""
+    """A question as it was read.
+
+    Attributes:
+        states: States of the encoder, without padding.
+        n: What the bank sees where the answer begins.
+        vector: Its sentence vector.
+    """
 
     states: Float[Tensor, "token d"]
     n: Float[Tensor, " d"]
+    vector: Float[Tensor, " width"]
 
 
 class Model:
@@ -62,7 +69,9 @@ class Model:
             ).n[:, 0]
             for row, question in enumerate(batch):
                 length = int(read.mask[row].sum())
-                self._read[question] = Question(read.states[row, :length].clone(), n[row].clone())
+                self._read[question] = Question(
+                    read.states[row, :length].clone(), n[row].clone(), read.readings.vectors[row].clone()
+                )
         return [self._read[question] for question in questions]
 
     def base(self, questions: Sequence[str]) -> list[str]:

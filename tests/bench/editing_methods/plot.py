@@ -21,8 +21,10 @@ COLOURS = (
     "#8a94a0",
     "#a9744f",
     "#4b5bd6",
+    "#7a9a01",
+    "#b04a4a",
 )
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
 
 
 def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:

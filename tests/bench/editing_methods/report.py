@@ -2,16 +2,23 @@
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from models.scope.locality import Locality
-from tests.bench.editing_methods.draw import KINDS
+from tests.bench.editing_methods import grids
+from tests.bench.editing_methods.draw import FULL, KINDS
 from tests.bench.editing_methods.results import Results, has_collapsed
+from tests.bench.editing_methods.sets import OTHER_QUESTIONS
+from tests.bench.editing_methods.settings import TRAINED
 from tests.bench.table import machine
 
+FACTS = "facts"  # the workload of the plot
+SET_SHARES = ("reliability", "generalisation", OTHER_QUESTIONS[0])
+STALE = "†"  # marks what was made with other code or weights
+SMALL_SAMPLE = "‡"  # marks what was measured on the small sample
 SHARES = ("reliability", "generalisation", *KINDS)
 UNDO = ("first, then", "first, now", "kept", "back", "bits", "refused")
 PROTOCOL = ("first token", "whole answer", "destroyed")
@@ -31,7 +38,7 @@ def count(cell: Mapping[str, Any], name: str) -> tuple[int, int]:
     parts = [
         c
         for key, c in cell["counts"].items()
-        if key == name or (name in KINDS and key.startswith(f"{name}, "))
+        if key == name or (key.startswith(f"{name}, ") and name in (*KINDS, OTHER_QUESTIONS[0]))
     ]
     return sum(right for right, _ in parts), sum(n_asked for _, n_asked in parts)
 
@@ -61,14 +68,18 @@ class Line:
 
 
 def lines(results: Results, methods: Sequence[str]) -> list[Line]:
+    """Return the lines of the plot, of the facts of the pack."""
     cells = _group(results)
-    return [_line(cells, name, _sizes(cells)) for name in methods]
+    return [_line(cells, name) for name in methods if any(key[:2] == (name, FACTS) for key in cells)]
 
 
 def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Locality:
-    """Return the lowest locality of these methods, kinds of near questions and seeds, up to each number of edits."""
-    cells = _group({key: cell for key, cell in results.items() if key[0] in methods})
-    worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
+    """Return the worst of these methods, kinds of near questions and seeds, up to each number of edits."""
+    cells = {key: group for key, group in _group(results).items() if key[0] in methods}
+    worst = {
+        n: [s for key, group in cells.items() if key[2] == str(n) for s in _near(group)]
+        for n in sorted({int(n) for _, _, n in cells if n.isdigit()})
+    }
     worst_shares = {n: round(min(near_shares), 2) for n, near_shares in worst.items() if near_shares}
     return Locality(checkpoint, list(worst_shares), list(accumulate(worst_shares.values(), min)))
 
@@ -78,36 +89,55 @@ def _near(cells: Cells) -> Iterator[float]:
         yield from shares(cells, kind)
 
 
-def table(results: Results, methods: Sequence[str]) -> str:
-    """Markdown."""
-    cells = _group(results)
-    sizes = _sizes(cells)
-    parts = [*_head(results), *_scoreboard(results, methods, sizes), *_undo(cells, methods, sizes)]
-    parts += [*_costs(cells, methods, sizes), *_protocol(cells), *_settings(results, methods)]
+def table(
+    results: Results,
+    current: Results,
+    methods: Sequence[str],
+    workloads: Sequence[str],
+    stale_grids: Collection[str] = (),
+) -> str:
+    """Return the page in Markdown.
+
+    Args:
+        results: The last result of each cell.
+        current: Those that the present code and weights made. Others are shown, with a mark, where there are none.
+        methods: Methods in their order.
+        workloads: Workloads in theirs.
+        stale_grids: Methods whose grid was measured with other code or weights.
+    """
+    cells, old = _group(current), _group(results)
+    board = Board({**old, **cells}, {key for key in old if key not in cells}, methods)
+    parts = [*_head(results), *_trained(methods)]
+    for workload in workloads:
+        parts += board.show_workload(workload)
+    parts += [
+        *board.show_undo(workloads),
+        *board.show_costs(workloads),
+        *_protocol(board.cells),
+        *_grids(stale_grids),
+    ]
     return "\n".join(parts) + "\n"
 
 
-CellsBySize = Mapping[tuple[str, str], Cells]
+CellsByKey = Mapping[tuple[str, str, str], Cells]  # by method, workload and number of edits
 
 
-def _sizes(cells: CellsBySize) -> list[int]:
-    return sorted({int(n) for _, n in cells if n.isdigit()})
-
-
-def _group(results: Results) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for (method, n, _), cell in sorted(results.items()):
-        groups.setdefault((method, n), []).append(cell)
+def _group(results: Results) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for (method, workload, n, _), cell in sorted(results.items()):
+        groups.setdefault((method, workload, n), []).append(cell)
     return groups
 
 
-def _line(cells: CellsBySize, name: str, sizes: Sequence[int]) -> Line:
-    cells_by_size = {n: cells[name, str(n)] for n in sizes if (name, str(n)) in cells}
+def _line(cells: CellsByKey, name: str) -> Line:
+    sizes = sorted(
+        int(n) for method, workload, n in cells if (method, workload) == (name, FACTS) and n.isdigit()
+    )
     points = {
         figure: [
             (n, sum(seed_shares) / len(seed_shares))
-            for n, size_cells in cells_by_size.items()
-            if (seed_shares := shares(size_cells, figure))
+            for n in sizes
+            if (seed_shares := shares(cells[name, FACTS, str(n)], figure))
         ]
         for figure in SHARES
     }
@@ -128,6 +158,10 @@ def _head(results: Results) -> Iterator[str]:
     yield "![Reliability, generalisation and locality against the number of edits](plot.svg)"
     yield ""
     yield "Shares in per cent: **mean of the seeds** (95 % interval over all questions, Wilson), worst seed; questions."
+    yield f"{STALE}: made with earlier weights or code, and not measured again since; the plot leaves it out."
+    yield f"{SMALL_SAMPLE}: on the small sample, a fifth of the streams and an eighth of the bystanders of the full."
+    yield "*facts* and *unseen names* are of the pack's relations, the other workloads are sets of other people;"
+    yield "*others* are questions that no edit is about, answered as without edits."
     yield ""
 
 
@@ -139,54 +173,108 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
-def _scoreboard(results: Results, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
-    cells = _group(results)
-    for n in sizes:
-        yield from (f"## {n:,} edit{'s' * (n > 1)}", "")
-        yield from _table(
-            ("method", *SHARES), ([name, *_row(results, cells, name, str(n))] for name in methods)
+@dataclass(frozen=True)
+class Board:
+    """The tables of the cells.
+
+    Attributes:
+        cells: The cells to show.
+        stale: Keys of those that other code or weights made.
+        methods: Methods in their order.
+    """
+
+    cells: CellsByKey
+    stale: Collection[tuple[str, str, str]]
+    methods: Sequence[str]
+
+    def sizes(self, workload: str) -> list[int]:
+        """Return the numbers of edits of a workload."""
+        return sorted({int(n) for _, other, n in self.cells if other == workload and n.isdigit()})
+
+    def name(self, key: tuple[str, str, str]) -> str:
+        """Return the name of a method as a row has it."""
+        is_small = any(cell["sample"] != FULL.name for cell in self.cells[key])
+        marks = STALE * (key in self.stale) + SMALL_SAMPLE * is_small
+        return f"{key[0]} {marks}".strip()
+
+    def show_workload(self, workload: str) -> Iterator[str]:
+        """Yield a table for each number of edits."""
+        for n in self.sizes(workload):
+            names = [*dict.fromkeys(self._shares(workload, n))]
+            yield from (f"## {workload}, {n:,} edit{'s' * (n > 1)}", "")
+            rows = ([*self._row((name, workload, str(n)), names)] for name in self.methods)
+            yield from _table(("method", *names), rows)
+
+    def _shares(self, workload: str, n: int) -> Sequence[str]:
+        counts = [
+            cell["counts"]
+            for key, group in self.cells.items()
+            if key[1:] == (workload, str(n))
+            for cell in group
+        ]
+        is_set = any(", ".join(OTHER_QUESTIONS) in count for count in counts)
+        return SET_SHARES if is_set else SHARES
+
+    def _row(self, key: tuple[str, str, str], names: Sequence[str]) -> Iterator[str]:
+        if key in self.cells:
+            yield self.name(key)
+            yield from (summarise(self.cells[key], name) for name in names)
+            return
+        results = {(*other, cell["seed"]): cell for other, group in self.cells.items() for cell in group}
+        has_ended = has_collapsed(results, *key)
+        yield from (key[0], "collapsed before: not run" if has_ended else "not run", *("" for _ in names[1:]))
+
+    def show_undo(self, workloads: Sequence[str]) -> Iterator[str]:
+        """Yield what lasts, and what comes off."""
+        yield from ("## What lasts, and what comes off", "")
+        yield "The first hundred edits when they were all, and at the end; then a random half is taken back"
+        yield "(of one edit, that one): kept edits that stand, reverted questions that are answered as before, and"
+        yield "streams whose rows are bit for bit those of never having made the reverted ones. At last, refused edits."
+        yield ""
+        rows = (
+            [self.name(key), *key[1:], *(summarise(self.cells[key], figure) for figure in UNDO)]
+            for key in self._keys(workloads)
         )
+        head = (
+            "method",
+            "workload",
+            "edits",
+            "first 100, then",
+            "now",
+            "kept",
+            "back",
+            "same bits",
+            "refused",
+        )
+        yield from _table(head, rows)
+
+    def show_costs(self, workloads: Sequence[str]) -> Iterator[str]:
+        """Yield what an edit and a question cost."""
+        yield from ("## What it costs", "")
+        yield "bytes: what is kept of an edit. added ms: of a question that is asked alone, above the same without"
+        yield "edits (median of 20). answers: in a second, in batches, as a share of those without edits. edit ms: one"
+        yield "more edit on top of these (p50), from its words to rows that answer. rows: of all edits, for each slot."
+        yield ""
+        names = ("bytes_per_edit", "added_ms", "rate", "edit_ms", "rows_per_slot")
+        rows = (
+            [self.name(key), *key[1:], *(_figure(self.cells[key], figure) for figure in names)]
+            for key in self._keys(workloads)
+        )
+        head = ("method", "workload", "edits", "bytes", "added ms", "answers", "edit ms", "rows")
+        yield from _table(head, rows)
+
+    def _keys(self, workloads: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        for workload in workloads:
+            for n in self.sizes(workload):
+                keys = ((name, workload, str(n)) for name in self.methods)
+                yield from (key for key in keys if key in self.cells)
 
 
-def _row(results: Results, cells: CellsBySize, name: str, n: str) -> list[str]:
-    if (name, n) in cells:
-        return [summarise(cells[name, n], share) for share in SHARES]
-    return [
-        "collapsed before: not run" if has_collapsed(results, name, n) else "not run",
-        *("" for _ in SHARES[1:]),
-    ]
-
-
-def _undo(cells: CellsBySize, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
-    yield from ("## What lasts, and what comes off", "")
-    yield "The first hundred edits when they were all, and at the end; then a random half is taken back (of one edit,"
-    yield "that one): kept edits that stand, reverted questions that are answered as before, and streams whose rows are"
-    yield "bit for bit those of never having made the reverted ones. At last, edits that the method refused."
+def _trained(methods: Sequence[str]) -> Iterator[str]:
+    yield from ("## What was trained before the first edit", "")
+    yield "Beside the base itself, which is the same for all, and the sentence encoder, which was not trained here."
     yield ""
-    rows = (
-        [name, f"{n:,}", *(summarise(cells[name, str(n)], figure) for figure in UNDO)]
-        for n in sizes
-        for name in methods
-        if (name, str(n)) in cells
-    )
-    yield from _table(
-        ("method", "edits", "first 100, then", "now", "kept", "back", "same bits", "refused"), rows
-    )
-
-
-def _costs(cells: CellsBySize, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
-    yield from ("## What it costs", "")
-    yield "ms: one more edit on top of these (p50), from its words to rows that answer. kB: what is kept of an edit."
-    yield "rows: of all edits, for each slot of the bank. answers: in a second, as a share of those without edits."
-    yield ""
-    names = ("edit_ms", "bytes_per_edit", "rows_per_slot", "rate")
-    rows = (
-        [name, f"{n:,}", *(_figure(cells[name, str(n)], figure) for figure in names)]
-        for n in sizes
-        for name in methods
-        if (name, str(n)) in cells
-    )
-    yield from _table(("method", "edits", "ms", "kB", "rows", "answers"), rows)
+    yield from _table(("method", "trained beforehand"), ([name, TRAINED[name]] for name in methods))
 
 
 def _figure(cells: Cells, name: str) -> str:
@@ -194,11 +282,11 @@ def _figure(cells: Cells, name: str) -> str:
     if not values:
         return "–"
     mean = sum(values) / len(values)
-    return f"{mean / 1024:.1f}" if name == "bytes_per_edit" else f"{mean:.3g}" if mean < 10 else f"{mean:.0f}"
+    return f"{mean:.3g}" if abs(mean) < 10 else f"{mean:,.0f}"
 
 
-def _protocol(cells: CellsBySize) -> Iterator[str]:
-    paper_cells = {name: method_cells for (name, n), method_cells in cells.items() if n == "paper"}
+def _protocol(cells: CellsByKey) -> Iterator[str]:
+    paper_cells = {name: method_cells for (name, _, n), method_cells in cells.items() if n == "paper"}
     if not paper_cells:
         return
     yield from ("## The paper's own protocol", "")
@@ -219,15 +307,22 @@ def _protocol(cells: CellsBySize) -> Iterator[str]:
     yield from _table(("method", *PROTOCOL), rows)
 
 
-def _settings(results: Results, methods: Sequence[str]) -> Iterator[str]:
-    yield from ("## Settings of the peers", "")
-    yield "Chosen once on 500 tuning facts that are neither edited nor asked here (`tune.py`)."
+def _grids(stale: Collection[str]) -> Iterator[str]:
+    yield from ("## Settings", "")
+    yield "Chosen by `tune.py` on 500 tuning facts that are neither edited nor asked above: the best mean of"
+    yield "reliability, generalisation and locality. An axis whose best value is the smallest or the largest of the"
+    yield "grid is named as unexplored beyond it. All settings of the grids and what they come to:"
     yield ""
-    for name in methods:
-        peer_settings = next(
-            (c["settings"] for (method, _, _), c in results.items() if method == name and c["settings"]), {}
-        )
-        if peer_settings:
-            yield f"- {name}: " + ", ".join(
-                f"{key} {value}" for key, value in peer_settings.items() if key != "name"
-            )
+    for name in grids.GRIDS:
+        rows = grids.find_rows(name)
+        if not rows:
+            continue
+        best, edges = grids.find_best(name), grids.find_edges(name)
+        mark = f" {STALE}" * (name in stale)
+        note = f"; unexplored beyond the edge: {', '.join(edges)}" if edges else ""
+        scores = "; ".join(f"{_describe(row['settings'])}: {row['score']:.1f}" for row in rows)
+        yield f"- {name}{mark}: **{_describe(best)}**{note}. {scores}"
+
+
+def _describe(settings: grids.Settings) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in settings.items())

@@ -13,7 +13,7 @@ COLLAPSE_SHARE = 0.2  # reliability below which a method has collapsed
 UNKNOWN_S = 60.0  # of a cell with one edit, for the estimate
 PAPER = "paper"  # name of the paper's protocol, in place of a method and of a number of edits
 
-Key = tuple[str, str, int]  # method, number of edits or `paper`, seed
+Key = tuple[str, str, str, int]  # method, workload, number of edits or `paper`, seed
 Results = Mapping[Key, Mapping[str, Any]]
 
 
@@ -25,8 +25,10 @@ def append(path: Path, result: Mapping[str, Any]) -> None:
 
 
 def latest(path: Path) -> dict[Key, dict[str, Any]]:
-    """Return the last result of each cell."""
-    return {(result["method"], result["n"], result["seed"]): result for result in _lines(path)}
+    """The last result of each cell."""
+    return {
+        (result["method"], result["workload"], result["n"], result["seed"]): result for result in _lines(path)
+    }
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -36,9 +38,9 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def has_collapsed(results: Results, method: str, n: str) -> bool:
-    """Before so many edits."""
-    smaller = [key for key in results if key[0] == method and ENOUGH.get(key[1]) == n]
+def has_collapsed(results: Results, method: str, workload: str, n: str) -> bool:
+    """Return whether the method had collapsed before so many edits."""
+    smaller = [key for key in results if key[:2] == (method, workload) and ENOUGH.get(key[2]) == n]
     counts = [results[key]["counts"]["reliability"] for key in smaller]
     return bool(counts) and sum(right for right, _ in counts) < COLLAPSE_SHARE * sum(
         n_asked for _, n_asked in counts
@@ -49,8 +51,8 @@ def seconds(results: Results, method: str, n: str) -> float:
     """Estimate the time of a cell, from the method's largest measured cell that is no larger."""
     sizes_and_seconds = [
         (int(size), result["seconds"])
-        for (name, size, _), result in results.items()
-        if name == method and size != PAPER
+        for (name, _, size, _), result in results.items()
+        if name == method and size != PAPER and "seconds" in result
     ]
     size, size_s = max([pair for pair in sizes_and_seconds if pair[0] <= int(n)], default=(1, UNKNOWN_S))
     return float(size_s * _work(int(n)) / _work(size))

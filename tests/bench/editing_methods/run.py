@@ -5,44 +5,55 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.editing_methods import results
-from tests.bench.editing_methods.cells import Cell, Cells, settings
-from tests.bench.editing_methods.results import PAPER
+from tests.bench.editing_methods.cells import FACTS, Cell, Cells, settings
+from tests.bench.editing_methods.draw import FULL
+from tests.bench.editing_methods.results import PAPER, Key
 
-Job = tuple[str, str, int]  # method, size, seed
 
-
-def jobs(methods: Sequence[str], sizes: Sequence[str], seeds: Sequence[int]) -> Iterator[Job]:
+def jobs(
+    methods: Sequence[str], workloads: Sequence[str], sizes: Sequence[str], seeds: Sequence[int]
+) -> Iterator[Key]:
+    """Yield the cells that are asked for, the paper's protocol once for each seed."""
     for size in sizes:
         for seed in seeds:
-            yield from ((name, size, seed) for name in ((PAPER,) if size == PAPER else methods))
+            if size == PAPER:
+                yield PAPER, FACTS, size, seed
+            else:
+                yield from ((name, workload, size, seed) for workload in workloads for name in methods)
 
 
-def remaining_jobs(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> list[Job]:
-    """Return the jobs without known results for this checkpoint and these settings, and without collapsed methods."""
+def remaining_jobs(cells: Cells, requested_jobs: Sequence[Key], path: Path) -> list[Key]:
+    """Leave out what is known of the present code, weights and settings, and what has collapsed.
+
+    A cell of the full sample stands for one of the small sample, not the other way round.
+    """
     last_results = results.latest(path)
+    current = {key: cell for key, cell in last_results.items() if is_current(cells, cell)}
+    done = {key: cell for key, cell in current.items() if cell["sample"] in (cells.sample.name, FULL.name)}
     return [
         job
         for job in requested_jobs
-        if not _is_done(cells, last_results, job) and not results.has_collapsed(last_results, *job[:2])
+        if not _is_done(last_results, done, job) and not results.has_collapsed(current, *job[:3])
     ]
 
 
-def _is_done(cells: Cells, last_results: results.Results, job: Job) -> bool:
-    keys = [key for key in last_results if key[1:] == job[1:]] if job[0] == PAPER else [job]
-    return bool(keys) and all(
-        key in last_results and _is_current(cells, key[0], last_results[key]) for key in keys
-    )
+def _is_done(last_results: results.Results, done: results.Results, job: Key) -> bool:
+    keys = [key for key in last_results if key[2:] == job[2:]] if job[0] == PAPER else [job]
+    return bool(keys) and all(key in done for key in keys)
 
 
-def _is_current(cells: Cells, name: str, result: Mapping[str, Any]) -> bool:
+def is_current(cells: Cells, result: Mapping[str, Any]) -> bool:
+    """Return whether a result was made by the present code, weights and settings."""
+    name = result["method"]
     return bool(result["rests_on"] == cells.rests_on(name) and result["settings"] == settings(name))
 
 
-def run(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> None:
+def run(cells: Cells, requested_jobs: Sequence[Key], path: Path) -> None:
+    """Score what remains, and append each cell as soon as it is there."""
     while remaining := remaining_jobs(cells, requested_jobs, path):
         last_results = results.latest(path)
         minutes = (
-            sum(results.seconds(last_results, name, size) for name, size, _ in remaining if name != PAPER)
+            sum(results.seconds(last_results, name, size) for name, _, size, _ in remaining if name != PAPER)
             / 60
         )
         print(f"{len(remaining)} cells left, about {minutes:.0f} minutes", flush=True)
@@ -51,16 +62,18 @@ def run(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> None:
             print(summarise(cell), flush=True)
 
 
-def _score_job(cells: Cells, job: Job) -> Iterator[Cell]:
-    name, size, seed = job
+def _score_job(cells: Cells, job: Key) -> Iterator[Cell]:
+    name, workload, size, seed = job
     if name == PAPER:
         yield from list(cells.paper(seed))
     else:
-        yield cells.score(name, int(size), seed)
+        yield cells.score(name, workload, int(size), seed)
 
 
 def summarise(cell: Cell) -> str:
+    """Describe a cell in one line."""
     shares = ", ".join(
         f"{name} {100 * right / n_asked:.1f}" for name, (right, n_asked) in cell["counts"].items() if n_asked
     )
-    return f"{cell['at']} {cell['method']}, n {cell['n']}, seed {cell['seed']}: {shares}"
+    about = f"{cell['method']}, {cell['workload']}, n {cell['n']}, seed {cell['seed']}"
+    return f"{cell['at']} {about}, {cell.get('seconds', 0):.0f} s: {shares}"

@@ -1,19 +1,20 @@
-"""The settings of each peer, chosen once on the tuning facts (`python -m tests.bench.editing_methods.tune`)."""
+"""What each method is run with, which its grid found, and what of it was trained before the first edit."""
 
-from tests.bench.editing_methods.methods.alphaedit import AlphaEdit
-from tests.bench.editing_methods.methods.codebook import Grace
-from tests.bench.editing_methods.methods.decoder_slots import DecoderSlots
-from tests.bench.editing_methods.methods.fine_tuning import FineTuning
-from tests.bench.editing_methods.methods.least_squares import LeastSquares
-from tests.bench.editing_methods.methods.memit import Memit
-from tests.bench.editing_methods.methods.method import Method
+from tests.bench.editing_methods.grids import make_lookups, make_peers
 
-PEERS: tuple[Method, ...] = (
-    Memit("memit", weight=300, remember=False),
-    Memit("previous keys", weight=100, remember=True),
-    AlphaEdit(theta=0.1, ridge=1),
-    LeastSquares(lam=300),
-    DecoderSlots(tau_min=0.7, q=0.2),
-    Grace(radius=14),
-    FineTuning(rate=1e-3, steps=20),
-)
+LOOKUPS, PEERS = make_lookups(), make_peers()
+REFERENCE = "1,000 reference facts: C0"
+TRAINED = {
+    "gated": "a cross-encoder of 11 MB on some 400,000 pairs of questions, the pack's phrasings among them",
+    "cosine cache": "nothing: the sentence encoder as it comes",
+    "serac": "a classifier of 0.2 MB on 26,000 pairs; its counterfactual model is taken to be perfect",
+    "surgery": "nothing",
+    "memit": REFERENCE,
+    "previous keys": REFERENCE,
+    "alphaedit": REFERENCE,
+    "least squares": REFERENCE,
+    "decoder slots": "1,000 reference facts: keys that no gate may open for",
+    "grace": "nothing",
+    "fine-tuning": "nothing",
+    "retraining": "1,000 reference facts: replayed",
+}

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,14 +16,15 @@ from models.nkb.bank import BankConfig, mount
 from models.nkb.decode import Decoder
 from models.nkb.reader import DEFAULT, Reader
 from models.packs.pack import Pack
-from tests.bench.editing_methods import draw, paper, peers, report, results, score
-from tests.bench.editing_methods.cells import METHODS, Cells
+from tests.bench.editing_methods import draw, lookups, paper, peers, report, results, score
+from tests.bench.editing_methods.cells import FACTS, METHODS, Cells, settings
 from tests.bench.editing_methods.editors import Product
 from tests.bench.editing_methods.model import Model, clean
 from tests.bench.editing_methods.run import jobs, remaining_jobs, run
 from tests.one_thread import one_thread as one_thread
 
 SLOTS, EDITS = 256, 4
+SAMPLE = replace(draw.SMALL, streams={}, bystanders=4, rate_questions=1)
 
 
 @pytest.fixture(scope="module")
@@ -51,38 +53,93 @@ def model() -> Model:
 def cells(model: Model, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> Cells:
     for module, name, value in (
         (draw, "REFERENCE", 30),
-        (draw, "BYSTANDERS", 4),
         (paper, "EDITS", 2),
         (paper, "LAMBDAS", (1.0,)),
         (score, "FIRST", 2),
         (score, "BUSY", EDITS),
-        (score, "RATE_QUESTIONS", 1),
         (score, "ROUNDS", 1),
+        (score, "ALONE", 1),
         (peers, "ALONE", 1),
+        (lookups, "ALONE", 1),
     ):
         monkeypatch.setattr(module, name, value)
-    return Cells(model, pack)
+    return Cells(model, pack, SAMPLE)
 
 
 def test_every_method_is_scored_once_and_the_table_names_it(cells: Cells, tmp_path: Path) -> None:
-    path, requested_jobs = tmp_path / "results.jsonl", list(jobs(METHODS, ("paper", str(EDITS)), (1,)))
+    path, requested_jobs = (
+        tmp_path / "results.jsonl",
+        list(jobs(METHODS, (FACTS,), ("paper", str(EDITS)), (1,))),
+    )
     run(cells, requested_jobs, path)
     last_results = results.latest(path)
     for name in METHODS:
-        counts = last_results[name, str(EDITS), 1]["counts"]
+        cell = last_results[name, FACTS, str(EDITS), 1]
+        counts, figures = cell["counts"], cell["figures"]
         assert counts["reliability"][1] == EDITS
         assert counts["generalisation"][1] == 3 * EDITS
         assert counts["bits"] == [1, 1], name
         assert counts["back"][1] == EDITS // 2
-    gated = last_results["gated", str(EDITS), 1]["counts"]
+        assert figures["bytes_per_edit"] > 0, name
+        assert figures["rate"] > 0
+        assert "added_ms" in figures
+    gated = last_results["gated", FACTS, str(EDITS), 1]["counts"]
     assert gated["reliability"] == [EDITS, EDITS]
     assert gated["back"] == [EDITS // 2, EDITS // 2]
     assert not remaining_jobs(cells, requested_jobs, path)
     run(cells, requested_jobs, path)
     assert len(path.read_text().splitlines()) == len(last_results)
-    table = report.table(last_results, METHODS)
-    assert all(table.count(f"| {name} |") >= 3 for name in METHODS)
+    table = report.table(last_results, last_results, METHODS, (FACTS,))
+    mark = report.SMALL_SAMPLE
+    assert all(table.count(f"| {name} {mark} |") == 3 for name in METHODS)
+    assert all(table.count(f"| {name} |") == 1 for name in METHODS)  # what was trained beforehand
     assert "surgery, lambda 1" in table
+    assert [line.name for line in report.lines(last_results, METHODS)] == [*METHODS]
+
+
+def test_a_cell_is_measured_again_when_it_rests_on_something_else(cells: Cells, tmp_path: Path) -> None:
+    path, job = tmp_path / "results.jsonl", ("cosine cache", FACTS, "10", 1)
+    assert remaining_jobs(cells, [job], path) == [job]
+    known_cell = cell(*job[:1], "10", 10) | {"settings": settings(job[0]), "rests_on": cells.rests_on(job[0])}
+    results.append(path, known_cell)
+    assert remaining_jobs(cells, [job], path) == []
+    results.append(path, known_cell | {"rests_on": "sha256:other"})
+    assert remaining_jobs(cells, [job], path) == [job]
+    results.append(path, known_cell | {"settings": {"threshold": 0.123}})
+    assert remaining_jobs(cells, [job], path) == [job]
+
+
+@pytest.mark.parametrize(
+    ("cell_sample", "is_known"), [("full", True), (SAMPLE.name, True), ("another", False)]
+)
+def test_a_cell_of_the_full_sample_stands_for_a_smaller_one(
+    cells: Cells, tmp_path: Path, cell_sample: str, is_known: bool
+) -> None:
+    path, job = tmp_path / "results.jsonl", ("cosine cache", FACTS, "10", 1)
+    about = {"settings": settings(job[0]), "rests_on": cells.rests_on(job[0]), "sample": cell_sample}
+    results.append(path, cell(*job[:1], "10", 10) | about)
+    assert (remaining_jobs(cells, [job], path) == []) is is_known
+
+
+def test_methods_with_other_code_rest_on_other_digests(cells: Cells) -> None:
+    digests = {name: cells.rests_on(name) for name in METHODS}
+    assert digests["memit"] == digests["previous keys"]  # one module, told apart by their settings
+    assert len(set(digests.values())) == len(METHODS) - 1
+    assert cells.rests_on("surgery, lambda 1") == digests["surgery"]
+
+
+def test_older_results_are_shown_with_a_mark_where_there_are_no_present_ones() -> None:
+    old = {
+        ("memit", FACTS, "10", 1): cell("memit", "10", 90),
+        ("gated", FACTS, "10", 1): cell("gated", "10", 90),
+    }
+    current = {("gated", FACTS, "10", 1): cell("gated", "10", 100)}
+    table = report.table(old, current, ("gated", "memit", "grace"), (FACTS,), ["grace"])
+    assert f"| memit {report.STALE} | **90.0**" in table
+    assert "| gated | **100.0**" in table
+    assert "| grace | not run |" in table
+    assert f"- grace {report.STALE}: " in table
+    assert [line.name for line in report.lines(current, METHODS)] == ["gated"]
 
 
 def test_the_product_without_edits_says_what_the_peers_base_says(model: Model, pack: Pack) -> None:
@@ -149,8 +206,10 @@ def test_the_same_seed_draws_the_same_edits(pack: Pack) -> None:
     assert draw_streams(pack, 200) != draw_streams(pack, 200, seed=2)
 
 
-def cell(method: str, n: str, right: int, seconds: float = 10.0) -> dict[str, object]:
-    return {"method": method, "n": n, "seed": 1, "counts": {"reliability": [right, 100]}, "seconds": seconds}
+def cell(method: str, n: str, right: int, seconds: float = 10.0) -> dict[str, Any]:
+    about = {"method": method, "workload": FACTS, "n": n, "seed": 1, "sample": "full"}
+    figures = {"counts": {"reliability": [right, 100]}, "figures": {}, "seconds": seconds}
+    return {**about, **figures, "threads": 1, "at": "2026-11-25T00:00:00+00:00"}
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
@@ -158,30 +217,29 @@ def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     results.append(path, cell("memit", "10", 100))
     with path.open("a") as file:
         file.write('{"method": "memit", "n": "100", "se')
-    assert list(results.latest(path)) == [("memit", "10", 1)]
+    assert list(results.latest(path)) == [("memit", FACTS, "10", 1)]
 
 
 def test_a_result_after_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text('{"method": "memit", "n": "100", "se')
     results.append(path, cell("memit", "10", 100))
-    assert list(results.latest(path)) == [("memit", "10", 1)]
+    assert list(results.latest(path)) == [("memit", FACTS, "10", 1)]
 
 
 @pytest.mark.parametrize(
     ("right", "n", "is_collapsed"), [(19, "10000", True), (20, "10000", False), (0, "1000", False)]
 )
 def test_what_fails_at_a_thousand_is_not_run_at_ten_thousand(right: int, n: str, is_collapsed: bool) -> None:
-    assert (
-        results.has_collapsed({("memit", "1000", 1): cell("memit", "1000", right)}, "memit", n)
-        == is_collapsed
-    )
+    last_results = {("memit", FACTS, "1000", 1): cell("memit", "1000", right)}
+    assert results.has_collapsed(last_results, "memit", FACTS, n) == is_collapsed
+    assert not results.has_collapsed(last_results, "memit", "QAEdit", n)
 
 
 def test_a_cell_is_thought_to_take_what_it_took_with_another_seed() -> None:
     last_results = {
-        ("memit", "100", 1): cell("memit", "100", 1, 7.0),
-        ("memit", "1000", 1): cell("memit", "1000", 1, 30.0),
+        ("memit", FACTS, "100", 1): cell("memit", "100", 1, 7.0),
+        ("memit", FACTS, "1000", 1): cell("memit", "1000", 1, 30.0),
     }
     assert results.seconds(last_results, "memit", "100") == 7.0
     assert results.seconds(last_results, "memit", "10000") > 30.0

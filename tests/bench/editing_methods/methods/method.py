@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float16, Int
 from torch import Tensor
 
 from models.memory import EditRefused
@@ -22,11 +22,21 @@ NONE = -1  # no entry opens
 
 
 @dataclass(frozen=True, eq=False)
+class Replay:
+    """Positions of reference answers as the base says them: slot weights in half precision, x and the token."""
+
+    a: Float16[Tensor, "position slot"]
+    x: Float[Tensor, "position d"]
+    tokens: Int[Tensor, " position"]
+
+
+@dataclass(frozen=True, eq=False)
 class Bank:
     """What a method may know of the model; all of it follows from the base and a set of reference texts.
 
     head: output matrix with the final norm's weight and scale multiplied in; the norm adds `epsilon`.
     covariance: C0, of the slot weights at reference positions, float64. reference: n where reference answers begin.
+    replay: some of those positions.
     """
 
     values: Float[Tensor, "slot d"]
@@ -34,6 +44,7 @@ class Bank:
     epsilon: float
     covariance: Float[Tensor, "slot slot"]
     reference: Float[Tensor, "text d"]
+    replay: Replay
 
     @cached_property
     def precision(self) -> Float[Tensor, "slot slot"]:

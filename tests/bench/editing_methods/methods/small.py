@@ -2,7 +2,7 @@
 
 import torch
 
-from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
+from tests.bench.editing_methods.methods.method import Bank, Edit, Replay, covariance
 from tests.bench.editing_methods.methods.targets import find_targets
 
 SLOTS, D, TOKENS, EPSILON = 48, 16, 40, 1e-6
@@ -13,7 +13,9 @@ def make_bank(ridge: float = 1e-2, reference: int = 200) -> Bank:
     keys = torch.randn(SLOTS, D, generator=generator)
     n = torch.randn(reference, D, generator=generator)
     values, head = torch.randn(SLOTS, D, generator=generator), torch.randn(TOKENS, D, generator=generator)
-    return Bank(0.1 * values, head, EPSILON, covariance((n @ keys.T).relu(), ridge), n)
+    weights, tokens = (n @ keys.T).relu(), torch.randint(TOKENS, (reference,), generator=generator)
+    replay = Replay(weights.half(), 3 * torch.randn(reference, D, generator=generator), tokens)
+    return Bank(0.1 * values, head, EPSILON, covariance(weights, ridge), n, replay)
 
 
 def make_edits(count: int, bank: Bank, seed: int = 6) -> list[Edit]:

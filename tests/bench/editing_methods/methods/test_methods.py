@@ -12,13 +12,21 @@ from tests.bench.editing_methods.methods.decoder_slots import DecoderSlots
 from tests.bench.editing_methods.methods.fine_tuning import FineTuning
 from tests.bench.editing_methods.methods.least_squares import LeastSquares, holds
 from tests.bench.editing_methods.methods.memit import Memit
-from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Rows, Values, fold
+from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Replay, Rows, Values, fold
+from tests.bench.editing_methods.methods.retraining import Retraining
 from tests.bench.editing_methods.methods.small import SLOTS, D, make_bank, make_edits
-from tests.bench.editing_methods.methods.targets import ENOUGH, find_targets, loss
+from tests.bench.editing_methods.methods.targets import ENOUGH, find_targets, logits, loss
 from tests.one_thread import one_thread as one_thread
 
 MEMIT, PREVIOUS = Memit("memit", 0.5, remember=False), Memit("previous keys", 0.5, remember=True)
-DENSE: list[Method] = [MEMIT, PREVIOUS, AlphaEdit(2.0, 1.0), LeastSquares(0.5), FineTuning(1e-2, 3)]
+DENSE: list[Method] = [
+    MEMIT,
+    PREVIOUS,
+    AlphaEdit(2.0, 1.0),
+    LeastSquares(0.5),
+    FineTuning(1e-2, 3),
+    Retraining(1e-2, 3),
+]
 GATED: list[Method] = [DecoderSlots(0.5, 0.2), Grace(1.0)]
 ALL = [*DENSE, *GATED]
 
@@ -177,6 +185,32 @@ def test_fine_tuning_makes_its_own_edit_likelier(base: Bank, edits: list[Edit]) 
     after = edit.x + edit.a @ (values(FineTuning(1e-2, 20), base, [edit]) - base.values)
     before, now = (float(loss(base.head, base.epsilon, x, edit.tokens).mean()) for x in (edit.x, after))
     assert now < 0.5 * before
+
+
+def test_retraining_makes_every_edit_likelier(base: Bank, edits: list[Edit]) -> None:
+    offset = values(Retraining(1e-2, 40), base, edits) - base.values
+    for edit in edits:
+        now = loss(base.head, base.epsilon, edit.x + edit.a @ offset, edit.tokens)
+        assert float(now.mean()) < float(loss(base.head, base.epsilon, edit.x, edit.tokens).mean())
+
+
+def test_retraining_keeps_what_it_replays(base: Bank, edits: list[Edit]) -> None:
+    """Replaying the edits themselves in place of reference rows loses more of the reference rows."""
+    said_tokens = logits(base.head, base.epsilon, base.replay.x).argmax(-1)
+    reference = replace(base.replay, tokens=said_tokens)
+    a, x, tokens = (torch.cat([getattr(edit, name) for edit in edits]) for name in ("a", "x", "tokens"))
+
+    def measure_loss(replay: Replay) -> float:
+        offset = values(Retraining(1e-2, 40), replace(base, replay=replay), edits) - base.values
+        now = reference.x + reference.a.float() @ offset
+        return float(loss(base.head, base.epsilon, now, said_tokens).mean())
+
+    assert measure_loss(reference) < 0.8 * measure_loss(Replay(a.half(), x, tokens))
+
+
+def test_retraining_starts_from_the_base_each_time(base: Bank, edits: list[Edit]) -> None:
+    method = Retraining(1e-2, 3)
+    assert torch.equal(values(method, base, edits), values(method, base, edits))
 
 
 def test_targets_reach_the_wanted_token_within_the_length_of_the_state(base: Bank) -> None:
