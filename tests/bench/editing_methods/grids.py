@@ -44,8 +44,8 @@ class Grid:
 
 
 LOOKUP_GRIDS = {
-    "cosine cache": Grid(CosineCache, {"threshold": (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)}),
-    "serac": Grid(Serac, {"threshold": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)}),
+    "cosine cache": Grid(CosineCache, {"threshold": (0.6, 0.7, 0.725, 0.75, 0.775, 0.8, 0.85, 0.9, 0.95)}),
+    "serac": Grid(Serac, {"threshold": (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9)}),
 }
 PEER_GRIDS = {
     "memit": Grid(partial(Memit, "memit", remember=False), {"weight": (10.0, 30.0, 100.0, 300.0, 1_000.0)}),
@@ -53,7 +53,7 @@ PEER_GRIDS = {
         partial(Memit, "previous keys", remember=True), {"weight": (1.0, 3.0, 10.0, 30.0, 100.0)}
     ),
     "alphaedit": Grid(AlphaEdit, {"theta": (0.1, 0.5, 2.0), "ridge": (0.03, 0.3, 3.0)}),
-    "least squares": Grid(LeastSquares, {"lam": (10.0, 30.0, 100.0, 300.0)}),
+    "least squares": Grid(LeastSquares, {"lam": (3.0, 10.0, 30.0, 100.0, 300.0)}),
     "decoder slots": Grid(DecoderSlots, {"tau_min": (0.7, 0.8, 0.9), "q": (0.05, 0.1, 0.2)}),
     "grace": Grid(Grace, {"radius": (10.0, 12.0, 14.0, 17.0, 20.0, 24.0)}),
     "fine-tuning": Grid(FineTuning, {"rate": (3e-4, 1e-3, 3e-3), "steps": (5, 20, 60)}),
@@ -82,12 +82,13 @@ def find_rows(name: str, path: Path = FILE) -> list[dict[str, Any]]:
 
 
 def find_best(name: str, path: Path = FILE) -> dict[str, float]:
-    """Return the best settings that were measured; without results the middle of the grid."""
+    """Return the best settings that were measured, of equal ones the middle; without results the grid's middle."""
     rows = find_rows(name, path)
     if not rows:
         return {axis: values[len(values) // 2] for axis, values in GRIDS[name].axes.items()}
-    best: dict[str, float] = max(rows, key=lambda row: row["score"])["settings"]
-    return best
+    score = max(row["score"] for row in rows)
+    best: list[dict[str, float]] = [row["settings"] for row in rows if row["score"] == score]
+    return best[len(best) // 2]
 
 
 def find_edges(name: str, path: Path = FILE) -> list[str]:

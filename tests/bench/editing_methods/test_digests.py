@@ -74,6 +74,11 @@ def test_the_best_setting_of_the_grid_is_taken(tmp_path: Path) -> None:
     assert grids.find_edges("serac", path) == []
 
 
+def test_of_equal_settings_the_middle_one_is_taken(tmp_path: Path) -> None:
+    path = write(tmp_path / "g.jsonl", (0.7, 95.0), (0.3, 90.0), (0.4, 95.0), (0.5, 95.0))
+    assert grids.find_best("serac", path) == {"threshold": 0.5}
+
+
 def test_a_later_measurement_of_a_setting_replaces_the_earlier(tmp_path: Path) -> None:
     path = write(tmp_path / "g.jsonl", (0.3, 99.0), (0.5, 95.0), (0.3, 80.0))
     assert grids.find_best("serac", path) == {"threshold": 0.5}

@@ -187,11 +187,11 @@ def test_fine_tuning_makes_its_own_edit_likelier(base: Bank, edits: list[Edit]) 
     assert now < 0.5 * before
 
 
-def test_retraining_makes_every_edit_likelier(base: Bank, edits: list[Edit]) -> None:
+def test_retraining_makes_its_edits_likelier(base: Bank, edits: list[Edit]) -> None:
+    a, x, tokens = (torch.cat([getattr(edit, name) for edit in edits]) for name in ("a", "x", "tokens"))
     offset = values(Retraining(1e-2, 40), base, edits) - base.values
-    for edit in edits:
-        now = loss(base.head, base.epsilon, edit.x + edit.a @ offset, edit.tokens)
-        assert float(now.mean()) < float(loss(base.head, base.epsilon, edit.x, edit.tokens).mean())
+    before, now = (float(loss(base.head, base.epsilon, rows, tokens).mean()) for rows in (x, x + a @ offset))
+    assert now < 0.7 * before
 
 
 def test_retraining_keeps_what_it_replays(base: Bank, edits: list[Edit]) -> None:
