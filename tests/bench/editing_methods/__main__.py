@@ -60,7 +60,7 @@ def write_report(cells: Cells, reader: Reader, path: Path) -> None:
         locality.save(reader.folder if folder == FOLDER else folder)
     plot.draw(
         folder / "plot.svg",
-        report.lines(current or last_results, METHODS),
+        report.lines(report.choose_shown(last_results, current), METHODS),
         ("reliability", "generalisation", *KINDS[:2]),
     )
 

@@ -92,9 +92,10 @@ def find_best(name: str, path: Path = FILE) -> dict[str, float]:
 
 
 def find_edges(name: str, path: Path = FILE) -> list[str]:
-    """Return the axes whose best value is the smallest or the largest of the grid."""
-    best, axes = find_best(name, path), GRIDS[name].axes
-    return [axis for axis in best if best[axis] in (axes[axis][0], axes[axis][-1])]
+    """Return the axes whose best value is the smallest or the largest that was measured."""
+    best, rows = find_best(name, path), find_rows(name, path)
+    values = {axis: [row["settings"][axis] for row in rows] for axis in best}
+    return [axis for axis in best if rows and best[axis] in (min(values[axis]), max(values[axis]))]
 
 
 def make_lookups() -> tuple[Lookup, ...]:

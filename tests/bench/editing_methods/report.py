@@ -105,8 +105,9 @@ def table(
         workloads: Workloads in theirs.
         stale_grids: Methods whose grid was measured with other code or weights.
     """
-    cells, old = _group(current), _group(results)
-    board = Board({**old, **cells}, {key for key in old if key not in cells}, methods)
+    cells = _group(current)
+    shown_cells = _group(choose_shown(results, current))
+    board = Board(shown_cells, shown_cells.keys() - cells.keys(), methods)
     parts = [*_head(results), *_trained(methods)]
     for workload in workloads:
         parts += board.show_workload(workload)
@@ -117,6 +118,12 @@ def table(
         *_grids(stale_grids),
     ]
     return "\n".join(parts) + "\n"
+
+
+def choose_shown(results: Results, current: Results) -> Results:
+    """Return the current cells, and older ones of a method, workload and size that has no current ones."""
+    known_groups = {key[:3] for key in current}
+    return {**{key: cell for key, cell in results.items() if key[:3] not in known_groups}, **current}
 
 
 CellsByKey = Mapping[tuple[str, str, str], Cells]  # by method, workload and number of edits
@@ -158,7 +165,7 @@ def _head(results: Results) -> Iterator[str]:
     yield "![Reliability, generalisation and locality against the number of edits](plot.svg)"
     yield ""
     yield "Shares in per cent: **mean of the seeds** (95 % interval over all questions, Wilson), worst seed; questions."
-    yield f"{STALE}: made with earlier weights or code, and not measured again since; the plot leaves it out."
+    yield f"{STALE}: made with earlier weights or code, and not measured again since; the plot has it, too."
     yield f"{SMALL_SAMPLE}: on the small sample, a fifth of the streams and an eighth of the bystanders of the full."
     yield "*facts* and *unseen names* are of the pack's relations, the other workloads are sets of other people;"
     yield "*others* are questions that no edit is about, answered as without edits."
@@ -310,8 +317,8 @@ def _protocol(cells: CellsByKey) -> Iterator[str]:
 def _grids(stale: Collection[str]) -> Iterator[str]:
     yield from ("## Settings", "")
     yield "Chosen by `tune.py` on 500 tuning facts that are neither edited nor asked above: the best mean of"
-    yield "reliability, generalisation and locality. An axis whose best value is the smallest or the largest of the"
-    yield "grid is named as unexplored beyond it. All settings of the grids and what they come to:"
+    yield "reliability, generalisation and locality. An axis whose best value is the smallest or the largest that"
+    yield f"was measured is named as unexplored beyond it. {STALE}: some points are of earlier code. All points:"
     yield ""
     for name in grids.GRIDS:
         rows = grids.find_rows(name)

@@ -84,15 +84,15 @@ def test_a_later_measurement_of_a_setting_replaces_the_earlier(tmp_path: Path) -
     assert grids.find_best("serac", path) == {"threshold": 0.5}
 
 
-@pytest.mark.parametrize("place", [0, -1])
-def test_a_best_value_at_the_end_of_its_axis_is_an_edge(tmp_path: Path, place: int) -> None:
-    value = grids.GRIDS["serac"].axes["threshold"][place]
+@pytest.mark.parametrize("value", [0.3, 0.7])
+def test_a_best_value_without_a_neighbour_that_was_measured_is_an_edge(tmp_path: Path, value: float) -> None:
     assert grids.find_edges("serac", write(tmp_path / "g.jsonl", (value, 99.0), (0.5, 95.0))) == ["threshold"]
 
 
 def test_without_results_the_middle_of_the_grid_is_taken(tmp_path: Path) -> None:
     axis = grids.GRIDS["serac"].axes["threshold"]
     assert grids.find_best("serac", tmp_path / "none.jsonl") == {"threshold": axis[len(axis) // 2]}
+    assert grids.find_edges("serac", tmp_path / "none.jsonl") == []
 
 
 def test_axes_ascend() -> None:

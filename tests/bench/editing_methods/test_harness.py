@@ -140,7 +140,11 @@ def test_older_results_are_shown_with_a_mark_where_there_are_no_present_ones() -
     assert "| gated | **100.0**" in table
     assert "| grace | not run |" in table
     assert f"- grace {report.STALE}: " in table
-    assert [line.name for line in report.lines(current, METHODS)] == ["gated"]
+    lines = report.lines(report.choose_shown(old, current), METHODS)
+    assert {line.name: line.points["reliability"] for line in lines} == {
+        "gated": [(10, 100.0)],
+        "memit": [(10, 90.0)],
+    }
 
 
 def test_the_product_without_edits_says_what_the_peers_base_says(model: Model, pack: Pack) -> None:
