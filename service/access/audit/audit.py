@@ -20,38 +20,41 @@ from pathlib import Path
 from typing import Any
 
 from service.access.audit.call import CHANGES, READS, REFUSALS, RESTORATION, Call
-from service.access.audit.merger import CallMerger
+from service.access.audit.merger import WINDOW_S, CallMerger
 from service.ledger.redis.connection import Connection
 
 STREAMS = (CHANGES, REFUSALS, READS)
 MAX_MERGED = 5_000  # Entries of each stream that is trimmed
 PAGE = 500  # entries read at once; those that a filter leaves out are skipped
 MAX_SCANNED = 5_000  # Entries that one request reads, however many its filter leaves out
+FIRST_PENDING = 1_000_000  # Number in the id of the first entry that is still counting: no stream gets there
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A call in a stream.
+    """A call in a stream, or calls that are still counted and will be in one.
 
     Attributes:
-        id: `<milliseconds>-<number>` by the clock of the Redis server, which sorts by time.
+        id: `<milliseconds>-<number>` of the time when it was written, by the clock of the Redis server; of its last
+            call while it is pending.
         restored: Whether a backup brought it.
+        pending: Whether calls are still added to it; it gets another id when it is written.
     """
 
     id: str
     call: Call
     restored: bool = False
+    pending: bool = False
 
     @property
     def time(self) -> float:
-        """Unix time in seconds."""
-        return self.place[0] / 1e3
+        """Unix time in seconds of the call; of the last one, if several were merged."""
+        return self.place[0] / 1e3 if self.call.last_at is None else self.call.last_at
 
     @property
     def place(self) -> tuple[int, int]:
         """The id as numbers that sort; raises ValueError for a text that is not the id of a stream."""
-        milliseconds, _, number = self.id.partition("-")
-        return int(milliseconds), int(number)
+        return _parse_id(self.id)
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,15 @@ class Filter:
     since: float | None = None
     until: float | None = None
 
-    def matches(self, call: Call) -> bool:
+    def matches(self, entry: Entry) -> bool:
+        call = entry.call
         return (
             (self.name is None or call.name == self.name)
             and (self.path is None or call.path.startswith(self.path))
             and (self.refused is None or (call.status >= 400) == self.refused)
             and (self.version is None or call.version == self.version)
+            and (self.since is None or entry.time >= self.since)
+            and (self.until is None or entry.time <= self.until)
         )
 
 
@@ -92,13 +98,19 @@ class Audit:
 
     Args:
         clock: Monotonic time in seconds.
+        wall_clock: Unix time in seconds.
     """
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self._connection = connection
         self._redis = connection.commands
         self._append = self._redis.register_script(Path(__file__).with_name("append.lua").read_text("utf-8"))
-        self._merger = CallMerger(self.append, clock)
+        self._merger = CallMerger(self.append, clock, wall_clock)
 
     async def record(self, call: Call) -> None:
         """Write a call that may have changed something; count any other one, which is written later."""
@@ -121,12 +133,14 @@ class Audit:
     async def newest(self, limit: int, before: str | None, filter: Filter) -> Page:
         """Return at most `limit` matching entries before an id, including those that this process has yet to write."""
         await self._merger.write_due()
-        start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(filter.until, "+")
+        written_by = None if filter.until is None else filter.until + WINDOW_S
+        start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(written_by, "+")
+        pending = [entry for entry in self._pending() if before is None or entry.place < _parse_id(before)]
         entries: list[Entry] = []
         n_scanned = 0
-        async for entry in self._merge(start, end, backwards=True):
+        async for entry in self._merge(start, end, backwards=True, pending=pending):
             n_scanned += 1
-            if filter.matches(entry.call):
+            if filter.matches(entry):
                 entries.append(entry)
             if len(entries) == limit or n_scanned == MAX_SCANNED:
                 return Page(entries, entry.id)
@@ -163,9 +177,20 @@ class Audit:
             await writes.execute()
         return len(missing)
 
-    async def _merge(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
+    def _pending(self) -> Sequence[Entry]:
+        """Return entries that this process has yet to write, the newest first."""
+        entries = [
+            Entry(f"{round(1e3 * (call.last_at or 0.0))}-{number}", call, pending=True)
+            for number, call in enumerate(self._merger.pending(), FIRST_PENDING)
+        ]
+        return entries[::-1]
+
+    async def _merge(
+        self, start: str, end: str, backwards: bool = False, pending: Sequence[Entry] = ()
+    ) -> AsyncIterator[Entry]:
         """Yield entries of all streams in the order of time: restored ones may be the younger ones."""
         streams = [self._pages(name, start, end, backwards) for name in (*STREAMS, RESTORATION)]
+        streams.append(_iterate(pending))
         heads = {stream: entry for stream in streams if (entry := await anext(stream, None))}
         first = max if backwards else min
         while heads:
@@ -187,6 +212,16 @@ class Audit:
                 yield entry
                 beyond = f"({entry.id}"
                 start, end = (start, beyond) if backwards else (beyond, end)
+
+
+async def _iterate(entries: Sequence[Entry]) -> AsyncGenerator[Entry]:
+    for entry in entries:
+        yield entry
+
+
+def _parse_id(id: str) -> tuple[int, int]:
+    milliseconds, _, number = id.partition("-")
+    return int(milliseconds), int(number)
 
 
 def _parse(stream: str, raw: Any) -> Entry:

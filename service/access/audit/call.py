@@ -26,6 +26,8 @@ class Call(BaseModel):
         version: Version of a commit.
         request: Id of the request, as in the logs; of the last one, if several were merged.
         count: Number of calls like this one that were merged into the entry.
+        first_at: Unix time in seconds of the first of several merged calls.
+        last_at: Unix time in seconds of a call that was written later than it was made; of the last, if several.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +45,8 @@ class Call(BaseModel):
     version: int | None = None
     request: str | None = None
     count: int = 1
+    first_at: float | None = None
+    last_at: float | None = None
 
     @property
     def stream(self) -> str:

@@ -41,5 +41,8 @@ def build_router(audit: Audit) -> APIRouter:
 
 
 def _to_wire(entry: Entry) -> AuditEntry:
-    fields = {"id": entry.id, "time": entry.time, "restored": entry.restored}
-    return AuditEntry.model_validate({**fields, **entry.call.model_dump()})
+    fields = {"id": entry.id, "time": entry.time, "first": entry.call.first_at}
+    marks = {"pending": entry.pending, "restored": entry.restored}
+    return AuditEntry.model_validate(
+        {**fields, **marks, **entry.call.model_dump(exclude={"first_at", "last_at"})}
+    )

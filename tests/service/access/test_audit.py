@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from service.access.audit.merger import (
     FURTHER_CALLERS,
     FURTHER_KINDS,
     KINDS_PER_SOURCE,
-    MAX_PATHS,
+    MAX_LISTED,
     WINDOW_S,
 )
 from service.errors import LedgerUnavailable
@@ -140,9 +141,67 @@ async def test_a_reader_of_many_pages_is_noted_with_their_paths_and_never_hides_
     assert sensitive == {"/admin/keys": ("2001:db8::7", 2), "/admin/audit": ("2001:db8::7", 1)}
     paths = [call.path or call.summary for call in calls]
     numbers = [number for number in range(60) if any(f"/admin/versions/{number}" in path for path in paths)]
-    assert numbers == list(range(KINDS_PER_SOURCE + MAX_PATHS))
+    assert numbers == list(range(KINDS_PER_SOURCE + MAX_LISTED))
     assert sum(call.count for call in calls) == 63
     assert len(calls) == KINDS_PER_SOURCE + 3
+
+
+async def test_an_entry_has_the_times_of_its_calls_and_is_shown_before_it_is_written(
+    connection: Connection, clock: Clock
+) -> None:
+    """Twelve refusals a second apart; the listing shows them at once, and filters of time mean the calls."""
+    start, wall_clock = float(round(time.time())), Clock()
+    wall_clock.now = start
+    audit = Audit(connection, clock, wall_clock)
+    for number in range(12):
+        await audit.record(refusal())
+        if number == 0:
+            await audit.newest(1, None, NO_FILTER)  # the first is written
+        wall_clock.now += 1.0
+    pending, first = (await audit.newest(9, None, NO_FILTER)).entries
+    assert (first.pending, first.time, first.call.count, first.call.first_at) == (False, start, 1, None)
+    assert (pending.pending, pending.time) == (True, start + 11)
+    assert (pending.call.count, pending.call.first_at) == (11, start + 1)
+    clock.now += WINDOW_S
+    final, _ = (await audit.newest(9, None, NO_FILTER)).entries
+    assert (final.pending, final.time, final.call) == (False, start + 11, pending.call)
+    for filter, expected in (
+        (Filter(until=start + 5), [0]),
+        (Filter(until=start + 20), [11, 0]),
+        (Filter(since=start - 1), [11, 0]),
+        (Filter(since=start + 12), []),
+    ):
+        entries = (await audit.newest(9, None, filter)).entries
+        assert [entry.time - start for entry in entries] == expected, filter
+
+
+async def test_pages_join_where_an_entry_is_still_counting(audit: Audit) -> None:
+    for number in range(3):
+        for _ in range(3):
+            await audit.record(refusal(path=f"/admin/{number}"))
+        await audit.newest(1, None, NO_FILTER)
+        await audit.record(refusal(path=f"/admin/{number}"))
+    before, calls = None, list[Call]()
+    while True:
+        page = await audit.newest(1, before, NO_FILTER)
+        calls += [entry.call for entry in page.entries]
+        before = page.next
+        if before is None:
+            break
+    assert sorted((call.path, call.count) for call in calls) == [
+        (f"/admin/{number}", count) for number in range(3) for count in (1, 3)
+    ]
+
+
+async def test_each_summary_counts_its_own_calls(audit: Audit) -> None:
+    """Then the entry of several kinds lists them."""
+    for number in range(KINDS_PER_SOURCE + 2):
+        for _ in range(number + 1):
+            await audit.record(change(status=409, code="stale_version", summary=f"edit {number}"))
+    calls = await read_all(audit)
+    kinds = [(f"edit {number}", number + 1) for number in range(KINDS_PER_SOURCE)]
+    further = f"{FURTHER_KINDS}: /admin/edits edit 5 (6), /admin/edits edit 6 (7)"
+    assert sorted((call.summary, call.count) for call in calls) == [(further, 13), *kinds]
 
 
 async def test_one_network_of_ipv6_is_one_stranger(audit: Audit) -> None:

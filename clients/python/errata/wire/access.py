@@ -94,11 +94,15 @@ class AuditEntry(Response):
         version: Version of the commit that the call made, if it made one.
         request: Id of the request, as in the logs.
         count: Number of equal calls that changed nothing and are merged; the entry describes the last.
+        time: When the call was made; the last one, if several are merged.
+        first: When the first of several merged calls was made.
+        pending: True while calls are still added to the entry, for ten minutes at most; it then gets another id.
         restored: True if the entry came from a backup.
     """
 
     id: str
     time: datetime
+    first: datetime | None = None
     name: str
     by: str | None = None
     address: str
@@ -110,6 +114,7 @@ class AuditEntry(Response):
     version: CommitVersion | None = None
     request: str | None = None
     count: int = 1
+    pending: bool = False
     restored: bool = False
 
 

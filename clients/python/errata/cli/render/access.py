@@ -52,16 +52,17 @@ def draw_revocation(key: KeyState) -> RenderableType:
 
 
 def _describe_call(entry: AuditEntry) -> str:
-    count = f"{entry.count:,} times" if entry.count > 1 else ""
+    since = f" since {entry.first.astimezone():%H:%M:%S}" if entry.first else ""
+    count = f"{entry.count:,} times{since}" if entry.count > 1 else ""
     return ", ".join(filter(None, (entry.summary, count, "restored" if entry.restored else "")))
 
 
 def draw_audit(page: AuditPage, options: str = "") -> RenderableType:
-    """Draw a page of the audit, with a command for the next one that has the same options."""
+    """Draw a page of the audit in the order of its calls, with a command for the next one that has the same options."""
     if not page.entries:
         return Text("No call of the admin routes is like that.")
     table = make_table("when", "who", "from", "call", "what", "outcome")
-    for entry in page.entries:
+    for entry in sorted(page.entries, key=lambda entry: entry.time, reverse=True):
         if entry.status >= 400:
             outcome = Text(f"{entry.status} {entry.code or ''}".strip(), style="red")
         else:
