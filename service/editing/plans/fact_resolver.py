@@ -205,7 +205,8 @@ class FactResolver:
 
 def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
     advice = "write that name, or say `create` (--create) to make a new one"
-    detail = f"{problem}, and {one_line(names)} is in use: {advice}"
+    verb = "is" if len(names) == 1 else "are"
+    detail = f"{problem}, and {one_line(names)} {verb} in use: {advice}"
     return SimilarName(detail, field=where, candidates=list(names[:MAX_SIMILAR]))
 
 

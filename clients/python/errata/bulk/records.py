@@ -20,7 +20,7 @@ from errata.errors import BadFile
 TABLES, JSONL, JSON = (".csv", ".tsv"), (".jsonl", ".ndjson"), ".json"
 COLUMNS = ("question", "answer", "paraphrases", "counterexamples", "model")
 OTHER_TITLES = {"wording": "question", "also": "paraphrases", "not": "counterexamples"}
-TABLE_LINE = "question,answer[,also][,not][,model]"
+TABLE_LINE = "question (or wording),answer[,also][,not][,model]"
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}
 EXAMPLE_BREAK = re.compile(r"[|\r\n]")  # break between several wordings of one cell
 JSONL_LINE = (

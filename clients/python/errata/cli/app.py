@@ -27,9 +27,17 @@ from errata.cli.commands import (
 from errata.cli.commands.graph import entities, facts, imports, rules
 from errata.cli.streams import streams
 
-EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
-4 the model is not sure of an answer, 5 it is done, or tried by a dry run, but an edit or its test does not hold, or an
-edit was replaced unasked, 6 the output cannot be written, 7 a change may have been made or not."""
+# One code a line, each short enough for 80 columns, since help does not indent what it wraps
+EXITS = """Exit codes:
+  0  done
+  1  the service refused, and said why
+  2  wrong usage
+  3  the service cannot be reached
+  4  the model is not sure of an answer
+  5  done, or tried by a dry run, but an edit or a test does not hold,
+     or an edit was replaced unasked
+  6  the output cannot be written
+  7  a change may have been made or not"""
 
 app = typer.Typer(
     name="errata",

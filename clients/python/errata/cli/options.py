@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,17 @@ Verbose = Annotated[
     typer.Option("--verbose", "-v", help="Show internals, too: slots, margins, rows and milliseconds."),
 ]
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
+
+
+TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them
+
+
+def parse_time(text: str) -> datetime:
+    """Read a day, or a day with a time; without a time zone it is local."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no time: write it as {TIMES}") from error
 
 
 def commit_options(

@@ -57,6 +57,7 @@ async def test_two_values_of_a_new_relation_in_one_request_are_asked_about(edito
 async def test_a_subject_one_letter_away_from_a_known_one_is_no_new_one(editor: Editor, name: str) -> None:
     refused = await fact(editor, name, "capital", "Talca")
     assert (refused["status"], refused["code"], refused["candidates"]) == (409, "similar_name", ["Chile"])
+    assert "Chile is in use" in refused["detail"]
     assert "--create" in refused["detail"]
     assert (await fact(editor, name, "capital", "Talca", create=True))["version"] == 1
 

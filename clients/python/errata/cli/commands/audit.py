@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from errata.cli.options import TIMES, parse_time
 from errata.cli.render.access import draw_audit
 from errata.cli.session import Session
 
@@ -26,8 +27,9 @@ Refused = Annotated[
     bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
 ]
 Version = Annotated[int | None, typer.Option(min=1, help="Only the call that made this version.")]
-Since = Annotated[datetime | None, typer.Option(help="Only from this time on, in local time.")]
-Until = Annotated[datetime | None, typer.Option(help="Only up to this time, in local time.")]
+time_option = partial(typer.Option, parser=parse_time, metavar="TIME")
+Since = Annotated[datetime | None, time_option(help=f"Only from this local time on: {TIMES}.")]
+Until = Annotated[datetime | None, time_option(help="Only up to this local time.")]
 Export = Annotated[
     bool, typer.Option("--export", help="All of them, as JSON Lines: one call a line, the newest first.")
 ]

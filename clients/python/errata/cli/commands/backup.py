@@ -62,6 +62,8 @@ def draw_restore(receipt: RestoreReceipt, with_keys: bool = False) -> Renderable
         "key": receipt.keys,
         "noted call": receipt.audit,
     }
+    if not any(counts.values()):
+        return Text(f"The ledger is at version {receipt.version}: all of this backup was there already.")
     parts = ", ".join(plural(count, noun) for noun, count in counts.items())
     advice = " Rotate the keys: `errata keys rotate NAME`."
     if with_keys:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.options import Verbose
+from errata.cli.options import TIMES, Verbose, parse_time
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
 from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
@@ -33,7 +33,10 @@ def log(
     ] = None,
     author: Annotated[str | None, typer.Option(metavar="NAME", help="Only versions that NAME made.")] = None,
     since: Annotated[
-        datetime | None, typer.Option(help="Only versions made from this time on, in local time.")
+        datetime | None,
+        typer.Option(
+            parser=parse_time, metavar="TIME", help=f"Only versions made from this local time on: {TIMES}."
+        ),
     ] = None,
 ) -> None:
     """List the versions, newest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
@@ -102,8 +103,11 @@ def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[Rende
     failing = [
         edit for edit in edits if not edit.holds or not all(other.follows for other in edit.paraphrases)
     ]
-    count = f"  {len(edits) - len(failing):,} of {plural(len(edits), 'edit')} hold, in all wordings given."
-    lines: list[RenderableType] = [Text(count), *_draw_groups(failing[:MAX_SHOWN], verbose)]
+    count = f"  {len(edits) - len(failing):,} of {plural(len(edits), 'edit')} hold, in all wordings given"
+    by_memory = Counter(edit.memory for edit in edits)
+    if len(by_memory) > 1:  # a fact is an edit of each memory
+        count += ": " + ", ".join(f"{n:,} of {memory}" for memory, n in by_memory.items())
+    lines: list[RenderableType] = [Text(f"{count}."), *_draw_groups(failing[:MAX_SHOWN], verbose)]
     if len(failing) > MAX_SHOWN:
         rest = f"  and {len(failing) - MAX_SHOWN:,} more that do not: --json lists them"
         lines.append(Text(rest, "dim"))

@@ -32,7 +32,7 @@ def draw_scope(report: ScopeReport) -> RenderableType:
         wording = shorten(one_line(candidate.question), MAX_LETTERS)
         origin = candidate.version, candidate.author, candidate.edit
         table.add_row(likely, verdict, wording, candidate.answer, *map(str, origin), style=style)
-    summary = "An edit answers it." if report.edit else "No edit answers it: the base does."
+    summary = "An edit answers it." if report.edit else "No edit answers it: the base does, where it is sure."
     return Group(table, Text(summary, style="dim"))
 
 
@@ -85,7 +85,8 @@ def draw_why(report: WhyReport) -> RenderableType:
 
 
 def _draw_given(answer: Answer) -> Text:
-    details = f"version {answer.version} · {percent(answer.score)} sure · by {answer.model}"
+    confidence = "" if answer.answer is None else f" · {percent(answer.score)} sure"
+    details = f"version {answer.version}{confidence} · by {answer.model}"
     return Text.assemble(draw_answer(answer.answer), (f"  {details}", "dim"))
 
 

@@ -6,8 +6,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.effects import draw_broken, draw_failing, draw_superseded
-from errata.cli.render.text import make_grid, make_table, plural, short_digest
+from errata.cli.render.text import figure, make_grid, make_table, percent, plural, short_digest
 from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
+
+UNSURE_BELOW = "unsure_below"  # detail of a model: the probability below which it declines
 
 
 def draw_check(check: CheckReport) -> RenderableType:
@@ -95,8 +97,10 @@ def draw_models(page: ModelList) -> RenderableType:
             details = make_grid(indent=2)
             for name, value in model.details.items():
                 if isinstance(value, str | int | float):
-                    number = f"{value:,}" if type(value) is int else str(value)
-                    details.add_row(Text(name, style="dim"), number)
+                    text = f"{value:,}" if type(value) is int else str(value)
+                    if isinstance(value, float):
+                        text = percent(value) if name == UNSURE_BELOW else figure(value)
+                    details.add_row(Text(name.replace("_", " "), style="dim"), text)
             parts += [Text(f"\n{model.id}", "bold"), details]
     return Group(*parts)
 

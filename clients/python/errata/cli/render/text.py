@@ -26,6 +26,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def figure(number: float) -> str:
+    """Format a number of unknown meaning in four digits."""
+    return f"{number:.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+
 def milliseconds(ms: float) -> str:
     return f"{ms:.0f} ms" if ms < 10_000 else f"{ms / 1_000:.1f} s"
 

@@ -37,7 +37,9 @@ def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
         (4, "not sent", ""),
         (5, "refused", "bad_line"),
     ]
-    assert lines[1].detail == ("answer: is missing; expected question,answer[,also][,not][,model]")
+    assert lines[1].detail == (
+        "answer: is missing; expected question (or wording),answer[,also][,not][,model]"
+    )
     assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
 
 

@@ -46,6 +46,24 @@ def test_every_command_explains_itself_and_takes_the_options_of_all(command: str
     assert [option for option in ("--url", "--key", "--json") if option not in result.stdout] == []
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_has_an_exit_code_a_line(columns: int) -> None:
+    help = CliRunner().invoke(app, ["edit", "--help"], env={"COLUMNS": str(columns)}).stdout
+    lines = [line.strip() for line in help.partition("Exit codes:")[2].strip().splitlines()]
+    n_wrapped = 1
+    assert [line[:3] for line in lines if line[:1].isdigit()] == [f"{code}  " for code in range(8)]
+    assert len(lines) == 8 + n_wrapped
+
+
+@pytest.mark.parametrize("command", ["log", "audit"])
+def test_a_time_that_cannot_be_read_is_refused_with_examples(command: str, run: Any) -> None:
+    refused = run(command, "--since", "10 minutes ago")
+    assert refused.exit_code == 2
+    assert all(example in refused.stderr for example in ("2026-11-22 or", "'2026-11-22 14:30'"))
+    for day in ("2026-11-22", "2026-11-22 14:30", "2026-11-22T14:30:05+01:00"):
+        assert run(command, "--since", day).exit_code != 2
+
+
 def test_the_key_that_the_service_left_is_found_from_below(
     run: Any, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,10 +18,13 @@ from rich.text import Text
 
 from errata.cli.render.explanation.branches import READ, RESTS_ON, Key, format_number
 from errata.cli.render.explanation.sentence_tree import SentenceTree, locate_words
-from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, percent
+from errata.cli.render.text import draw_answer, figure, make_grid, make_table, one_line, percent
 
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
 MAX_OMISSIONS = 12
+SHARES = frozenset(
+    {"probability", "score", "confidence", "no_fact"}
+)  # Names of numbers that are shown as percentages
 OMISSION_REASONS = {
     "rank": "others fit the question better",
     "value": "another value of the same relation stands for it",
@@ -70,10 +73,17 @@ def draw_explanation(
     return Group(*parts)
 
 
-def _draw(value: JsonValue) -> RenderableType:
-    """Draw any JSON."""
+def _draw(value: JsonValue, name: str = "") -> RenderableType:
+    """Draw any JSON.
+
+    Args:
+        value: The JSON.
+        name: Its name in the object that it belongs to.
+    """
     if isinstance(value, bool):
         return Text("yes" if value else "no")
+    if isinstance(value, float):
+        return Text(percent(value) if name in SHARES and 0 <= value <= 1 else figure(value))
     if not isinstance(value, dict | list):
         return Text("none" if value is None else str(value))
     if not value:
@@ -82,7 +92,7 @@ def _draw(value: JsonValue) -> RenderableType:
         table = make_grid()
         table.add_column(style="dim")
         for name, cell in value.items():
-            table.add_row(Text(name.replace("_", " ")), _draw(cell))
+            table.add_row(Text(name.replace("_", " ")), _draw(cell, name))
         return table
     objects = [item for item in value if isinstance(item, dict)]
     if len(objects) == len(value):
@@ -92,7 +102,7 @@ def _draw(value: JsonValue) -> RenderableType:
             are_numbers = all(isinstance(item.get(name), int | float) for item in objects)
             table.add_column(Text(name.replace("_", " ")), justify="right" if are_numbers else "left")
         for item in objects:
-            table.add_row(*(_draw(item[name]) if name in item else "" for name in names))
+            table.add_row(*("" if item.get(name) is None else _draw(item[name], name) for name in names))
         return table
     if any(isinstance(item, dict | list) for item in value):
         return Group(*map(_draw, value))

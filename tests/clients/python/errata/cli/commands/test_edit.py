@@ -16,7 +16,7 @@ from errata.cli.session import Page
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
 
-CSV_LINE = "question,answer[,also][,not][,model]"
+CSV_LINE = "question (or wording),answer[,also][,not][,model]"
 HEADER = f"the first line names the columns, as in {CSV_LINE}, with commas, semicolons or tabs"
 JSONL_LINE = '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted'
 
@@ -279,6 +279,10 @@ def test_many_edits_with_one_warning_are_one_line(
     monkeypatch.setattr(tiny, "report", lambda *_: report)
     text = run("edit", PERU, "Cusco").stdout
     assert "40 of 40 edits hold, in all wordings given." in text
+    edits[::2] = [edit.model_copy(update={"memory": "graph"}) for edit in edits[::2]]
+    edits[1::2] = [edit.model_copy(update={"memory": "nkb/bank"}) for edit in edits[1::2]]
+    text = run("edit", PERU, "Cusco").stdout
+    assert "40 of 40 edits hold, in all wordings given: 20 of graph, 20 of nkb/bank." in text
     warning = "warning, 40 times (q0, q1, q2 and 37 more): the model gives this answer already"
     assert [line.strip() for line in text.splitlines() if "warning" in line] == [warning]
 

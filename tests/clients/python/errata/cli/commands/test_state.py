@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
 from errata import wire
+from errata.cli.render.status import draw_models
+from rich.console import Console
 
 PERU = "What is the capital of Peru?"
 
@@ -155,6 +158,18 @@ def test_models_are_listed_with_what_they_say_of_themselves(run: Any) -> None:
     lines = [line.split() for line in run("models").stdout.splitlines()]
     assert lines[1] == ["nkb", "nkb/bank", "gated,", "surgery", "2", "ready"]
     assert ["slots", "4,096"] in lines
+
+
+def test_numbers_of_models_are_rounded_and_said_in_words() -> None:
+    details = {"unsure_below": 0.8464925491051568, "mean_cost": 12.3456789}
+    card = wire.ModelCard(id="nkb", memories=[], methods=[], ready=True, replicas=1, details=details)
+    console = Console(file=StringIO())
+    console.print(draw_models(wire.ModelList(data=[card])))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    assert [line.split() for line in text.splitlines()[-2:]] == [
+        ["unsure", "below", "85", "%"],
+        ["mean", "cost", "12.35"],
+    ]
 
 
 def test_memory_and_key_are_shown(run: Any) -> None:

@@ -53,11 +53,23 @@ def explain(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
                 "  slots  none",
             ],
         ),
+        (
+            {
+                "fact": {"edit": "e1", "probability": 0.9988548149683001},
+                "rows": [{"a": None, "b": 0.123456789}],
+            },
+            [
+                "  fact  edit         e1",
+                "        probability  100 %",
+                "  rows  a       b",
+                "           0.1235",
+            ],
+        ),
         ({}, ["  none"]),
         ({"rows": [{"a": 1}, {"b": {"c": None}}]}, ["  rows  a  b", "        1", "           c  none"]),
         ({"mixed": [1, {"b": 2}, [3, 4]]}, ["  mixed  1", "         b  2", "         3, 4"]),
     ],
-    ids=["slots", "gate", "empty", "uneven", "mixed"],
+    ids=["slots", "gate", "numbers", "empty", "uneven", "mixed"],
 )
 def test_an_explanation_is_drawn(explain: Any, explanation: dict[str, Any], lines: list[str]) -> None:
     lines_of_output = explain(explanation).splitlines()

@@ -54,7 +54,7 @@ def test_what_was_learnt_has_no_cause_and_a_near_edit_is_named() -> None:
     assert read("Lima")[1:] == ["No edit and no fact: this is what nkb learnt."]
     lines = read(None, body={"reason_text": "The graph knows nothing of that."})
     assert lines == [
-        "not sure  version 3 · 90 % sure · by nkb",
+        "not sure  version 3 · by nkb",
         "No edit and no fact: The graph knows nothing of that.",
     ]
     near = {"edit": "e3", "question": "Peru's mayor?", "probability": 0.3}
