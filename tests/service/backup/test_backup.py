@@ -563,5 +563,6 @@ async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: 
     nowhere = await run(old, "backup", str(tmp_path / "no" / "all.tar"))
     assert (nowhere.exit_code, "cannot be written" in nowhere.output) == (6, True)
     assert "at version 5: 5 commits, 1 tag, 1 key" in (await run(new, "restore", file)).stdout
+    assert "at version 5: all of this backup was there already." in (await run(new, "restore", file)).stdout
     refused = await run(new, "restore", str(tmp_path / "none.tar"))
     assert (refused.exit_code, "cannot be read" in refused.output) == (2, True)

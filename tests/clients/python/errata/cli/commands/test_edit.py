@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from errata import wire
 from errata.cli.render.effects import PACK, draw_other_answers
-from errata.cli.render.receipt import draw_headline
+from errata.cli.render.receipt import draw_edits, draw_headline
 from errata.cli.session import Page
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -279,10 +279,12 @@ def test_many_edits_with_one_warning_are_one_line(
     monkeypatch.setattr(tiny, "report", lambda *_: report)
     text = run("edit", PERU, "Cusco").stdout
     assert "40 of 40 edits hold, in all wordings given." in text
-    edits[::2] = [edit.model_copy(update={"memory": "graph"}) for edit in edits[::2]]
-    edits[1::2] = [edit.model_copy(update={"memory": "nkb/bank"}) for edit in edits[1::2]]
-    text = run("edit", PERU, "Cusco").stdout
-    assert "40 of 40 edits hold, in all wordings given: 20 of graph, 20 of nkb/bank." in text
+    memories = ("graph", "nkb/bank")
+    count, *_ = draw_edits(
+        [edit.model_copy(update={"memory": memories[n % 2]}) for n, edit in enumerate(edits)]
+    )
+    expected = "  40 of 40 edits hold, in all wordings given: 20 of graph, 20 of nkb/bank."
+    assert str(count) == expected
     warning = "warning, 40 times (q0, q1, q2 and 37 more): the model gives this answer already"
     assert [line.strip() for line in text.splitlines() if "warning" in line] == [warning]
 
