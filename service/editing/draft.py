@@ -27,6 +27,8 @@ from service.ledger.fold import Change as Switch
 
 TO_REPLACE = "to_replace"  # name of the note that lists the edits which the caller told this one to replace
 
+EXTENDS = "extends"  # name of the note with the version of the edit that this one says more than
+
 
 @dataclass(frozen=True)
 class PlannedEdit:
@@ -38,6 +40,7 @@ class PlannedEdit:
         question: Its question; "" for a fact that has none.
         replaces: Versions and ids of the earlier edits that the caller told it to replace.
         tests: Tests of the caller; without an answer, the one before the edit is meant.
+        extends: Version of the earlier edit with the same answer whose wordings, examples and tests it keeps.
         is_repetition: Whether an earlier edit of the request says all of it.
         generated_paraphrases: Paraphrases of our own, asked with the others to report how far the edit reaches.
         triple: The fact, of an edit of the graph.
@@ -56,6 +59,7 @@ class PlannedEdit:
     counterexamples: tuple[str, ...] = ()
     replaces: tuple[int | str, ...] = ()
     tests: tuple[GivenTest, ...] = ()
+    extends: int | None = None
     is_repetition: bool = False
     generated_paraphrases: tuple[str, ...] = ()
     triple: Triple | None = None
@@ -128,6 +132,7 @@ class PlannedEdit:
                 **material.notes,
                 **self.notes,
                 **({TO_REPLACE: list(self.replaces)} if self.replaces else {}),
+                **({EXTENDS: self.extends} if self.extends is not None else {}),
             },
             triple=self.triple,
             counterexamples=self.counterexamples,
@@ -140,7 +145,7 @@ class Draft:
     """A planned commit, valid on the version for which it was drafted.
 
     Attributes:
-        target: The commit that a revert takes back, or the version that a rollback returns to.
+        target: The commit that a revert takes back, or the version that a rollback returns to; None otherwise.
         records: Its new edits.
         materials: The rows of the new edits.
         no_ops: The report of each edit for which nothing is written, by its place in the request.

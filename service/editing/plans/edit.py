@@ -32,6 +32,7 @@ from service.editing.plans.conflicts import (
     find_unmet,
     mark_repetitions,
 )
+from service.editing.plans.extended import extend
 from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, clean_fact
 from service.editing.plans.options import resolve_options
@@ -82,6 +83,7 @@ class EditPlan:
         self._dry_run = request.dry_run
         self._models, self._paraphrases = models, paraphrases
         self._items = request.edits
+        self._answer_places = {place for place, item in enumerate(items) if isinstance(item, EditItem)}
         if any(isinstance(item, GRAPH_ITEMS) for item in request.edits):
             models.check_takes_facts()
         self._options = resolve_options(request, models)
@@ -96,7 +98,7 @@ class EditPlan:
         self._begin(state)
         while True:
             with timings.part("editor"):
-                edits = await self._plan_all(state)
+                edits = await extend(await self._plan_all(state), self._answer_places, state, self._refusals)
             with timings.part("report"):
                 no_ops = await self._no_ops(edits, state)
             fresh = [edit for index, edit in enumerate(edits) if index not in no_ops]
@@ -238,7 +240,8 @@ class EditPlan:
         def is_no_op(edit: PlannedEdit) -> bool:
             if not edit.is_answer:
                 return edit.no_op_reason is not None
-            return edit.is_repetition or all_come_out(edit, answers[edit.model])
+            says_more = edit.extends is not None
+            return edit.is_repetition or (not says_more and all_come_out(edit, answers[edit.model]))
 
         return {
             index: report_no_op(edit, answers.get(edit.model, {}))
