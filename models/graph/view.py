@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -114,10 +115,27 @@ class GraphView:
 
     @cached_property
     def relations(self) -> Set[str]:
-        """Return the relations of the base and of edits."""
+        """Return the relations of the base and of edits, those that are only defined among them."""
         sources = (source for pairs in self.edits.values() for _, source in pairs)
         names = {statement.relation for source in sources for statement in source.statements}
-        return {*self.base.relations, *(name for name in names if not name.startswith("@"))}
+        used_relations = {name for name in names if not name.startswith("@")}
+        return {*self.base.relations, *used_relations, *self._described_relations}
+
+    @cached_property
+    def relations_by_label(self) -> Mapping[str, Sequence[str]]:
+        """Return the relations that edits or imports give labels, by the label without its case."""
+        relations = dict.fromkeys(self._described_relations)
+        for active in self.imports:
+            relations |= dict.fromkeys(active.manifest.relations)
+        by_label: dict[str, list[str]] = defaultdict(list)
+        for relation in relations:
+            by_label[self.label(relation).casefold()].append(relation)
+        return by_label
+
+    @property
+    def _described_relations(self) -> Iterable[str]:
+        """Return the relations that edits say something of."""
+        return (id.removeprefix(RELATION) for id in self.edits if id.startswith(RELATION))
 
     def _about_relation(self, relation: str, property: str) -> str:
         """Return the property that edits give the relation itself; "" if they give none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
@@ -62,18 +63,33 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambig
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
-    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it."""
+    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it.
+
+    Raises:
+        Ambiguous: Several relations have this label, and none this name.
+        InvalidInput: No relation may have this name.
+    """
     if name in NAME_RELATIONS:
         return NAME_RELATIONS[name]
     if name.startswith("@"):
         raise InvalidInput(
             f"{name!r}: a relation's name does not begin with @: choose another", field="relation"
         )
-    relations = view.base.relations
-    if name in relations:
+    if name in view.base.relations or name in view.relations:
         return name
-    folded_name = name.casefold()
-    for relation in relations.values():
-        if folded_name in (relation.label.casefold(), (relation.property or "").casefold()):
-            return relation.id
-    return name
+    key = name.casefold()
+    of_base = (
+        relation.id
+        for relation in view.base.relations.values()
+        if key in (relation.label.casefold(), (relation.property or "").casefold())
+    )
+    ids = list(dict.fromkeys([*islice(of_base, 1), *view.relations_by_label.get(key, ())]))
+    if len(ids) > 1:
+        details: list[JSON] = [
+            {"id": id, "label": view.label(id), "description": "a relation", "degree": 0} for id in ids
+        ]
+        detail = f"{name!r} is the label of {len(ids)} relations, {', '.join(ids)}"
+        raise Ambiguous(
+            f"{detail}: write the name of the one that is meant", field="relation", candidates=details
+        )
+    return ids[0] if ids else name

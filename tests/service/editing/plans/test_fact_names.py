@@ -47,6 +47,17 @@ async def test_a_defined_relation_decides(editor: Editor, holds: str, expected: 
     assert await values(editor, "Q419", "price") == expected
 
 
+async def test_a_relation_is_called_by_its_label_too(editor: Editor) -> None:
+    await define(editor, "twin town", holds="many", label="twin towns")
+    await fact(editor, "Peru", "Twin towns", "Zell")
+    await fact(editor, "Peru", "twin town", "Ulm")
+    assert await values(editor, "Q419", "twin town") == ["Zell", "Ulm"]
+    await define(editor, "sister city", holds="many", label="twin towns")
+    refused = await fact(editor, "Peru", "twin towns", "Bern")
+    assert (refused["status"], refused["code"]) == (409, "ambiguous")
+    assert [candidate["id"] for candidate in refused["candidates"]] == ["twin town", "sister city"]
+
+
 async def test_two_values_of_a_new_relation_in_one_request_are_asked_about(editor: Editor) -> None:
     items = triple("Peru", "price", "349"), triple("Peru", "price", "399")
     assert (await edits(editor, *items))["code"] == "add_or_set"
