@@ -59,6 +59,18 @@ async def test_whom_an_edit_replaces_has_to_be_one_edit_in_force(
     assert says in refused["detail"]
 
 
+async def test_an_edit_that_was_replaced_is_not_replaced_again(nkb_editor: Editor) -> None:
+    await edits(nkb_editor, correction(OPENS, "at eight"))
+    receipt = await edits(nkb_editor, correction(OPENS, "at nine"))
+    id = receipt["report"]["edits"][0]["id"]
+    item = correction(HOURS, "nine to five", replaces=[1])
+    refused = await edits(nkb_editor, item)
+    assert (refused["status"], refused["field"]) == (422, "edits.0.replaces")
+    assert f"version 1 was replaced by edit {id} of version 2" in refused["detail"]
+    await revert(nkb_editor, 2)
+    assert (await edits(nkb_editor, item))["status"] == 201
+
+
 async def test_one_of_several_edits_of_a_version_is_named_by_its_id(nkb_editor: Editor) -> None:
     receipt = await edits(nkb_editor, correction(OPENS, "at eight"), correction(PERU, "Cusco"))
     first = receipt["report"]["edits"][0]["id"]
