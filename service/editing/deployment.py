@@ -286,7 +286,7 @@ class Editor:
 
     @outcome
     async def show_edit(self, id: str) -> Outcome:
-        return Outcome.ok((await self._versions()).edit(id))
+        return Outcome.ok((await self._versions()).show_edit(id))
 
     @outcome
     async def scope(self, question: str, model: str | None = None) -> Outcome:

@@ -98,7 +98,6 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "head": "The newest version there is.",
         "author": "The name of the key that made it.",
         "time": "Its time, in UTC.",
-        "target": "The commit that was taken back, or the version that was returned to.",
         "first": "The first of the edits.",
         "id": "Its id, which never changes.",
         "active": "True until the edit is taken back.",

@@ -127,7 +127,8 @@ class Commit:
         time: Unix seconds.
         activates: Ids of the edits that it switches on.
         deactivates: Ids of the edits that it switches off.
-        target: The commit that a revert takes back, or the version that a rollback returns to.
+        target: The commit that a revert takes back, or the version that a rollback returns to; None for a revert of
+            single edits, which `deactivates` has.
         report: JSON values only.
         previous: Digest of the commit before, "" for the first.
     """

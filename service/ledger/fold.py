@@ -1,7 +1,7 @@
 """The edits that are active at a version: a pure function of the commits, so that undo is exact.
 
 An edit commit activates its edits. A revert undoes the remaining effect of one commit. A rollback makes the active
-set that of an old version again. A commit's edits come and go together, and an edit that comes back keeps its first
+set that of an old version again. Single edits are taken back by their ids. An edit that comes back keeps its first
 place, so the rows that follow from the active edits hold no trace of an undone edit.
 """
 
@@ -80,6 +80,24 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
         detail = f"version {version} has no effect left: it was taken back before; there is nothing to revert"
         raise NothingToDo(detail, version=version)
     return _change(commits, on, off)
+
+
+def revert_edits(commits: Sequence[Commit], ids: Sequence[str]) -> Change:
+    """Return the switches of a new commit that takes single edits back.
+
+    Raises:
+        NotFound: There is no edit with an id.
+        NothingToDo: An edit is taken back already.
+    """
+    all_edits, now = edits(commits), active(commits)
+    for id in ids:
+        if id not in all_edits:
+            raise NotFound(
+                f"there is no edit {id}: errata log shows the versions, errata show VERSION the edits of one"
+            )
+        if id not in now:
+            raise NothingToDo(f"edit {id} was taken back before; there is nothing to revert")
+    return _change(commits, (), set(ids))
 
 
 def rollback(commits: Sequence[Commit], to: int) -> Change:

@@ -12,7 +12,7 @@ from errata.wire.wording import normalize_question
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers, ModelsAtVersion
-from service.editing.notes import ChangeNote, read_note
+from service.editing.notes import ChangeNote, ImportNote, read_note
 from service.ledger.commit import EditRecord
 
 MAX_ASKED = 1_000  # wordings that a diff asks, the newest edits'; the others show the edits' own answers
@@ -139,9 +139,16 @@ def _changes_without_question(
             )
         else:
             subject, relation, text, act = note.to_fact()
+            triples = note.triples if isinstance(note, ImportNote) else 1
             facts.append(
                 FactChange(
-                    edit=edit.id, subject=subject, relation=relation, object=text, act=act, change=change
+                    edit=edit.id,
+                    subject=subject,
+                    relation=relation,
+                    object=text,
+                    act=act,
+                    triples=triples,
+                    change=change,
                 )
             )
     return facts, memory_changes

@@ -21,7 +21,7 @@ from errata.wire import (
 
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
-from service.editing.evaluation.fact_tests import version_of
+from service.editing.evaluation.fact_tests import FactTest, Successors, version_of
 from service.editing.state import EditorState
 from service.errors import NotFound
 from service.ledger import fold
@@ -52,7 +52,7 @@ class Versions:
             limit: Largest number of commits.
             before: Version that the listed ones are older than.
             grep: A text in the message, or in a question or an answer of the commit; its case does not matter.
-            author: Author of the commits.
+            author: Author of the commits; its case does not matter.
             since: Time of the oldest commit, in seconds since 1970.
         """
         head = self.state.version
@@ -60,7 +60,7 @@ class Versions:
         matches = (
             commit
             for commit in reversed(self.state.commits[: max(0, last)])
-            if author in (None, commit.author)
+            if (author is None or commit.author.casefold() == author.casefold())
             and (since is None or commit.time >= since)
             and (grep is None or _mentions(commit, grep.casefold()))
         )
@@ -100,6 +100,17 @@ class Versions:
         commit = fold.find(self.state.commits, version_of(record))
         return EditDetail(**_head(commit), edit=self._edit_state(record))
 
+    def show_edit(self, id: str) -> EditDetail:
+        """Return one edit as `edit` does, with the edit that took its place."""
+        detail, record = self.edit(id), self.state.edits[id]
+        if not record.question or id not in self.state.active:
+            return detail
+        test = FactTest(record, 0)
+        successor = Successors(self.state.active_records, [test]).of(test, None)
+        if successor is None:
+            return detail
+        return detail.model_copy(update={"replaced_by": successor.id, "replaced_in": version_of(successor)})
+
     def _edit_state(self, edit: EditRecord) -> EditState:
         return EditState(
             **{**describe(edit), "notes": dict(edit.notes)},
@@ -134,6 +145,7 @@ def _head(commit: Commit) -> dict[str, Any]:
         "time": datetime.fromtimestamp(commit.time, UTC),
         "message": commit.message,
         "target": commit.target,
+        "target_edits": commit.deactivates if commit.kind == "revert" and commit.target is None else (),
     }
 
 

@@ -14,6 +14,7 @@ from errata.wire import (
 )
 from fastapi import APIRouter, Request, Response
 
+from service.errors import MAX_NAMED
 from service.http.auth import get_caller
 from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
@@ -41,8 +42,9 @@ def build_router(editor: EditorClient) -> APIRouter:
 
     @router.post("/admin/reverts", **_document({200: DRY_RUN}))
     async def revert(body: RevertBody, request: Request) -> Response:
-        """Take one commit back, however old, in a new commit."""
-        summarize(request, f"{_trial(body.dry_run)}version {body.version} taken back")
+        """Take one commit back, however old, or single edits by their ids, in a new commit."""
+        subject = f"edits {', '.join(body.edits[:MAX_NAMED])}" if body.edits else f"version {body.version}"
+        summarize(request, f"{_trial(body.dry_run)}{subject} taken back")
         plain, author = body.model_dump(mode="json"), get_caller(request).name
         return respond(await editor.revert(plain, author, read_idempotency_key(request)))
 

@@ -35,6 +35,10 @@ async def revert(editor: Editor, version: int, key: str | None = None, **options
     return body_of(await editor.revert({"version": version, **NO_WAIT, **options}, "ana", key))
 
 
+async def revert_edits(editor: Editor, *ids: str, **options: Any) -> dict[str, Any]:
+    return body_of(await editor.revert({"edits": list(ids), **NO_WAIT, **options}, "ana"))
+
+
 async def rollback(editor: Editor, to: int, key: str | None = None, **options: Any) -> dict[str, Any]:
     return body_of(await editor.rollback({"to": to, **NO_WAIT, **options}, "ana", key))
 

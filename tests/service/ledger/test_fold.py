@@ -45,6 +45,23 @@ def test_a_revert_takes_the_whole_commit_back_and_nothing_else() -> None:
     assert active(writer) == ["w00001x000", "w00001x001", "w00003x000"]
 
 
+def test_single_edits_are_taken_back_and_their_commit_later_for_the_rest() -> None:
+    writer = Writer()
+    writer.edit(3)
+    first, second, third = writer.commits[0].activates
+    writer.revert_edits([second])
+    assert list(fold.active(writer.commits)) == [first, third]
+    with pytest.raises(NothingToDo, match=f"edit {second} was taken back before"):
+        fold.revert_edits(writer.commits, [first, second])
+    with pytest.raises(NotFound, match="there is no edit e9"):
+        fold.revert_edits(writer.commits, ["e9"])
+    writer.revert(1)
+    writer.revert(3)
+    assert list(fold.active(writer.commits)) == [first, third]
+    writer.revert(2)
+    assert list(fold.active(writer.commits)) == [first, second, third]
+
+
 def test_a_second_revert_of_the_same_commit_has_nothing_to_do() -> None:
     writer = write(1)
     writer.revert(1)

@@ -77,6 +77,10 @@ class Writer:
         change = fold.revert(self.commits, target)
         return self._make("revert", (), change.activates, change.deactivates, target)
 
+    def revert_edits(self, ids: Sequence[str]) -> tuple[Commit, list[Block]]:
+        change = fold.revert_edits(self.commits, ids)
+        return self._make("revert", (), change.activates, change.deactivates)
+
     def rollback(self, target: int) -> tuple[Commit, list[Block]]:
         change = fold.rollback(self.commits, target)
         return self._make("rollback", (), change.activates, change.deactivates, target)

@@ -185,9 +185,12 @@ class EditCalls:
         )
         return self.edit_many([item], **options)
 
-    def revert(self, version: int, **options: Unpack[CommitOptions]) -> Call[wire.EditReceipt]:
-        """Take one commit back, however old, in a new commit."""
-        return commit("/admin/reverts", wire.RevertRequest, {"version": version, **options})
+    def revert(
+        self, version: int | None = None, *, edits: Iterable[str] = (), **options: Unpack[CommitOptions]
+    ) -> Call[wire.EditReceipt]:
+        """Take one commit back, however old, or single edits by their ids, in a new commit."""
+        fields = {"version": version, "edits": list(edits), **options}
+        return commit("/admin/reverts", wire.RevertRequest, fields)
 
     def rollback(self, to: int, **options: Unpack[CommitOptions]) -> Call[wire.EditReceipt]:
         """Make version `to` the current one again, in a new commit."""

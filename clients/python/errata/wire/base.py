@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any, LiteralString
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import PydanticCustomError
 
 MAX_TEXT_CHARS = 2_000
@@ -56,6 +66,18 @@ def check_name(pattern: str, rule: str) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def say_instead(code: LiteralString, words: LiteralString) -> WrapValidator:
+    """Return a validator whose one message stands for every mistake of a value."""
+
+    def check(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            raise PydanticCustomError(code, words) from None
+
+    return WrapValidator(check)
 
 
 class Request(BaseModel):

@@ -24,6 +24,7 @@ from errata.wire.base import (
     Response,
     Text,
     Version,
+    say_instead,
 )
 from errata.wire.report import Report
 from errata.wire.state import ReplicaState
@@ -34,6 +35,10 @@ MAX_PREVIEW_EDITS = 20_000
 MAX_PARAPHRASES = 20
 MAX_REPLACED = 20
 MAX_TESTS = 100
+MAX_REVERTED = 500  # largest number of ids that fit into the short body of a revert
+NO_EDIT_NAME = (
+    "names no edit: a version is expected, a number from 1 on, or the id of an edit as errata show lists it"
+)
 
 Kind = Literal["edit", "revert", "rollback"]
 Act = Literal["set", "add", "remove"]
@@ -41,6 +46,9 @@ Wait = Literal["all", "none"]
 
 
 EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+
+
+EditName = Annotated[CommitVersion | EditId, say_instead("no_edit_name", NO_EDIT_NAME)]
 
 
 class EditTest(Request):
@@ -69,9 +77,7 @@ class EditItem(Request):
     answer: Text
     paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     counterexamples: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
-    replaces: Annotated[list[CommitVersion | EditId], Field(max_length=MAX_REPLACED)] = Field(
-        default_factory=list
-    )
+    replaces: Annotated[list[EditName], Field(max_length=MAX_REPLACED)] = Field(default_factory=list)
     tests: Annotated[list[EditTest], Field(max_length=MAX_TESTS)] = Field(default_factory=list)
     model: Name | None = None
 
@@ -220,13 +226,27 @@ class EditRequest(Request):
 
 
 class RevertRequest(Request):
-    """A commit to take back; with `dry_run` the report describes the effect, and nothing changes."""
+    """What to take back; with `dry_run` the report describes the effect, and nothing changes.
 
-    version: CommitVersion
+    Attributes:
+        version: A commit, of which all that is left is taken back.
+        edits: Ids of edits, of any commits, in place of `version`; the other edits of these commits stay.
+    """
+
+    version: CommitVersion | None = None
+    edits: Annotated[list[EditId], Field(max_length=MAX_REVERTED)] = Field(default_factory=list)
     message: Message = ""
     wait: Wait = "all"
     strict: bool = False
     dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _check_target(self) -> RevertRequest:
+        if (self.version is None) != bool(self.edits):
+            raise PydanticCustomError(
+                "one_target", "say what to take back: a `version`, or `edits` by their ids"
+            )
+        return self
 
 
 class RollbackRequest(Request):

@@ -14,7 +14,12 @@ from errata.wire.state import EditCounts
 
 
 class VersionHead(Response):
-    """A commit. `target` is the commit that it reverts, or the version that it returns to."""
+    """A commit.
+
+    Attributes:
+        target: The commit that it reverts, or the version that it returns to.
+        target_edits: Ids of the edits that it takes back one by one, and not with their commits.
+    """
 
     version: CommitVersion
     kind: Kind
@@ -22,6 +27,7 @@ class VersionHead(Response):
     time: AwareDatetime
     message: str
     target: Version | None = None
+    target_edits: list[str] = Field(default_factory=list)
 
 
 class EditHead(Response):
@@ -102,9 +108,16 @@ class VersionDetail(VersionHead):
 
 
 class EditDetail(VersionHead):
-    """One edit, with the commit that made it."""
+    """One edit, with the commit that made it.
+
+    Attributes:
+        replaced_by: Id of the edit that took its place, where there is one.
+        replaced_in: The version that made that edit.
+    """
 
     edit: EditState
+    replaced_by: str | None = None
+    replaced_in: CommitVersion | None = None
 
 
 class ScopeCandidate(Response):
@@ -169,8 +182,8 @@ class WhyReport(Response):
         answer: The answer, as /v1/answers gives it.
         causes: The edits, in the order of the answer.
         facts: Facts of the graph's base.
-        without: The answer without the causes, or without the facts where there are no causes; None where the answer
-            rests on neither.
+        without: The answer of the same model without the causes, or without the facts where there are no causes; None
+            where the answer rests on neither.
     """
 
     answer: Answer
@@ -202,7 +215,8 @@ class FactChange(Response):
     """A triple, or a whole import, that only one of two versions has.
 
     Attributes:
-        act: set, add or remove; "import" for an import, whose `object` has its number of triples.
+        act: set, add or remove; "import" for an import.
+        triples: Number of triples; more than one only for an import.
         change: "added" if the later version has it.
     """
 
@@ -211,6 +225,7 @@ class FactChange(Response):
     relation: str
     object: str
     act: str
+    triples: int = 1
     change: Literal["added", "removed"]
 
 

@@ -158,9 +158,10 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
 
     @app.post("/admin/reverts")
     async def revert(request: Request, body: wire.RevertRequest) -> Response:
-        if body.version not in tiny.active[-1]:
-            return problem(409, "nothing_to_do", f"version {body.version} is taken back already")
-        return keep(request, tiny.undo("revert", tiny.active[-1] - {body.version}, body, body.version))
+        version = body.version or int(body.edits[0], 16)  # of the tiny edits, each is a version's only one
+        if version not in tiny.active[-1]:
+            return problem(409, "nothing_to_do", f"version {version} is taken back already")
+        return keep(request, tiny.undo("revert", tiny.active[-1] - {version}, body, body.version))
 
     @app.post("/admin/rollbacks")
     async def rollback(request: Request, body: wire.RollbackRequest) -> Response:

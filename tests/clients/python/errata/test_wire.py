@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from errata import wire
+from errata.wire.mistakes import describe_mistake
 from pydantic import ValidationError
 
 Q = {"question": "What is the capital of Peru?"}
@@ -91,6 +92,21 @@ def test_an_edit_says_everything_it_leaves_out() -> None:
 def test_the_base_cannot_be_reverted(version: int) -> None:
     with pytest.raises(ValidationError):
         wire.RevertRequest(version=version)
+
+
+@pytest.mark.parametrize("name", ["Bergheim", 0, -1, 2**60, "12", None])
+def test_what_an_edit_replaces_is_a_version_or_an_id(name: Any) -> None:
+    with pytest.raises(ValidationError) as error:
+        wire.EditItem.model_validate({"question": "q", "answer": "a", "replaces": [name]})
+    (mistake,) = error.value.errors()
+    assert mistake["loc"] == ("replaces", 0)
+    assert describe_mistake(mistake).startswith("names no edit: a version is expected")
+
+
+@pytest.mark.parametrize("fields", [{}, {"version": 1, "edits": ["0123456789ab"]}])
+def test_a_revert_is_of_a_version_or_of_edits(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="say what to take back: a `version`, or `edits` by their ids"):
+        wire.RevertRequest(**fields)
 
 
 def test_everything_can_be_rolled_back_to_the_base() -> None:

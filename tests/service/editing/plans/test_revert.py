@@ -32,9 +32,10 @@ from tests.service.editing.requests import (
     head,
     item,
     revert,
+    revert_edits,
     rollback,
 )
-from tests.service.parts import settings, start_deployment
+from tests.service.parts import body_of, settings, start_deployment
 from tests.service.toy import FACTS, ToyMemory, ToyOptions
 
 
@@ -75,6 +76,35 @@ async def test_a_revert_is_reverted(editor: Editor) -> None:
     receipt = await revert(editor, 2)
     assert before_and_after(receipt) == [("Lima", "Cusco")]
     assert await checksum(editor) == with_edit
+
+
+async def test_single_edits_are_taken_back_as_if_they_had_never_been_made(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    await change(editor, PERU, "Puno")
+    receipt = await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"), item("Q?", "A"))
+    first, second, third = [edit["id"] for edit in receipt["report"]["edits"]]
+    whole = await checksum(editor)
+    undone = await revert_edits(editor, first, third)
+    assert (undone["status"], undone["version"], undone["kind"]) == (201, 3, "revert")
+    assert before_and_after(undone) == [("Cusco", "Puno"), ("A", None)]
+    active = list(fold.active(await ledger.read(0)).values())
+    assert ([edit.answer for edit in active], await checksum(editor)) == (
+        ["Puno", "Lyon"],
+        fold_active(active),
+    )
+    head_of_log = body_of(await editor.log(1))["versions"][0]
+    assert (head_of_log["target"], head_of_log["target_edits"]) == (None, [first, third])
+    await revert(editor, 3)
+    assert await checksum(editor) == whole
+    await revert_edits(editor, first)
+    assert before_and_after(await revert(editor, 2)) == [("Lyon", "Paris"), ("A", None)]
+    again, nowhere = await revert_edits(editor, second), await revert_edits(editor, "0123456789ab")
+    assert (again["code"], again["detail"]) == (
+        "nothing_to_do",
+        f"edit {second} was taken back before; there is nothing to revert",
+    )
+    assert (nowhere["status"], nowhere["code"]) == (404, "not_found")
 
 
 async def test_a_rollback_makes_an_old_version_the_newest(editor: Editor) -> None:

@@ -81,8 +81,9 @@ async def test_a_diff_lists_facts_corrections_and_reverts(editor: Editor) -> Non
 
 async def test_facts_without_a_question_are_listed_as_facts(editor: Editor) -> None:
     await edits(editor, triple("Peru", "motto", "Firme"), triple("Peru", "alias", "Birú"))
-    await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
+    await import_file(editor, tsv(("Oz", "capital", "Emerald City"), ("Oz", "motto", "Home")))
     await rollback(editor, 0)
+    assert [fact.triples for fact in (await diff(editor, 0, 2)).facts] == [1, 1, 2]
     facts = [(fact.relation, fact.object, fact.act, fact.change) for fact in (await diff(editor, 0, 2)).facts]
     assert facts[0] == ("motto", "Firme", "add", "added")
     assert facts[1][1:] == ("Birú", "add", "added")

@@ -61,6 +61,7 @@ async def test_the_log_is_searched_by_text_and_by_author(editor: Editor) -> None
         (("number 3", None), [3]),
         (("CITY 4", None), [4]),
         (("capital of peru", "ana"), [5, 4, 3, 2, 1]),
+        ((None, "ANA"), [5, 4, 3, 2, 1]),
         ((None, "nobody"), []),
     ]
     for (grep, author), expected in searches:
@@ -79,6 +80,17 @@ async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> N
     assert (two.first.question, two.first.notes) == (PERU, {})
     assert long.first is not None
     assert long.first.question == "x" * 200, "the log of a thousand versions is a page, not a book"
+
+
+async def test_an_edit_that_was_replaced_names_the_one_that_took_its_place(editor: Editor) -> None:
+    first, second = [
+        (await change(editor, PERU, answer))["report"]["edits"][0]["id"] for answer in ("Cusco", "Puno")
+    ]
+    detail = body_of(await editor.show_edit(first))
+    assert (detail["replaced_by"], detail["replaced_in"], detail["edit"]["active"]) == (second, 2, True)
+    assert body_of(await editor.show_edit(second))["replaced_by"] is None
+    await revert(editor, 2)
+    assert [body_of(await editor.show_edit(id))["replaced_by"] for id in (first, second)] == [None, None]
 
 
 async def test_a_log_without_commits_is_empty(editor: Editor) -> None:

@@ -44,9 +44,10 @@ def log(
     reply = session.send(call, "Reading the log")
     options = [] if limit == LIMIT else ["--limit", str(limit)]
     filters = {"--grep": grep, "--author": author, "--since": since and since.isoformat(timespec="seconds")}
+    is_filtered = any(value is not None for value in filters.values())
     for option, value in filters.items():
         options += [] if value is None else [option, str(value)]
-    session.show(reply, partial(draw_log, limit=limit, options=shlex.join(options)))
+    session.show(reply, partial(draw_log, limit=limit, options=shlex.join(options), is_filtered=is_filtered))
 
 
 def show(

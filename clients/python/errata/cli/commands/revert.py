@@ -18,6 +18,7 @@ from errata.cli.session import Session
 from errata.errors import NothingToDo
 from errata.wire import Report
 
+EDIT_ID = re.compile(r"[0-9a-f]{12}")
 RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
 MAX_REVERTS = 1_000  # commits that one command takes back
 
@@ -26,7 +27,10 @@ def revert(
     session: Session,
     versions: Annotated[
         list[str],
-        typer.Argument(metavar="VERSION...", help="The commit to take back, however old; several, or 5-9."),
+        typer.Argument(
+            metavar="VERSION...",
+            help="The commit to take back, however old; several, or 5-9. An edit's id takes back that edit alone.",
+        ),
     ],
     message: Message = "",
     dry_run: DryRun = False,
@@ -35,26 +39,33 @@ def revert(
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
-    """Take commits back, each in a new commit; what came after them stays."""
-    numbers = parse_versions(versions)
+    """Take commits back, each in a new commit, or single edits; what came after them stays."""
+    ids = list(dict.fromkeys(name for name in versions if EDIT_ID.fullmatch(name)))
+    numbers = parse_versions([name for name in versions if name not in ids])
+    targets: list[str | int] = [*ids, *numbers]
     draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=verbose)
-    if len(numbers) > 1:  # each is shorter: of very many, one line
-        draw = draw_outcome if len(numbers) <= MAX_SHOWN else draw_headline
+    if len(targets) > 1:  # each is shorter: of very many, one line
+        draw = draw_outcome if len(targets) <= MAX_SHOWN else draw_headline
     reports: list[Report] = []
-    for count, version in enumerate(numbers, start=1):
-        key, title = idempotency_key, f"Taking back version {version}"
-        if len(numbers) > 1:
-            key = f"{idempotency_key}-{version}" if idempotency_key else None
-            title = f"{title} ({count} of {len(numbers)})"
-        call = session.calls.revert(version, **commit_options(message, no_wait, key, strict, dry_run))
+    for count, target in enumerate(targets, start=1):
+        subject = f"version {target}" if isinstance(target, int) else f"edit {target}"
+        key, title = idempotency_key, f"Taking back {subject}"
+        if len(targets) > 1:
+            key = f"{idempotency_key}-{target}" if idempotency_key else None
+            title = f"{title} ({count} of {len(targets)})"
+        options = commit_options(message, no_wait, key, strict, dry_run)
+        if isinstance(target, int):
+            call = session.calls.revert(target, **options)
+        else:
+            call = session.calls.revert(edits=[target], **options)
         try:
             reply = session.send(call, title)
         except NothingToDo as error:
-            if len(numbers) == 1:
+            if len(targets) == 1:
                 raise
-            session.err.print(f"Version {version}: {escape(str(error))}.", soft_wrap=True)
+            session.err.print(f"{subject.capitalize()}: {escape(str(error))}.", soft_wrap=True)
         else:
-            summary = f"taking back version {version}" if dry_run else f"version {version} is taken back"
+            summary = f"taking back {subject}" if dry_run else f"{subject} is taken back"
             session.show(reply, partial(draw, summary=summary))
             reports.append(reply.value.report)
     require_success(*reports)
@@ -68,7 +79,7 @@ def parse_versions(arguments: list[str]) -> list[int]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last:
             raise typer.BadParameter(
-                f"{argument!r} is no version: give a number from 1 on, or a range as 5-9"
+                f"{argument!r} is no version: give a number from 1 on, a range as 5-9, or the id of an edit"
             )
         if last - first >= MAX_REVERTS:
             raise typer.BadParameter(

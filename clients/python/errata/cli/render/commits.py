@@ -23,19 +23,22 @@ from errata.cli.render.text import (
     shorten,
     utc_now,
 )
-from errata.wire import Change, Diff, Report, TagList, VersionDetail, VersionLog, VersionSummary
+from errata.wire import Change, Diff, Report, TagList, VersionDetail, VersionHead, VersionLog, VersionSummary
 
 MAX_SUBJECT_LETTERS = 48
 
 
-def draw_log(log: VersionLog, limit: int, options: str = "") -> RenderableType:
+def draw_log(log: VersionLog, limit: int, options: str = "", is_filtered: bool = False) -> RenderableType:
     """Draw a line for each commit, with a command for older ones that has the same options.
 
     Args:
         log: The commits.
         limit: Largest number of commits that were asked for.
         options: Options of the command that was given.
+        is_filtered: Whether only some of the commits were asked for.
     """
+    if is_filtered and not log.versions:
+        return Text("No commit matches.", style="dim")
     table = make_table(">version", "when", "who", "what", "message")
     table.columns[0].style = "yellow"
     for commit in log.versions:
@@ -43,10 +46,10 @@ def draw_log(log: VersionLog, limit: int, options: str = "") -> RenderableType:
         subject, message = _describe_commit(commit), commit.message.partition("\n")[0]
         table.add_row(number, age(commit.time, utc_now()), commit.author, subject, message)
     oldest = log.versions[-1].version if log.versions else 1
-    if oldest == 1:
+    if oldest == 1 and not is_filtered:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")
         return table
-    if len(log.versions) < limit:
+    if len(log.versions) < limit or oldest == 1:
         return table
     command = " ".join(filter(None, ("errata log", options, f"--before {oldest}")))
     return Group(table, Text(f"Older ones: {command}", style="dim"))
@@ -54,12 +57,21 @@ def draw_log(log: VersionLog, limit: int, options: str = "") -> RenderableType:
 
 def _describe_commit(commit: VersionSummary) -> str:
     if commit.kind != "edit":
-        return f"revert of {commit.target}" if commit.kind == "revert" else f"rollback to {commit.target}"
+        return _describe_undo(commit)
     count, first = plural(commit.edits, "edit"), commit.first
     if first is None:
         return count
     subject = shorten(describe_change(first.notes) or one_line(first.question), MAX_SUBJECT_LETTERS)
     return ": ".join(filter(None, (count, subject + describe_act(first.notes))))
+
+
+def _describe_undo(commit: VersionHead) -> str:
+    """Return what a revert or a rollback was of, in words."""
+    if commit.kind == "rollback":
+        return f"rollback to {commit.target}"
+    first, *rest = commit.target_edits or [str(commit.target)]
+    suffix = f" and {len(rest):,} more" if rest else ""
+    return f"revert of {'edit ' if commit.target_edits else ''}{first}{suffix}"
 
 
 def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
@@ -69,9 +81,9 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
         commit: The commit.
         verbose: Whether to add the methods of the edits and the rows that were written.
     """
-    targets = {"revert": f" (revert of {commit.target})", "rollback": f" (rollback to {commit.target})"}
+    undo = "" if commit.kind == "edit" else f" ({_describe_undo(commit)})"
     parts: list[RenderableType] = [
-        Text(f"version {commit.version}{targets.get(commit.kind, '')}", style="yellow"),
+        Text(f"version {commit.version}{undo}", style="yellow"),
         Text(f"Author: {commit.author}"),
         Text(f"Date:   {commit.time.astimezone():%a %Y-%m-%d %H:%M:%S %z}"),
     ]
@@ -94,7 +106,7 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
         if edit.answer:
             parts.append(_draw_side("+", edit.answer))
         parts += [Text.assemble(("test ", "dim"), draw_test(test)) for test in edit.tests]
-    parts += [Text(), *(draw_report(report) if report else [])]
+    parts += [Text(), *(draw_report(report, commit.kind) if report else [])]
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
 
 
@@ -151,7 +163,7 @@ def _summarize_diff(diff: Diff, verbose: bool) -> str:
     if not memories:
         return "The two versions are the same, bit for bit."
     counts = [plural(len(diff.changes), "changed answer")]
-    counts += [plural(len(diff.facts), "fact")] if diff.facts else []
+    counts += [plural(sum(fact.triples for fact in diff.facts), "fact")] if diff.facts else []
     counts += [plural(len(diff.memory_changes), "other change")] if diff.memory_changes else []
     rows = f"; rows differ in {', '.join(memories)}" if verbose else ""
     return f"{', '.join(counts)}{rows}."

@@ -10,42 +10,59 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, plural
-from errata.wire import BrokenTest, FailingTest, Report, SideEffect, SupersededTest
+from errata.wire import BrokenTest, FailingTest, Kind, Report, SideEffect, SupersededTest
+from errata.wire.wording import normalize_question
 
 PACK = "the pack"
 PACK_AND_EDITS = "the pack and of edits"
 
 
-def draw_report(report: Report) -> list[RenderableType]:
+def draw_report(report: Report, kind: Kind = "edit") -> list[RenderableType]:
     """Draw the replaced and broken edits, then the side effects."""
-    return [*draw_replaced(report), *draw_side_effects(report)]
+    return [*draw_replaced(report, kind), *draw_side_effects(report)]
 
 
-def draw_replaced(report: Report) -> list[RenderableType]:
-    """Draw the earlier edits that were replaced by mistake, those that broke, then those replaced on purpose."""
-    parts = _draw_overwritten(report)
+def draw_replaced(report: Report, kind: Kind = "edit") -> list[RenderableType]:
+    """Draw the earlier edits that were replaced by mistake, those that broke, then those replaced on purpose.
+
+    Edits of other questions that were named to be replaced stand in front of those that broke.
+    """
+    parts = _draw_overwritten(report, kind)
+    wordings = {edit.question for edit in report.edits}
+    wordings |= {other.question for edit in report.edits for other in edit.paraphrases}
+    keys = set(map(normalize_question, wordings))
+    on_purpose = [test for test in report.superseded_tests if test.on_purpose]
+    named_tests = [
+        test for test in on_purpose if kind == "edit" and normalize_question(test.question) not in keys
+    ]
+    same_tests = [test for test in on_purpose if test not in named_tests]
+    if named_tests:
+        edits = plural(len({test.edit for test in named_tests}), "earlier edit")
+        count = f"This takes the place of {edits} with other questions, as it was told to; they get another answer now:"
+        parts += [Text(count, style="yellow"), draw_superseded(named_tests)]
     if report.broken_tests:
         count = f"{_count_edits(report.broken_tests, 'no longer holds', 'no longer hold')}:"
         parts += [Text(count, style="red"), draw_broken(report.broken_tests)]
-    if on_purpose := [test for test in report.superseded_tests if test.on_purpose]:
-        count = _count_edits(on_purpose, "is replaced", "are replaced")
+    if same_tests:
+        count = _count_edits(same_tests, "is replaced", "are replaced")
         consequence = f"{count}, and will be back if this is taken back:"
-        parts += [Text(consequence, style="yellow"), draw_superseded(on_purpose)]
+        parts += [Text(consequence, style="yellow"), draw_superseded(same_tests)]
     if report.edits_left_out:
         count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
     return parts
 
 
-def _draw_overwritten(report: Report) -> list[RenderableType]:
+def _draw_overwritten(report: Report, kind: Kind = "edit") -> list[RenderableType]:
     tests = [test for test in report.superseded_tests if not test.on_purpose]
     if not tests:
         return []
     edits = len({test.edit for test in tests})
     count = f"This takes the place of {plural(edits, 'earlier edit')} that it was not told to replace:"
     versions = sorted({test.version for test in tests})
-    if any("subject" in edit.notes for edit in report.edits):
-        advice = f"If that is right, take back the earlier: errata revert {' '.join(map(str, versions))}."
+    if kind != "edit" or any("subject" in edit.notes for edit in report.edits):
+        earlier = f"take back the earlier: errata revert {' '.join(map(str, versions))}"
+        advice = f"If that is right, {earlier}; if not, take this version back."
     else:
         options = " ".join(f"--replaces {version}" for version in versions)
         counterexample = f'--not "{one_line(tests[0].question)}"'

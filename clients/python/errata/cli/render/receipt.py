@@ -63,7 +63,7 @@ def draw_outcome(
         for warning in edit.warnings
         if warns
     )
-    headline, replacements = draw_headline(receipt, summary), draw_replaced(report)
+    headline, replacements = draw_headline(receipt, summary), draw_replaced(report, receipt.kind)
     return Group(headline, *replacements, *lines, *draw_side_effects(report), *summarize_warnings(warnings))
 
 
@@ -132,6 +132,9 @@ def _draw_edit(edit: EditReport, verbose: bool) -> list[RenderableType]:
         _draw_wording(edit.question),
         _draw_reply(edit.holds, edit.before, edit.after, edit.answer),
     ]
+    if "extends" in edit.notes:
+        successor = f"    takes the place of version {edit.notes['extends']}, and keeps what that says"
+        lines.append(Text(successor, style="dim"))
     for other in edit.paraphrases:
         lines.append(_draw_wording(other.question, is_paraphrase=True))
         lines.append(_draw_reply(other.follows, other.before, other.after, edit.answer))

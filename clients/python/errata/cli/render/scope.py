@@ -45,6 +45,8 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
     """
     edit = detail.edit
     state = "" if edit.active else "  (taken back)"
+    if detail.replaced_in is not None:
+        state = f"  (replaced by edit {detail.replaced_by} of version {detail.replaced_in})"
     parts = [Text.assemble(("edit ", "dim"), edit.id, (f"  version {detail.version}{state}", "yellow"))]
     change = describe_change(edit.notes)
     rows: list[tuple[str, str | Text]] = [
@@ -79,7 +81,11 @@ def draw_why(report: WhyReport) -> RenderableType:
         remainder = report.without
         source = f"by edit {', '.join(remainder.edits)}" if remainder.edits else "by no edit"
         parts.append(
-            Text.assemble(("without  ", "dim"), draw_answer(remainder.answer), (f"  {source}", "dim"))
+            Text.assemble(
+                (f"without, by {answer.model}: ", "dim"),
+                draw_answer(remainder.answer),
+                (f"  {source}", "dim"),
+            )
         )
     return Group(*parts)
 

@@ -153,6 +153,39 @@ def test_what_is_superseded_is_told_with_the_version_that_made_it(
     assert lines[place + 2].split() == ["3", *PERU.split(), "Puno", "Cusco", "4"]
 
 
+def test_other_questions_whose_edits_were_named_are_told_of_first(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    earlier = wire.SupersededTest(
+        edit="e0", version=7, question="q", expected="a", actual="Cusco", by="e1", by_version=8
+    )
+    broken = wire.BrokenTest(edit="e2", version=3, question="r", expected="b", actual="c")
+    changes = {"superseded_tests": [earlier], "broken_tests": [broken]}
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=changes))
+    for words in (("--dry-run",), ()):
+        lines = run("edit", PERU, "Cusco", "--replaces", "7", *words).stdout.splitlines()
+        assert lines[1].startswith("This takes the place of 1 earlier edit with other questions")
+        assert lines[3].split() == ["7", "q", "a", "Cusco", "8"]
+
+
+def test_what_a_revert_puts_back_unasked_is_taken_back_by_a_revert(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("edit", PERU, "Cusco")
+    plain = tiny.report([], 0)
+    earlier = wire.SupersededTest(
+        **{"edit": "e0", "version": 3, "question": "q", "expected": "a", "actual": "Cusco", "by": "e1"},
+        **{"by_version": 4, "on_purpose": False},
+    )
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
+    lines = run("revert", "1").stdout.splitlines()
+    assert (
+        lines[4]
+        == "If that is right, take back the earlier: errata revert 3; if not, take this version back."
+    )
+
+
 def test_an_edit_whose_place_is_taken_unasked_is_told_of_first(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

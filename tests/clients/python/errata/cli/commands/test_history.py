@@ -8,7 +8,7 @@ from unittest.mock import ANY
 
 import pytest
 from errata import wire
-from errata.cli.render.commits import _describe_commit
+from errata.cli.render.commits import _describe_commit, draw_log
 from errata.cli.render.text import age
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -72,6 +72,31 @@ def summary(question: str, notes: dict[str, Any]) -> wire.VersionSummary:
 
 def test_the_log_of_a_fresh_service_has_the_base_only(run: Any) -> None:
     assert rows(run("log").stdout)[1:] == [["0", "the", "base,", "before", "any", "edit"]]
+
+
+@pytest.mark.parametrize("option", ["--author", "--grep"])
+def test_a_log_in_which_no_commit_matches_says_so(
+    busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr(tiny, "summary", lambda version: summary("q", {}))
+    assert "the base" not in busy("log", option, "curator").stdout
+    assert draw_log(wire.VersionLog(versions=[], head=3), 20, is_filtered=True).plain == "No commit matches."  # type: ignore[attr-defined]
+
+
+def test_edits_that_were_taken_back_by_their_ids_are_named() -> None:
+    undo = {**summary("", {}).model_dump(), "kind": "revert", "edits": 0, "first": None}
+    for ids, subject in ((["e1"], "revert of edit e1"), (["e1", "e2"], "revert of edit e1 and 1 more")):
+        assert _describe_commit(wire.VersionSummary(**undo | {"target_edits": ids})) == subject
+
+
+def test_a_diff_counts_the_triples_of_an_import(
+    busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = {"edit": "e1", "subject": "lakes.tsv", "relation": "", "object": "2 triples", "act": "import"}
+    plain = tiny.diff(0, 1)
+    facts = [wire.FactChange(**fact, triples=2, change="added")]
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"facts": facts}))
+    assert busy("diff", "0", "1").stdout.splitlines()[-1].endswith(", 2 facts.")
 
 
 def test_the_log_goes_on_where_it_stopped(busy: Any) -> None:

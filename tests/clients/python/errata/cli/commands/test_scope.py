@@ -22,7 +22,7 @@ def test_why_tells_who_made_the_edit_and_with_which_message(run: Any) -> None:
     result = run("why", PERU)
     assert result.stdout.startswith("Cusco  version 1")
     assert all(part in result.stdout for part in ("e1  version 1", "curator", "ticket 12", "matched"))
-    assert result.stdout.splitlines()[-1] == "without  Lima  by no edit"
+    assert result.stdout.splitlines()[-1] == "without, by nkb: Lima  by no edit"
     assert json.loads(run("why", PERU, "--json").stdout)["causes"][0]["edit"]["answer"] == "Cusco"
 
 

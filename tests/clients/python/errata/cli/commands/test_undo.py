@@ -153,7 +153,19 @@ def test_several_are_taken_back_newest_first_and_one_that_is_already_stops_nobod
     assert (result.exit_code, tiny.active[-1]) == (0, frozenset())
 
 
-@pytest.mark.parametrize("word", ["0", "3-1", "1-", "newest", "1-2000", "-1"])
+def test_an_edit_is_taken_back_by_its_id(run: Any, tiny: Any) -> None:
+    run("edit", PERU, "Cusco")
+    run("edit", "What is the capital of Chile?", "Arica")
+    result = run("revert", "000000000001")
+    assert result.stdout.startswith("Version 3: edit 000000000001 is taken back.")
+    body = json.loads(tiny.requests[-1][1])
+    assert ("version" in body, body["edits"]) == (False, ["000000000001"])
+    result = run("revert", "2", "000000000001")
+    assert result.stderr.startswith("Edit 000000000001: ")
+    assert tiny.head == 4
+
+
+@pytest.mark.parametrize("word", ["5bd5", "0", "3-1", "1-", "newest", "1-2000", "-1"])
 def test_what_is_no_version_takes_nothing_back(run: Any, tiny: Any, word: str) -> None:
     assert run("revert", "--", word).exit_code == 2
     assert tiny.requests == []

@@ -39,14 +39,19 @@ def test_an_edit_is_named_with_its_maker_its_wording_and_what_answers_without_it
     assert lines[1] == "edit e2  version 3"
     assert "matched  Peru's capital?  81 %  of edit e1, whose place it took" in lines
     assert any(line.startswith("made by  ana, 2026") for line in lines)
-    assert lines[-2:] == ["because  ticket 12", "without  Lima  by no edit"]
+    assert lines[-2:] == ["because  ticket 12", "without, by nkb: Lima  by no edit"]
+
+
+def test_an_edit_that_was_replaced_is_marked() -> None:
+    lines = read("Cusco", causes=[{**CAUSE, "replaced_by": "e3", "replaced_in": 4}])
+    assert lines[1] == "edit e2  version 3  (replaced by edit e3 of version 4)"
 
 
 def test_a_fact_of_the_base_is_named_and_a_decline_without_it() -> None:
     lines = read("Lima", facts=[FACT], without={"answer": None, "edits": ["e7"]})
     assert lines[1:] == [
         "fact Peru · capital · Lima  Q419, of the base of nkb",
-        "without  not sure  by edit e7",
+        "without, by nkb: not sure  by edit e7",
     ]
 
 
