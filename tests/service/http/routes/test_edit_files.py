@@ -268,4 +268,5 @@ async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
         (0, 1, 1),
         (0, 1, 1),
     ]
-    assert (await client.show(2)).edits[0].paraphrases == ["France's capital city?"]
+    paraphrases = [edit.paraphrases for edit in (await client.show(2)).edits]
+    assert paraphrases == [["what is THE capital, of Peru"], ["France's capital city?"]]

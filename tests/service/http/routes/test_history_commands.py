@@ -32,5 +32,5 @@ async def test_why_names_the_edit_that_answers(run: Run) -> None:
     await run("edit", PERU, "Cusco", "--model", "toy", "--option", "method=surgery", "-m", "Ticket 12")
     result = await run("why", PERU, "--model", "toy")
     assert result.stdout.startswith("Cusco  version 1")
-    assert "without  Lima" in result.stdout
+    assert "without, by toy: Lima" in result.stdout
     assert "Ticket 12" in result.stdout
