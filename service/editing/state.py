@@ -12,7 +12,6 @@ from service.ledger.commit import Commit, EditRecord
 from service.ledger.fold import ActiveRecords, Change
 
 MemoriesAtVersion = Mapping[str, MemoryAtVersion]
-NO_CHANGE = Change((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class EditorState:
         """Return the ids of the active edits, as if `change` were applied."""
         return (self.active - set(change.deactivates)) | set(change.activates)
 
-    def active_edits(self, change: Change = NO_CHANGE) -> list[EditRecord]:
+    def active_edits(self, change: Change) -> list[EditRecord]:
         """Return the active edits in ledger order, as if `change` were applied."""
         return ActiveRecords(self.edits, self.active_ids(change)).in_order
 

@@ -15,7 +15,7 @@ from models.memory import Grows, Material, View, block_key
 from service.concurrency import SingleFlight, give_back_memory
 from service.editing.draft import Build, Draft
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
-from service.editing.state import NO_CHANGE, EditorState, MemoriesAtVersion
+from service.editing.state import EditorState, MemoriesAtVersion
 from service.errors import UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
@@ -23,7 +23,7 @@ from service.ledger.snapshots import check_image, read_newer
 from service.ledger.store import RedisLedger
 
 OLD_VERSIONS = 4  # versions kept for comparison
-NO_DRAFT = Draft(NO_CHANGE)
+NO_DRAFT = Draft(fold.Change((), ()))
 
 
 class MaterialStore:

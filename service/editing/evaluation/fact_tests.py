@@ -147,7 +147,7 @@ def _is_on_purpose(earlier: EditRecord, later: EditRecord) -> bool:
 def _find_targets(record: EditRecord, state: EditorState) -> list[str]:
     """Return the active edits that this one was told to replace."""
     names = record.notes.get(TO_REPLACE, ())
-    active = state.active_edits() if names else []
+    active = state.active_records.in_order if names else []
     return [edit.id for edit in active if edit.memory == record.memory and is_named(edit, names)]
 
 

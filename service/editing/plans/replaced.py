@@ -17,7 +17,7 @@ def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
     """
     active = [
         earlier
-        for earlier in (state.active_edits() if edit.replaces else ())
+        for earlier in (state.active_records.in_order if edit.replaces else ())
         if (earlier.model, earlier.memory) == (edit.model, edit.memory)
     ]
     targets: list[str] = []

@@ -125,8 +125,8 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *arguments)
             report = await check(editor, superseded=True)
             present = editor._pipeline.state
-            latest = {edit.question: edit for edit in present.active_edits()}
-            losing = [e for e in present.active_edits() if e.answer != latest[e.question].answer]
+            latest = {edit.question: edit for edit in present.active_records.in_order}
+            losing = [e for e in present.active_records.in_order if e.answer != latest[e.question].answer]
             assert report.broken == []
             assert report.edits is not None
             assert (report.edits.superseded, report.edits.active) == (len(losing), len(present.active))
