@@ -19,7 +19,6 @@ from service.http.model_router import ModelRouter
 
 FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
 STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
-WAIT_S = 0.03  # time that a request waits for a look-up before it gets the last state
 FIRST_WAIT_S = 2.0  # time that a request waits while no state is known
 
 
@@ -44,10 +43,10 @@ class Readiness:
 
     async def _watch(self) -> None:
         while True:
-            await self._look()
+            await self._look(FRESH_S)  # a look-up that hangs delays no other
             await asyncio.sleep(FRESH_S)
 
-    async def _look(self, wait_s: float | None = None) -> None:
+    async def _look(self, wait_s: float) -> None:
         """Refresh every state that is old, and wait for `wait_s` at most."""
         for look in self._looks:
             look.start()
@@ -58,10 +57,10 @@ class Readiness:
     async def describe(self) -> dict[str, Any]:
         """Return the body of GET /readyz; raise NotReady if no replica of a model answers.
 
-        It waits for WAIT_S at most, except at the start.
+        It waits only until a first look-up of each state has ended.
         """
-        wait_s = FIRST_WAIT_S if any(look.is_new for look in self._looks) else WAIT_S
-        await self._look(wait_s)
+        if any(look.is_new for look in self._looks):
+            await self._look(FIRST_WAIT_S)
         replicas = self._replicas.current(STALE_S)
         counts = None if replicas is None else {name: _count(name, replicas) for name in self._models}
         for name, look in self._models.items():

@@ -8,11 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import pytest
+
 from tests.cluster.running import Service, kill, wait_until
 
 N_COMMITS = 200
 LIMIT_MS = 100.0
 PROBE_S = 0.02
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.alone]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("readiness") / "var", replicas=2)
+    try:
+        yield service.start()
+    finally:
+        service.stop()
 
 
 @dataclass
