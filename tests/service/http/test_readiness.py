@@ -108,16 +108,16 @@ async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
 async def watch(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[[Part], Awaitable[Readiness]]]:
     """Return a function that starts to watch a part and has described it once."""
     monkeypatch.setattr(readiness, "FRESH_S", 0.01)
-    watched: list[Readiness] = []
+    probes: list[Readiness] = []
 
     async def start(part: Part) -> Readiness:
-        watched.append(readiness_of(part))
-        await watched[-1].start()
-        await watched[-1].describe()
-        return watched[-1]
+        probes.append(readiness_of(part))
+        await probes[-1].start()
+        await probes[-1].describe()
+        return probes[-1]
 
     yield start
-    for probe in watched:
+    for probe in probes:
         await probe.aclose()
 
 
