@@ -1,24 +1,25 @@
 """Each system on each device and dtype of this machine: its speed, and its difference from float32 on the CPU."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import torch
 
 from models.device import DTYPES, DeviceUnavailable, resolve_device, resolve_dtype
-from models.graph.memory import GRAPH, graph_memory
-from models.kbert.system import load as load_kbert
+from models.graph.memory import graph_memory
 from models.memory import Views
-from models.nkb.system import load as load_nkb
+from models.packs.pack import Pack
 from models.system import Ask, Bundle, Reply
+from models.systems import SYSTEMS
 from tests.bench.questions import questions_and_subjects
 from tests.bench.sentence_tree import link
 from tests.bench.table import Row
 from tests.bench.timing import measure_interleaved
 
 BATCH, ROUNDS = 32, 10
-LOADERS = {"nkb": load_nkb, "kbert": load_kbert}
+N_CONTEXT_FACTS = 8  # number of facts that the text states, for a system that reads a text and no graph
 REFERENCE = "cpu float32"
 
 
@@ -38,7 +39,7 @@ class Side:
 
 
 def rows() -> Iterator[Row]:
-    for name in LOADERS:
+    for name in SYSTEMS:
         sides = {f"{device} {dtype}": _load(name, device, dtype) for device, dtype in _combinations()}
         reference = sides[REFERENCE].answer()
         for size in (1, BATCH):
@@ -65,15 +66,28 @@ def _combinations() -> Iterator[tuple[str, str]]:
 
 
 def _load(name: str, device: str, dtype: str) -> Side:
-    bundle = LOADERS[name](resolve_device(device), DTYPES[dtype])
+    module, loader = SYSTEMS[name].split(":")
+    bundle: Bundle = getattr(import_module(module), loader)(resolve_device(device), DTYPES[dtype])
     view: Views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
-    graph = graph_memory()
+    return Side(bundle, _asks(bundle.system.inputs), [view] * BATCH)
+
+
+def _asks(inputs: frozenset[str]) -> list[Ask]:
+    """Return questions of the pack with what a system reads beside them: the graph, or a text that states facts."""
     pairs = questions_and_subjects(BATCH)
-    asks = [
-        link(graph.view(graph.base), question, subject) if GRAPH in view else Ask(question)
-        for question, subject in pairs
-    ]
-    return Side(bundle, asks, [view] * BATCH)
+    if "graph" in inputs:
+        graph = graph_memory()
+        view = graph.view(graph.base)
+        return [link(view, question, subject) for question, subject in pairs]
+    asks = [Ask(question) for question, _ in pairs]
+    return [replace(ask, context=_text()) for ask in asks] if "context" in inputs else asks
+
+
+def _text() -> str:
+    """State facts of the pack, a sentence each."""
+    subjects = {subject for _, subject in questions_and_subjects(BATCH)}
+    items = [item for item in Pack.load().items() if item.subject.id in subjects][:N_CONTEXT_FACTS]
+    return " ".join(f"The {item.relation.label} of {item.subject.label} is {item.answer}." for item in items)
 
 
 def _bind(side: Side, size: int) -> Any:
