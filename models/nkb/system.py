@@ -167,7 +167,7 @@ class NkbSystem(Router):
 
     @cached_property
     def probe_index(self) -> ProbeIndex:
-        return ProbeIndex.load(self.reader.folder, self.reader.digest)
+        return ProbeIndex.load(self.reader.folder, self.reader.digest, self.reader.t5.device)
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:

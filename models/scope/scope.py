@@ -301,7 +301,7 @@ def _against(
 ) -> dict[tuple[int, int], float]:
     """Return, by question and edit, the evidence that a counterexample of the edit asks for the same."""
     highest: dict[tuple[int, int], float] = defaultdict(lambda: -inf)
-    is_exact = (questions.wordings[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
+    is_exact = (questions.wordings.cpu()[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
     columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, evidence.tolist()
     for question, row, exact, weight in zip(*columns, strict=True):
         for edit in view.against.get(row, ()):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from models.device import AUTO, resolve_device
 from models.memory import AnswerChange, Material, Views
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.reader import ReadCache, Reader
@@ -9,8 +10,8 @@ from models.nkb.system import NkbSystem
 
 
 def load_nkb() -> tuple[NkbSystem, BankMemory]:
-    """Load system and bank as the service does; they share their reads."""
-    return nkb_of(Reader.load())
+    """Load system and bank as the service does, on the GPU if there is one; they share their reads."""
+    return nkb_of(Reader.load(device=resolve_device(AUTO)))
 
 
 def nkb_of(reader: Reader) -> tuple[NkbSystem, BankMemory]:

@@ -60,7 +60,9 @@ def _measure_bank(reader: Reader, texts: list[str]) -> Row:
     """Measure whole questions with the bank, and without."""
     without = build(reader.t5.config)
     keys = set(without.state_dict())
-    without.load_state_dict({k: v for k, v in reader.t5.state_dict().items() if k in keys})
+    without.to(reader.t5.device).load_state_dict(
+        {k: v for k, v in reader.t5.state_dict().items() if k in keys}
+    )
     sides = {"with": reader.decoder, "without": Decoder(without.eval())}
 
     def run(decoder: Decoder) -> None:

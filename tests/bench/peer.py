@@ -19,7 +19,7 @@ class PlainApi(litserve.LitAPI):  # type: ignore[misc]
         from models.nkb.reader import Reader
 
         torch.set_num_threads(2)
-        self.plain = PlainTransformers(Reader.load())
+        self.plain = PlainTransformers(Reader.load(device=torch.device(device)))
 
     def decode_request(self, request: dict[str, Any]) -> str:
         question: str = request["question"]
@@ -34,7 +34,9 @@ class PlainApi(litserve.LitAPI):  # type: ignore[misc]
 
 def main() -> None:
     api = PlainApi(max_batch_size=32, batch_timeout=0.002)
-    server = litserve.LitServer(api, accelerator="cpu", workers_per_device=1)
+    server = litserve.LitServer(
+        api, accelerator="cuda" if torch.cuda.is_available() else "cpu", devices=1, workers_per_device=1
+    )
     server.run(host="127.0.0.1", port=int(sys.argv[1]), generate_client_file=False, log_level="warning")
 
 

@@ -24,12 +24,13 @@ class PlainTransformers:
         weights = {k: v for k, v in load_file(files.weights).items() if not k.startswith("pooler")}
         weights.pop("embeddings.position_ids", None)
         self.bert.load_state_dict(weights)
+        self.bert.to(reader.encoder.device)
         self.tokenizer = AutoTokenizer.from_pretrained(str(files.tokenizer.parent))
         self.t5, self.answers = reader.t5, reader.tokenizer
 
     @torch.inference_mode()
     def answer(self, questions: Sequence[str]) -> list[str]:
-        tokens = self.tokenizer(list(questions), padding=True, return_tensors="pt")
+        tokens = self.tokenizer(list(questions), padding=True, return_tensors="pt").to(self.bert.device)
         states = self.t5.encoder(self.bert(**tokens).last_hidden_state)
         answers = self.t5.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=states),

@@ -47,7 +47,7 @@ def test_a_sense_is_shown_by_the_words_that_it_favours(
     assert word.word == " of"
     model = system.reader.model
     assert [sense.number for sense in word.senses] == list(range(model.config.senses))
-    rows = model.senses_of(torch.tensor([word.token]))[0]
+    rows = model.senses_of(torch.tensor([word.token], device=model.embedding.device))[0]
     for sense, row in zip(word.senses, rows, strict=True):
         logits = model.embedding @ row
         assert sense.top[0].logit == pytest.approx(float(logits.max()), rel=1e-4)
@@ -116,7 +116,9 @@ def test_what_the_senses_of_all_words_carry_is_the_log_odds(reader: Reader) -> N
         shares = share_difference(model, parts, pair)
         odds = [
             float(logits[pair[0]] - logits[pair[1]])
-            for logits in (model(torch.tensor([text])).logits[0, -1] for text in texts)
+            for logits in (
+                model(torch.tensor([text], device=model.embedding.device)).logits[0, -1] for text in texts
+            )
         ]
     assert sum(share.mean for share in shares) == pytest.approx(sum(odds) / len(odds), abs=1e-3)
     assert [share.mean_size for share in shares] == sorted((s.mean_size for s in shares), reverse=True)

@@ -165,7 +165,7 @@ def test_a_projection_is_the_papers(memory: SensesMemory, reader: Reader) -> Non
     overlay = memory.view(memory.fold(build(memory, change))).overlay
     assert overlay is not None
     the, of, is_ = (reader.speller.spell(word)[0] for word in (" the", " of", " is"))
-    senses = reader.model.senses_of(torch.tensor([the]))[0]
+    senses = reader.model.senses_of(torch.tensor([the], device=reader.model.embedding.device))[0]
     expected = project(senses, reader.model.embedding[of], reader.model.embedding[is_])
     torch.testing.assert_close(overlay.senses[0], expected)
     assert overlay.ids.tolist() == [the]
