@@ -121,7 +121,7 @@ def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
 
 
 def _confidence(report: Report) -> Iterator[str]:
-    yield "By device and dtype, and what is not known of CUDA: ../README.md.\n"
+    yield "By device and dtype: ../README.md.\n"
     yield "## When to say nothing\n"
     yield f"Answers scored below {report.confidence.threshold:.3f} are withheld (`answer: null`, reason `unsure`)."
     yield "Fitted on a writer's phrasings and on strangers that are there for choices, measured here on others.\n"

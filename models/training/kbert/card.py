@@ -195,7 +195,7 @@ def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
 
 def _silence(report: Report) -> Iterator[str]:
     exam, scale = report.exam, report.system.model.confidences["object"]
-    yield "By device and dtype, and what is not known of CUDA: ../README.md.\n"
+    yield "By device and dtype: ../README.md.\n"
     yield "## When to say nothing\n"
     yield f"Answers from facts scored below {scale.threshold:.3f} are withheld (`answer: null`, reason `unsure`).\n"
     yield "| threshold | answerable declined | unseen relations declined | not in the graph declined | the same, six |"
