@@ -14,7 +14,7 @@ from tests.fuzz.serving import Service
 
 QUESTION = json.dumps({"question": "What is the capital of Peru?"}).encode()
 ASK, CHAT, EDITS, LOAD = "/v1/answers", "/v1/chat/completions", "/admin/edits", "/admin/graph/import"
-QUIET_S = 5.0
+QUIET_S = 60.0
 REQUEST = b"""\
 POST %b HTTP/1.1\r
 host: localhost\r

@@ -14,20 +14,26 @@ from ray.serve._private.common import DeploymentID
 from ray.serve._private.config import DeploymentConfig
 from ray.serve._private.replica import UserCallableWrapper
 
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.outcome import Outcome
 from service.replicas.replica import Replica
 
 TOY = "tests.service.toy:load_toy"
+TURN_S = 0.01  # unit of `stopwatch`
+PATIENCE_S = 60.0  # limit of each wait for what a loaded machine does late, too
 
 
 def settings(url: str, var: Path, **overrides: Any) -> Settings:
+    """Return settings whose waits end in an error only if something hangs, however slow the machine is."""
     defaults: dict[str, Any] = {
         "systems": {"toy": TOY},
         "torch_threads": 1,
         "replicas": 1,
         "admin_key_sha256": "0" * 64,
+        "redis_timeout_s": PATIENCE_S,
+        "ack_timeout_s": PATIENCE_S,
     }
     return Settings(var=var, redis_url=url, **{**defaults, **overrides})
 
@@ -43,9 +49,36 @@ async def start_deployment(kind: type[Any], *arguments: Any) -> AsyncIterator[An
         await part.aclose()
 
 
+async def run_ready(turns: int = 200) -> None:
+    """Let the event loop run so often that all tasks of this process that can go on have done so."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def stopwatch() -> AsyncIterator[Callable[[], float]]:
+    """Yield a function that returns the seconds for which the event loop has run.
+
+    It counts turns of a hundredth of a second, so it stands still while other processes have the cores.
+    """
+    n_turns = 0
+
+    async def count() -> None:
+        nonlocal n_turns
+        while True:
+            await asyncio.sleep(TURN_S)
+            n_turns += 1
+
+    task = asyncio.create_task(count())
+    try:
+        yield lambda: n_turns * TURN_S
+    finally:
+        await cancel_and_wait([task])
+
+
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Poll `condition`; TimeoutError after ten seconds."""
-    async with asyncio.timeout(10):
+    """Poll `condition`; TimeoutError after a minute."""
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

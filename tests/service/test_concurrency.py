@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from service.concurrency import Refreshing, SingleFlight, cancel_and_wait, finish
+from tests.service.parts import PATIENCE_S, run_ready
 
 
 class Maker:
@@ -40,7 +41,7 @@ async def test_concurrent_requests_for_a_key_share_a_task_and_a_later_one_starts
 async def test_no_more_tasks_run_together_than_may() -> None:
     flights, make = SingleFlight[int](2), Maker()
     waiters = [asyncio.create_task(flights.get(number, make)) for number in range(6)]
-    await asyncio.sleep(0.01)
+    await run_ready()
     assert make.calls == 2
     make.go.set()
     await asyncio.gather(*waiters)
@@ -50,12 +51,12 @@ async def test_no_more_tasks_run_together_than_may() -> None:
 async def test_a_task_is_cancelled_with_the_last_who_waits_and_not_before() -> None:
     flights, make = SingleFlight[int](1), Maker()
     first, last = (asyncio.create_task(flights.get("key", make)) for _ in range(2))
-    await asyncio.sleep(0.01)
+    await run_ready()
     first.cancel()
-    await asyncio.sleep(0.01)
+    await run_ready()
     assert make.running == 1
     last.cancel()
-    await asyncio.sleep(0.01)
+    await run_ready()
     assert make.running == 0
     make.go.set()
     assert await flights.get("key", make) == 2
@@ -94,7 +95,7 @@ async def fail() -> None:
 async def test_a_task_that_swallows_cancellations_ends_all_the_same(cancellations: int) -> None:
     tasks = [asyncio.create_task(swallow(cancellations)), asyncio.create_task(swallow(0))]
     await asyncio.sleep(0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await cancel_and_wait(tasks)
     assert all(task.cancelled() for task in tasks)
 

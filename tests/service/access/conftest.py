@@ -13,6 +13,7 @@ from service.access.caller import Scope
 from service.errors import LedgerUnavailable
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.redis.connection import Connection
+from tests.service.parts import PATIENCE_S
 
 
 class Clock:
@@ -56,7 +57,7 @@ def api_key(key: str, name: str = "anna", *scopes: Scope, expires: float | None 
 @pytest.fixture
 async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
     """To an empty server."""
-    connection = Connection(valkey.url, 2.0)
+    connection = Connection(valkey.url, PATIENCE_S)
     yield connection
     await connection.aclose()
 

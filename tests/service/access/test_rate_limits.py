@@ -19,6 +19,7 @@ from service.access.rate_limits import (
 )
 from service.errors import TooMany
 from service.ledger.redis.connection import Connection
+from tests.service.parts import PATIENCE_S
 
 SLOW = Rate.parse("5/minute")
 
@@ -36,7 +37,7 @@ async def count_accepted(limiter: RateLimiter, caller: str, times: int) -> int:
 
 
 async def test_one_call_too_many_is_told_how_long_to_wait(connection: Connection) -> None:
-    limiter = RateLimiter(SLOW, RedisCounters(connection), 2.0)
+    limiter = RateLimiter(SLOW, RedisCounters(connection), PATIENCE_S)
     assert await count_accepted(limiter, "anna", 5) == 5
     with pytest.raises(TooMany, match="5 per 1 minute") as refusal:
         await limiter.count("anna")
@@ -46,13 +47,13 @@ async def test_one_call_too_many_is_told_how_long_to_wait(connection: Connection
 
 
 async def test_two_processes_count_together_and_callers_apart(connection: Connection) -> None:
-    first, second = (RateLimiter(SLOW, RedisCounters(connection), 2.0) for _ in range(2))
+    first, second = (RateLimiter(SLOW, RedisCounters(connection), PATIENCE_S) for _ in range(2))
     assert await count_accepted(first, "anna", 3) + await count_accepted(second, "anna", 10) == 5
     assert await count_accepted(second, "ben", 10) == 5
 
 
 async def test_a_call_counts_as_many_and_one_that_is_refused_as_none(connection: Connection) -> None:
-    limiter = RateLimiter(SLOW, RedisCounters(connection), 2.0)
+    limiter = RateLimiter(SLOW, RedisCounters(connection), PATIENCE_S)
     await limiter.count("anna", 3)
     with pytest.raises(TooMany, match="try again in"):
         await limiter.count("anna", 3)
@@ -62,7 +63,7 @@ async def test_a_call_counts_as_many_and_one_that_is_refused_as_none(connection:
 
 
 async def test_the_window_slides(connection: Connection) -> None:
-    limiter = RateLimiter(Rate.parse("4/second"), RedisCounters(connection), 2.0)
+    limiter = RateLimiter(Rate.parse("4/second"), RedisCounters(connection), PATIENCE_S)
     assert await count_accepted(limiter, "anna", 6) == 4
     await asyncio.sleep(2.05)
     assert await count_accepted(limiter, "anna", 6) == 4
@@ -116,7 +117,7 @@ async def test_with_redis_hung_a_call_waits_once_and_no_later_one_does(
         "and none but on a busy machine waits for it"
     )
     hanging.answers.set()
-    async with asyncio.timeout(20.0):
+    async with asyncio.timeout(PATIENCE_S):
         while not await connection.commands.keys(f"{LIMITS}*anna*"):
             await limiter.count("anna")
             await asyncio.sleep(0.05)
@@ -145,7 +146,7 @@ class Counting(RedisCounters):
 
 async def test_a_lease_costs_one_round_trip(connection: Connection) -> None:
     counting = Counting(connection)
-    limiter = RateLimiter(Rate.parse("10000/minute"), counting, 2.0)
+    limiter = RateLimiter(Rate.parse("10000/minute"), counting, PATIENCE_S)
     assert await count_accepted(limiter, "anna", 1_000) == 1_000
     assert counting.calls <= 1_000 / (10_000 / LEASES) + 1
     await limiter.aclose()
@@ -153,7 +154,7 @@ async def test_a_lease_costs_one_round_trip(connection: Connection) -> None:
 
 async def test_callers_at_the_same_time_share_a_lease(connection: Connection) -> None:
     counting = Counting(connection)
-    limiter = RateLimiter(Rate.parse("10000/minute"), counting, 2.0)
+    limiter = RateLimiter(Rate.parse("10000/minute"), counting, PATIENCE_S)
     await asyncio.gather(*(limiter.count("anna") for _ in range(32)))
     assert counting.calls == 1
     await limiter.aclose()
@@ -163,7 +164,7 @@ async def test_two_ingresses_admit_no_more_than_the_limit_and_at_most_a_lease_ea
     connection: Connection,
 ) -> None:
     rate = Rate.parse("1000/minute")
-    limiters = [RateLimiter(rate, RedisCounters(connection), 2.0) for _ in range(2)]
+    limiters = [RateLimiter(rate, RedisCounters(connection), PATIENCE_S) for _ in range(2)]
     n_accepted = sum([await count_accepted(limiters[number % 2], "anna", 7) for number in range(0, 400)])
     assert 1_000 - 2 * (1_000 // LEASES) <= n_accepted <= 1_000
     for limiter in limiters:
@@ -172,13 +173,13 @@ async def test_two_ingresses_admit_no_more_than_the_limit_and_at_most_a_lease_ea
 
 async def test_a_refusal_is_remembered_until_there_is_room(connection: Connection) -> None:
     counting = Counting(connection)
-    limiter = RateLimiter(SLOW, counting, 2.0)
+    limiter = RateLimiter(SLOW, counting, PATIENCE_S)
     assert await count_accepted(limiter, "anna", 1_000) == 5
     assert counting.calls == 6
 
 
 async def test_a_call_may_count_for_several(connection: Connection) -> None:
-    limiter = RateLimiter(Rate.parse("1000/minute"), RedisCounters(connection), 2.0)
+    limiter = RateLimiter(Rate.parse("1000/minute"), RedisCounters(connection), PATIENCE_S)
     await limiter.count("anna", cost=990)
     with pytest.raises(TooMany):
         await limiter.count("anna", cost=20)

@@ -22,7 +22,7 @@ from tests.service.parts import body_of, sample, settings, start_deployment, wai
 
 @pytest.fixture
 async def editor(own_valkey: EmbeddedValkey, tmp_path: Path) -> AsyncIterator[Editor]:
-    async with start_deployment(Editor, settings(own_valkey.url, tmp_path, redis_timeout_s=0.5)) as editor:
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as editor:
         yield editor
 
 
@@ -102,7 +102,7 @@ async def test_test_status_and_capacity_are_published_once_the_ledger_is_there(
         server.stop()
         metrics.EDIT_STATES.clear()
         metrics.SLOTS.clear()
-        async with start_deployment(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
+        async with start_deployment(Editor, settings(server.url, tmp_path)):
             assert sample("errata_edits_standing", state="holding") is None
             server.start()
             await wait_until(lambda: sample("errata_edits_standing", state="holding") == 1)

@@ -26,6 +26,7 @@ from tests.service.editing.requests import (
     item,
     revert,
 )
+from tests.service.parts import PATIENCE_S, run_ready
 from tests.service.toy import FACTS, ToyMemory
 
 
@@ -177,12 +178,9 @@ async def test_manifests_are_stored_at_the_configured_interval(
 
 
 async def wait_for_manifest(ledger: RedisLedger, version: int) -> None:
-    for _ in range(500):
-        manifest = await ledger.nearest_manifest(version)
-        if manifest is not None and manifest[0] == version:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"no manifest of version {version}")
+    async with asyncio.timeout(PATIENCE_S):
+        while (await ledger.nearest_manifest(version) or (0,))[0] != version:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_a_manifest_that_could_not_be_stored_is_stored_after_the_next_commit(
@@ -238,7 +236,7 @@ async def test_readers_share_one_reading_when_the_ledger_hangs(
 
     async def hang(state: Any) -> Any:
         read.append(state.version)
-        await asyncio.sleep(0.1)
+        await run_ready()
         raise LedgerUnavailable("it does not answer")
 
     monkeypatch.setattr(editor._builder, "caught_up", hang)

@@ -11,6 +11,7 @@ import redis
 from service.gaps.worklist import Worklist
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.redis.connection import Connection
+from tests.service.parts import PATIENCE_S
 
 
 class Clock:
@@ -27,7 +28,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
-    connection = Connection(valkey.url, 2.0)
+    connection = Connection(valkey.url, PATIENCE_S)
     yield connection
     await connection.aclose()
 

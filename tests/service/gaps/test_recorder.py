@@ -13,6 +13,7 @@ from service.gaps.recorder import GapRecorder
 from service.gaps.worklist import Worklist
 from service.ledger.redis.connection import Connection
 from tests.service.gaps.conftest import Clock
+from tests.service.parts import PATIENCE_S
 
 
 async def test_counts_are_written_without_being_asked(
@@ -23,7 +24,7 @@ async def test_counts_are_written_without_being_asked(
     for question in ("Who runs HR?", "who runs HR", "Where?"):
         recorder.record(question, "nkb", "declined")
     assert recorder._task is not None
-    await asyncio.wait_for(recorder._task, 5)
+    await asyncio.wait_for(recorder._task, PATIENCE_S)
     assert [gap.sighting.count for gap in (await worklist.read(10))[0]] == [2, 1]
     await recorder.aclose()
 

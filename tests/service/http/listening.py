@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from service.http.protocol import BoundedProtocol
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 @asynccontextmanager

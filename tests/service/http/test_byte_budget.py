@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -16,9 +17,9 @@ from service.http import protocol
 from service.http.byte_budget import BUDGET, ByteBudget
 from tests.service.http.conftest import ADMIN
 from tests.service.http.listening import listening
+from tests.service.parts import wait_until
 
 TOTAL = 4_000_000
-LIMIT_S = 10.0
 
 
 @pytest.fixture(autouse=True)
@@ -38,16 +39,14 @@ async def begin(stack: AsyncExitStack, url: str, head: str, body: bytes) -> asyn
 
 
 async def wait_until_empty() -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while BUDGET.n_held:  # noqa: ASYNC110  # there is no event to await
-            await asyncio.sleep(0.02)
+    await wait_until(lambda: not BUDGET.n_held)
 
 
-async def find_replies(readers: list[asyncio.StreamReader]) -> list[bytes | BaseException]:
-    """Return the first line of each answer; a TimeoutError for a request that is still held."""
-    return await asyncio.gather(
-        *(asyncio.wait_for(reader.readline(), 2.0) for reader in readers), return_exceptions=True
-    )
+async def find_replies(readers: list[asyncio.StreamReader], n_held: int) -> list[bytes | BaseException]:
+    """Return the first line of each answer when all but `n_held` have come; a TimeoutError for each further one."""
+    lines = [asyncio.create_task(reader.readline()) for reader in readers]
+    await wait_until(lambda: sum(not line.done() for line in lines) <= n_held)
+    return await asyncio.gather(*(asyncio.wait_for(line, 0.3) for line in lines), return_exceptions=True)
 
 
 @pytest.mark.parametrize(("path", "size"), [("/v1/answers", 400_000), ("/v1/chat/completions", 900_000)])
@@ -57,9 +56,10 @@ async def test_bodies_that_lack_their_last_byte_fill_a_quarter_and_keep_no_other
     async with listening(app) as url, AsyncExitStack() as stack:
         head, body = f"POST {path} HTTP/1.1", b'{"question":"' + b"a" * size
         readers = [await begin(stack, url, head, body) for _ in range(20)]
-        replies = await find_replies(readers)
+        n_held = TOTAL // 4 // len(body)
+        replies = await find_replies(readers, n_held)
         silences = [reply for reply in replies if isinstance(reply, TimeoutError)]
-        assert len(silences) == TOTAL // 4 // len(body)
+        assert len(silences) == n_held
         answers = [reply for reply in replies if isinstance(reply, bytes)]
         assert {answer.split()[1] for answer in answers} == {b"429"}, "but where a reset overtook the answer"
         assert TOTAL // 8 < BUDGET.n_held <= TOTAL
@@ -70,14 +70,20 @@ async def test_bodies_that_lack_their_last_byte_fill_a_quarter_and_keep_no_other
         await wait_until_empty()
 
 
+class Patient(NamedTuple):
+    """An application that reads no body before the event, and has a long page."""
+
+    url: str
+    may_read: asyncio.Event
+
+
 @pytest.fixture
-async def patient() -> AsyncIterator[str]:
-    """Return an application that reads no body for a while, and has a long page."""
-    app = FastAPI()
+async def patient() -> AsyncIterator[Patient]:
+    app, may_read = FastAPI(), asyncio.Event()
 
     @app.post("/later")
     async def wait() -> Response:
-        await asyncio.sleep(LIMIT_S)
+        await may_read.wait()
         return Response(b"ok")
 
     @app.get("/long")
@@ -85,25 +91,29 @@ async def patient() -> AsyncIterator[str]:
         return Response(bytes(3_000_000))
 
     async with listening(app) as url:
-        yield url
+        yield Patient(url, may_read)
+        may_read.set()
 
 
-async def test_a_body_that_waits_for_the_application_counts(patient: str) -> None:
+async def test_a_body_that_waits_for_the_application_counts(patient: Patient) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(40):
-            await begin(stack, patient, "POST /later HTTP/1.1", b"a" * 200_000)
-        await asyncio.sleep(0.5)
+            await begin(stack, patient.url, "POST /later HTTP/1.1", b"a" * 200_000)
+        await wait_until(lambda: BUDGET.n_held > TOTAL // 8)
+        await asyncio.sleep(0.3)
         assert TOTAL // 8 < BUDGET.n_held <= TOTAL // 4
         await stack.aclose()
+        patient.may_read.set()
         await wait_until_empty()
 
 
-async def test_answers_that_are_not_read_are_cut_off_where_they_fill_the_budget(patient: str) -> None:
+async def test_answers_that_are_not_read_are_cut_off_where_they_fill_the_budget(patient: Patient) -> None:
     async with AsyncExitStack() as stack:
-        readers = [await begin(stack, patient, "GET /long HTTP/1.1", b"") for _ in range(8)]
-        await asyncio.sleep(0.5)
-        assert BUDGET.n_held <= TOTAL // 4
-        sizes = [len(await asyncio.wait_for(_read_all(reader), LIMIT_S)) for reader in readers]
+        readers = [await begin(stack, patient.url, "GET /long HTTP/1.1", b"") for _ in range(8)]
+        await wait_until(lambda: BUDGET.n_held > 0)
+        await asyncio.sleep(0.3)
+        await wait_until(lambda: BUDGET.n_held <= TOTAL // 4)
+        sizes = [len(await _read_all(reader)) for reader in readers]
         assert min(sizes) < 3_000_000
         await stack.aclose()
         await wait_until_empty()

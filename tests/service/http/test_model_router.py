@@ -18,6 +18,7 @@ from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import load_cost
 from tests.service.http.conftest import local_router
+from tests.service.parts import run_ready
 
 UNANSWERABLE = "How deep is the ocean?"
 REQUEST: ContextVar[str] = ContextVar("whose", default="nobody's")
@@ -171,9 +172,9 @@ async def test_a_batch_and_a_single_question_use_one_queue() -> None:
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
     flood = asyncio.create_task(ask_many(models, [question("x" * 2_000)] * 256, STRANGER))
-    await asyncio.sleep(0.05)
+    await run_ready()
     single = asyncio.create_task(ask(models, question("Who?"), VICTIM))
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert [len(batch) for batch in model.batches[:2]] == [1, 1], "20 of 32 leaves no room for another 20"
     model.gate.set()
     assert (await single).status == 200
@@ -185,12 +186,12 @@ async def test_a_batch_whose_asker_hung_up_is_not_sent() -> None:
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
     flood = asyncio.create_task(ask_many(models, [question()] * 256, STRANGER))
-    await asyncio.sleep(0.05)
+    await run_ready()
     flood.cancel()
-    await asyncio.sleep(0.05)
+    await run_ready()
     n_sent = sum(map(len, model.batches))
     model.gate.set()
-    await asyncio.sleep(0.1)
+    await run_ready()
     assert 0 < sum(map(len, model.batches)) == n_sent <= 64
 
 
@@ -201,14 +202,14 @@ async def test_long_questions_of_one_caller_wait_for_each_other_and_for_nobody_e
     model = SlowModel()
     models = local_router({"counted": model}, max_batch=32)
     flood = [asyncio.create_task(ask(models, question(**options), STRANGER)) for _ in range(100)]
-    await asyncio.sleep(0.1)
+    await run_ready()
     assert model.n_single == LANES
     single = asyncio.create_task(ask(models, question(**options), VICTIM))
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert model.n_single == LANES + 1
     for task in flood:
         task.cancel()
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert model.n_single == 1
     model.gate.set()
     assert (await single).status == 200
@@ -220,7 +221,7 @@ async def test_a_question_that_may_be_full_of_names_holds_up_none_that_came_with
     costs = {"counted": load_cost("models.kbert.system:load")}
     models = local_router({"counted": model}, max_batch=32, costs=costs)
     answers = asyncio.create_task(ask_many(models, [question(text), question()]))
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert (model.n_single, model.batches) == (1, [["Who?"]])
     model.gate.set()
     assert [outcome.status for outcome in await answers] == [200, 200]
@@ -231,7 +232,7 @@ async def test_a_short_question_is_sent_with_others_even_if_each_of_its_words_is
     models = local_router({"counted": model}, 32, costs={"counted": load_cost("models.kbert.system:load")})
     requests = [question("What is the capital of the largest country of South America?")] * 8
     answers = asyncio.create_task(ask_many(models, requests))
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert [len(batch) for batch in model.batches] == [8]
     answers.cancel()
 
@@ -257,10 +258,10 @@ async def test_the_streams_of_one_caller_are_bounded_in_number() -> None:
             pass
 
     flood = [asyncio.create_task(listen(STRANGER)) for _ in range(100)]
-    await asyncio.sleep(0.1)
+    await run_ready()
     assert model.n_streams == LANES
     single = asyncio.create_task(listen(VICTIM))
-    await asyncio.sleep(0.05)
+    await run_ready()
     assert model.n_streams == LANES + 1
     for task in [*flood, single]:
         task.cancel()

@@ -19,7 +19,7 @@ def pid_of(server: EmbeddedValkey) -> int:
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while running(pid) and time.monotonic() < deadline:
         time.sleep(0.005)
     assert not running(pid)

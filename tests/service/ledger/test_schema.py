@@ -12,11 +12,12 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import LEGACY_RESTORE, LOG, RESTORE, SCHEMA
 from service.ledger.redis.connection import Connection
 from service.ledger.schema import CURRENT, STEPS, Step, migrate
+from tests.service.parts import PATIENCE_S
 
 
 @pytest.fixture
 async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
-    connection = Connection(valkey.url, 2.0)
+    connection = Connection(valkey.url, PATIENCE_S)
     yield connection
     await connection.aclose()
 

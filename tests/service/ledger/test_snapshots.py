@@ -22,6 +22,7 @@ from service.ledger.manifests import Manifest
 from service.ledger.redis.connection import Connection
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, fill, rows
+from tests.service.parts import PATIENCE_S
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["edit", "edit", "revert", "rollback"]), st.integers(0, 30), st.booleans()),
@@ -228,13 +229,14 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
 
 
 class Slow(RedisLedger):
-    """A ledger that needs a while for each commit that is read, as for those of a megabyte."""
+    """A ledger that is too slow for more commits at once, as for those of a megabyte."""
 
-    per_commit_s = 0.02
+    max_commits = 4
 
     async def _range(self, first: str, last: str, count: int) -> list[StreamEntry]:
         async with self.connection.call("read large commits"):
-            await asyncio.sleep(self.per_commit_s * count)
+            if count > self.max_commits:
+                raise TimeoutError
         return await super()._range(first, last, count)
 
 
@@ -243,7 +245,7 @@ async def test_commits_too_large_to_be_read_together_are_read_in_smaller_parts(
     ledger: RedisLedger, valkey: EmbeddedValkey, count: int
 ) -> None:
     writer = await fill(ledger, count)
-    slow = Slow(Connection(valkey.url, 0.1))
+    slow = Slow(Connection(valkey.url, PATIENCE_S))
     try:
         assert bits(await snapshots.load(slow, count, BASES)) == bits(writer.history[count])
         assert (await snapshots.read_page(slow, 0))[0] == writer.commits[0]
@@ -254,10 +256,10 @@ async def test_commits_too_large_to_be_read_together_are_read_in_smaller_parts(
 async def test_a_ledger_too_slow_for_a_single_commit_is_unavailable(
     ledger: RedisLedger, valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Slow, "per_commit_s", 0.2)
-    slow = Slow(Connection(valkey.url, 0.05))
+    monkeypatch.setattr(Slow, "max_commits", 0)
+    slow = Slow(Connection(valkey.url, PATIENCE_S))
     try:
-        with pytest.raises(LedgerUnavailable, match=r"no reply within 0\.05 s"):
+        with pytest.raises(LedgerUnavailable, match="no reply within 60 s"):
             await snapshots.read_page(slow, 0, 8)
     finally:
         await slow.aclose()
@@ -315,5 +317,5 @@ async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_begin
     assert image.checksum == images_at[count].checksum
     reads = raw.info("commandstats")["cmdstat_xrange"]["calls"]
     assert reads == 1, "one read holds all the commits since the manifest"
-    assert took_s < 10.0, f"{took_s:.2f} s"
+    assert took_s < 60.0, f"{took_s:.2f} s"
     print(f"10,000 commits loaded in {took_s:.2f} s")

@@ -12,6 +12,7 @@ import redis
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from tests.service.ledger.writing import SLOTS, SlotMemory, fill
+from tests.service.parts import PATIENCE_S, run_ready
 
 
 class Building:
@@ -45,7 +46,7 @@ def history(building: Building) -> SnapshotHistory:
 
 async def test_no_more_than_two_are_built_at_a_time(building: Building, history: SnapshotHistory) -> None:
     asking = asyncio.gather(*(history.at(version) for version in range(20)))
-    await asyncio.sleep(0.01)
+    await run_ready()
     building.go_on.set()
     assert [snapshot.version for snapshot in await asking] == list(range(20))
     assert building.max_at_once == 2
@@ -55,7 +56,7 @@ async def test_concurrent_requests_for_a_version_build_it_once(
     building: Building, history: SnapshotHistory
 ) -> None:
     asking = asyncio.gather(*(history.at(version % 4) for version in range(40)))
-    await asyncio.sleep(0.01)
+    await run_ready()
     building.go_on.set()
     assert len(await asking) == 40
     assert set(building.builds.values()) == {1}
@@ -65,13 +66,13 @@ async def test_a_cancelled_request_leaves_nothing_to_build(
     building: Building, history: SnapshotHistory
 ) -> None:
     hasty = [asyncio.create_task(history.at(version)) for version in range(20)]
-    await asyncio.sleep(0.01)
+    await run_ready()
     for task in hasty:
         task.cancel()
     await asyncio.wait(hasty)
     assert building.now == 0
     building.go_on.set()
-    assert (await asyncio.wait_for(history.at(7), 1.0)).version == 7
+    assert (await asyncio.wait_for(history.at(7), PATIENCE_S)).version == 7
     assert building.builds == {7: 1}
 
 

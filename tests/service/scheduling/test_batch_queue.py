@@ -11,6 +11,7 @@ import pytest
 from service.errors import NotReady, TooMany
 from service.scheduling.batch_queue import REQUEUE, BatchQueue
 from service.scheduling.turns import Asker
+from tests.service.parts import PATIENCE_S, run_ready
 
 
 class Processor:
@@ -130,7 +131,7 @@ async def test_a_batch_that_is_cancelled_leaves_nobody_waiting(
     processor.failure = asyncio.CancelledError()
     processor.gate.set()
     with pytest.raises(NotReady, match="given up"):
-        await asyncio.wait_for(queue.submit(0), 2)
+        await asyncio.wait_for(queue.submit(0), PATIENCE_S)
     processor.failure = None
     assert await queue.submit(1) == 1
 
@@ -141,7 +142,7 @@ async def test_too_few_results_leave_nobody_waiting(
     tasks = await submit(queue, 3)
     processor.results = [0]
     processor.gate.set()
-    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), PATIENCE_S)
     assert [type(result) for result in results] == [int, int, ValueError]
 
 
@@ -151,9 +152,9 @@ STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
 async def test_a_single_question_is_in_the_batch_after_the_one_under_way(processor: Processor) -> None:
     queue = BatchQueue[int, int](processor.process, max_batch=32, defer=True)
     flood = [asyncio.create_task(queue.submit(number, STRANGER, 20)) for number in range(256)]
-    await asyncio.sleep(0.01)
+    await run_ready()
     single = asyncio.create_task(queue.submit(999, VICTIM))
-    await asyncio.sleep(0.01)
+    await run_ready()
     processor.gate.set()
     assert await single == 999
     assert [999 in batch for batch in processor.batches[:3]].index(True) <= 2
@@ -237,16 +238,16 @@ async def test_an_item_that_nobody_waits_for_has_no_further_turn() -> None:
     async def process(items: Sequence[int]) -> Sequence[Any]:
         nonlocal turns
         turns += 1
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         return [REQUEUE for _ in items]
 
     queue = BatchQueue[int, int](process, max_batch=4)
     task = asyncio.create_task(queue.submit(0))
-    await asyncio.sleep(0.1)
+    await run_ready()
     task.cancel()
-    await asyncio.sleep(0.05)
+    await run_ready()
     count = turns
-    await asyncio.sleep(0.1)
+    await run_ready()
     assert 1 < turns == count
 
 

@@ -44,7 +44,7 @@ def test_every_file_of_the_client_imports_without_the_service(tmp_path: Path) ->
         [sys.executable, "-c", IMPORT_EVERYTHING],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(errata.__file__).parents[1])},
     )

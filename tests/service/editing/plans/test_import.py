@@ -30,7 +30,7 @@ from tests.service.graph.requests import (
     tsv,
     values,
 )
-from tests.service.parts import body_of
+from tests.service.parts import body_of, wait_until
 from tests.service.toy_graph import TOYS
 
 OZ = tsv(("Oz", "capital", "Emerald City"), ("Oz", "shares_border_with", "Ev"), ("Ev", "capital", "Evna"))
@@ -210,7 +210,7 @@ async def test_one_that_trickles_or_falls_silent_leaves_its_slot(
     monkeypatch.setattr(import_, "WATCH_EVERY_S", 0.01)
     await begin(editor)
     watching = asyncio.create_task(editor._importer.watch())
-    await asyncio.sleep(0.1)
+    await wait_until(lambda: not editor._importer._sessions)
     watching.cancel()
     assert (await import_file(editor, OZ))["code"] == "too_slow", "its sender has a slot again"
 

@@ -22,9 +22,10 @@ from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import GraphMoved, LedgerUnavailable
 from service.http.app import build_app
+from service.http.middleware import audit as audit_middleware
 from service.outcome import Outcome
 from tests.service.http.conftest import ADMIN, JSON, KEY, client_of, local_editor, local_router
-from tests.service.parts import sample
+from tests.service.parts import PATIENCE_S, sample
 
 
 async def newest(http: httpx.AsyncClient, **filter: Any) -> list[dict[str, Any]]:
@@ -218,7 +219,7 @@ async def test_a_read_is_answered_before_it_is_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(app.state.access.audit._merger, "_append", partial(append_late, app.state.access.audit))
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENCE_S):
             assert (await http.get("/admin/versions")).status_code == 200
         answers.set()
     assert [entry["path"] for entry in await newest(http)] == ["/admin/versions"]
@@ -245,8 +246,10 @@ async def test_of_many_who_hang_up_on_a_slow_redis_none_is_missing_and_all_have_
 ) -> None:
     """Each makes a key; the audit has to tell of every key that was made, and with success.
 
-    Redis is slow twice: to take a command, and to answer one that it has done.
+    Redis is slow twice: to take a command, and to answer one that it has done. A change has a minute to end, so that
+    none is given up on a slow machine.
     """
+    monkeypatch.setattr(audit_middleware, "HANG_UP_S", PATIENCE_S)
     swap = KeyStore.swap
 
     async def swap_and_wait(*arguments: Any) -> bool:

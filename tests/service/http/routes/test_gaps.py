@@ -16,7 +16,7 @@ from service.gaps import recorder
 from service.gaps.worklist import COUNTS
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.http.conftest import KEY, Run
-from tests.service.parts import settings
+from tests.service.parts import PATIENCE_S, settings
 
 HR, DEPOT, PERU = "Who runs HR at Tallwater?", "Where is the depot?", "What is the capital of Peru?"
 
@@ -36,7 +36,7 @@ async def ask(http: httpx.AsyncClient, *questions: str, **fields: object) -> Non
 
 async def list_gaps(http: httpx.AsyncClient, n_asked: int) -> list[dict[str, object]]:
     """Return the lines as soon as so many questions are counted."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             page = (await http.get("/admin/gaps")).json()
             if sum(gap["count"] for gap in page["gaps"]) >= n_asked:

@@ -19,6 +19,7 @@ from service.http.routes import discovery, status
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
 from tests.service.http.conftest import client_of, local_editor, local_router
+from tests.service.parts import PATIENCE_S, wait_until
 
 
 class Part:
@@ -88,14 +89,14 @@ async def test_of_many_who_look_at_once_one_renders_the_metrics_in_a_thread() ->
 
     def render() -> bytes:
         threads.append(threading.current_thread())
-        gate.wait(5)
+        gate.wait(PATIENCE_S)
         return b"errata_answers_total 1.0\n"
 
     app = FastAPI()
     app.include_router(status.build_probe_router(Readiness(local_router({}), local_editor(None), 1), render))
     async with client_of(app) as client:
         looks = [asyncio.create_task(client.get("/metrics")) for _ in range(10)]
-        await asyncio.sleep(0.2)
+        await wait_until(lambda: bool(threads))
         gate.set()
         assert {(await look).content for look in looks} == {b"errata_answers_total 1.0\n"}
         assert len(threads) == 1

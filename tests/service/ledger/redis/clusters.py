@@ -23,7 +23,7 @@ HOST = "127.0.0.1"
 BOUNDS = (0, 5461, 10922, 16384)  # share of the slots for each of the three masters
 SLOT = key_slot(keys.PREFIX.encode())
 QUIET_PORTS = 20_000, 32_000
-START_LIMIT_S = 30.0
+START_LIMIT_S = 120.0
 
 SETTINGS = {
     "bind": HOST,
@@ -58,7 +58,7 @@ class NodeProcess:
         return f"redis://{HOST}:{self.port}"
 
     def say(self, *words: object) -> Any:
-        with redis.Redis(host=HOST, port=self.port, socket_timeout=5) as client:
+        with redis.Redis(host=HOST, port=self.port, socket_timeout=60) as client:
             return client.execute_command(*words)
 
     def answers(self) -> bool:
@@ -84,7 +84,7 @@ class NodeProcess:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 class LocalCluster:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,9 +14,10 @@ from tests.service.ledger.redis.clusters import LocalCluster, until
 from tests.service.ledger.redis.test_connection import CALLS, SLACK_S
 from tests.service.ledger.test_crash import Session
 from tests.service.ledger.writing import BASES, Writer, fill
+from tests.service.parts import stopwatch
 
 LIMIT_S = 1.0
-TAKEOVER_S = 15.0  # one second to detect it, one for the election, and more for a busy machine
+TAKEOVER_S = 60.0  # one second to detect it, one for the election, and more for a busy machine
 
 
 @pytest.fixture
@@ -27,18 +27,18 @@ async def ledger(own_cluster: LocalCluster) -> AsyncIterator[RedisLedger]:
     await ledger.aclose()
 
 
-async def wait_for_answer(ledger: RedisLedger) -> float:
-    """Return the seconds until the ledger answers again; calls meanwhile fail cleanly, and in time."""
-    start = time.monotonic()
-    while True:
-        call_start = time.monotonic()
-        try:
-            await ledger.head()
-            return time.monotonic() - start
-        except LedgerUnavailable:
-            assert time.monotonic() - call_start < LIMIT_S + SLACK_S
-            assert time.monotonic() - start < TAKEOVER_S
-            await asyncio.sleep(0.05)
+async def wait_for_answer(ledger: RedisLedger) -> None:
+    """Call until the ledger answers again; calls meanwhile fail cleanly, and in time."""
+    async with stopwatch() as seconds:
+        while True:
+            call_start_s = seconds()
+            try:
+                await ledger.head()
+                return
+            except LedgerUnavailable:
+                assert seconds() - call_start_s < LIMIT_S + SLACK_S
+                assert seconds() < TAKEOVER_S
+                await asyncio.sleep(0.05)
 
 
 async def test_a_master_killed_loses_no_commit_that_its_replica_had(
@@ -85,9 +85,9 @@ async def test_a_frozen_master_holds_no_call_longer_than_its_limit_and_is_succee
     writer = await fill(ledger, 2)
     await asyncio.to_thread(until, own_cluster.is_replicated)
     with frozen(own_cluster.master.process.pid):
-        start = time.perf_counter()
-        results = await asyncio.gather(*(ledger.head() for _ in range(500)), return_exceptions=True)
-        assert time.perf_counter() - start < LIMIT_S + SLACK_S
+        async with stopwatch() as seconds:
+            results = await asyncio.gather(*(ledger.head() for _ in range(500)), return_exceptions=True)
+            assert seconds() < LIMIT_S + SLACK_S
         assert {type(result) for result in results} <= {LedgerUnavailable, int}
         await wait_for_answer(ledger)
         assert await ledger.append(*writer.edit()) == 3
@@ -108,8 +108,8 @@ async def test_a_cluster_in_state_fail_is_named_and_one_that_is_gone_is_said_so_
     for node in own_cluster.nodes:
         node.stop()
     for name, call in CALLS.items():
-        start = time.perf_counter()
-        with pytest.raises(LedgerUnavailable, match="the ledger at redis://") as error:
-            await call(ledger)
-        assert error.value.__cause__ is not None, name
-        assert time.perf_counter() - start < LIMIT_S + SLACK_S, name
+        async with stopwatch() as seconds:
+            with pytest.raises(LedgerUnavailable, match="the ledger at redis://") as error:
+                await call(ledger)
+            assert error.value.__cause__ is not None, name
+            assert seconds() < LIMIT_S + SLACK_S, name

@@ -29,7 +29,7 @@ def shell(url: str, folder: Path) -> Any:
             env={**os.environ, **variables, "PYTHONPATH": str(program)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
         )
 
     return run

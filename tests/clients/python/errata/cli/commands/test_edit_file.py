@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from errata.cli import main
 main()
 """
 COMMAND = [sys.executable, "-c", PROGRAM]
+LIMIT_S = 120.0  # a command needs a second to start, and more on a busy machine
 
 
 def corrections(folder: Path, count: int) -> Path:
@@ -170,19 +170,20 @@ def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
 def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
     url: str, tiny: Any, folder: Path, sign: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is killed while it waits for the answer to its eighth commit."""
     corrections(folder, 40)
-    edit, is_killed = tiny.edit, threading.Event()
+    edit, has_sent, is_killed = tiny.edit, threading.Event(), threading.Event()
 
     def waiting(body: Any) -> Any:
         if body.measure and tiny.head >= 7:
-            is_killed.wait(10)
+            has_sent.set()
+            is_killed.wait(LIMIT_S)
         return edit(body)
 
     monkeypatch.setattr(tiny, "edit", waiting)
     words = [*COMMAND, "edit", "--file", "a.csv", "--batch-size", "1"]
     with subprocess.Popen(words, env=environment(url), stderr=subprocess.PIPE, text=True) as command:
-        while tiny.head < 7 and command.poll() is None:
-            time.sleep(0.005)
+        assert has_sent.wait(LIMIT_S)
         command.send_signal(sign)
         _, complaint = command.communicate()
     is_killed.set()
