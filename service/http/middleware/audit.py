@@ -46,7 +46,8 @@ class AuditMiddleware:
         if scope["type"] != "http" or not _is_audited(scope):
             await self._app(scope, receive, send)
             return
-        status, headers, is_written, is_received = CLIENT_GONE, dict[str, str](), False, False
+        status, headers = CLIENT_GONE, dict[str, str]()
+        is_written, is_received, is_given_up = False, False, False
 
         async def write() -> None:
             nonlocal is_written
@@ -57,6 +58,8 @@ class AuditMiddleware:
         async def receive_noting_end() -> Message:
             nonlocal is_received
             message = await receive()
+            if is_given_up:
+                return {"type": "http.disconnect"}
             is_received = is_received or (message["type"] == "http.request" and not message.get("more_body"))
             return message
 
@@ -79,8 +82,16 @@ class AuditMiddleware:
             finally:
                 await write()
 
-        may_change = scope["method"] not in READ_METHODS
-        await run_to_end(call(), lambda: HANG_UP_S if may_change and is_received else 0.0)
+        def give_up() -> float:
+            """Return the seconds for which a call goes on after its caller hung up.
+
+            A call that has no body yet gets none, even if it swallows its cancellation, as redis-py does at times.
+            """
+            nonlocal is_given_up
+            is_given_up = not is_received
+            return HANG_UP_S if is_received and scope["method"] not in READ_METHODS else 0.0
+
+        await run_to_end(call(), give_up)
 
     async def _write(self, call: Call) -> None:
         """Write the entry. The answer leaves even if that fails, for the change has been made."""
