@@ -50,7 +50,7 @@ class NameIndex:
         unique: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             unique.setdefault((entry.key, entry.id), entry)
-        present = {key: frozenset(self.entities(key)) for key, _ in unique}
+        present = {key: frozenset(self.entities(key)) for key in {key for key, _ in unique}}
         new = [entry for entry in unique.values() if entry.id not in present[entry.key]]
         if not new:
             return self
