@@ -318,6 +318,14 @@ class HasScope(Protocol):
 
 
 @runtime_checkable
+class KnowsWords(Protocol):
+    """Tells common words from rare ones, which may be misspelt."""
+
+    def is_common(self, word: str) -> bool:
+        """Return whether the system reads a word in lower case whole, and not in pieces."""
+
+
+@runtime_checkable
 class Streams(Protocol):
     """Tells an answer while it is made. The system is blocked during a step, and free between two."""
 

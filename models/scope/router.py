@@ -1,7 +1,7 @@
 """Routes questions to edits for a system, so that every system with a scope keeps the contract in the same way.
 
 A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/system.py documents
-`Routes` and `HasScope`.
+`Routes`, `HasScope` and `KnowsWords`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ class EditsView(Protocol):
 
 
 class Router:
-    """Implements `Routes` and `HasScope` for a system.
+    """Implements `Routes`, `HasScope` and `KnowsWords` for a system.
 
     Args:
         scope: Decides which question an edit answers.
@@ -47,6 +47,10 @@ class Router:
     def set_thresholds(self, thresholds: Thresholds) -> None:
         """Set the probabilities from which the scope decides, before the first question."""
         self._scope.thresholds = thresholds
+
+    def is_common(self, word: str) -> bool:
+        """Return whether the judge reads a word in lower case whole."""
+        return self._scope.judge.tokenizer.token_to_id(word) is not None
 
     @torch.inference_mode()
     def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:

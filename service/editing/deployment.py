@@ -108,7 +108,7 @@ class Editor:
         probes = await asyncio.to_thread(lambda: self._models.probes)
         self._side_effects = SideEffectProbe(self._models, probes)
         self._paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
-        evaluator = Evaluator(self._side_effects, self._paraphrases, self._budget)
+        evaluator = Evaluator(self._models, self._side_effects, self._paraphrases, self._budget)
         self._pipeline = Pipeline(
             self._ledger,
             partial(check_address, settings.redis_url),

@@ -24,6 +24,7 @@ from service.concurrency import Refreshing
 from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.given_tests import note_present_answers
+from service.editing.evaluation.misspelt import check_names
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
@@ -57,7 +58,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Order:
-    """Author and conditions of a commit; `strict` refuses one that breaks a fact test of an earlier edit."""
+    """Author and conditions of a commit; `strict` refuses one that breaks a fact test or may misspell a name."""
 
     author: str
     expected_version: int | None = None
@@ -207,6 +208,7 @@ class Pipeline:
             self._evaluator.budget.check(evaluation.build.memories.values())
         if order.strict:
             check_tests(evaluation.report)
+            check_names(evaluation.report)
         return await self._append(plan, order, evaluation, timings)
 
     async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +29,7 @@ from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
 from service.graph.linking.matching import Span
+from service.graph.linking.slips import IsCommon
 from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
 
@@ -235,6 +237,23 @@ class Lookup:
             name: [e for id in candidates if (e := entities[id]) is not None and has_name(e, fold(name))]
             for name, candidates in ids.items()
         }
+
+    async def find_misspelt(self, text: str, view: GraphView, is_common: IsCommon) -> dict[str, list[str]]:
+        """Return the stretches of a text that no name of the view has, with the names of one slip less.
+
+        Args:
+            text: The text.
+            view: The graph at a version.
+            is_common: Tells whether a word is so common that it is not taken for a slip.
+        """
+        slips = self.linker.find_slips(text, is_common)
+        bearers = await self.entities_by_name({slip.name for slip in slips}, view)
+        names: dict[str, list[str]] = defaultdict(list)
+        for slip in slips:
+            names[text[slip.start : slip.end]] += (
+                name for entity in bearers[slip.name] for name in entity.names if fold(name) == slip.name
+            )
+        return {stretch: list(dict.fromkeys(similar)) for stretch, similar in names.items() if similar}
 
     async def _load(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None

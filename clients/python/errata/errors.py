@@ -257,7 +257,7 @@ class AddOrSet(Conflict, codes=("add_or_set",)):
 
 
 class SimilarName(Conflict, codes=("similar_name",)):
-    """The name is nearly one in use; write that one, or give the fact with `create`."""
+    """The name is nearly one in use; write that one, or give the fact with `create`, the edit without `strict`."""
 
     @property
     def candidates(self) -> list[str]:

@@ -20,10 +20,11 @@ from service.editing.evaluation.expectations import (
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.given_tests import try_given_tests
+from service.editing.evaluation.misspelt import report_misspelt
 from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.models import Answers
+from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.editing.state import EditorState
 from service.editing.timings import Timings
@@ -35,6 +36,7 @@ MAX_SWITCHED = 1_000  # edits that the report of a revert or rollback lists
 
 @dataclass(frozen=True)
 class Evaluator:
+    models: Models
     side_effects: SideEffectProbe
     paraphrases: Mapping[str, ParaphraseGenerator]
     budget: SlotBudget
@@ -54,7 +56,7 @@ class Evaluator:
                 key=lambda edit: edit.order,
             )
             edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
-            edits = await _report_edits(edits_to_report, build)
+            edits = await report_misspelt(await _report_edits(edits_to_report, build), build, self.models)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
             superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
             effects = await self.side_effects.measure(

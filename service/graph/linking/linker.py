@@ -16,6 +16,7 @@ from service.graph.linking.completion import Entry, best
 from service.graph.linking.folding import fold, fold_text
 from service.graph.linking.matching import Span, matches
 from service.graph.linking.name_index import NameIndex
+from service.graph.linking.slips import IsCommon, Slip, find_slips
 from service.graph.linking.words import unlinkable
 
 BATCH = 8192  # names that an import adds in one step
@@ -78,6 +79,12 @@ class Linker:
         if not folding.starts:
             return spans
         return [Span(*folding.original(span.start, span.end), span.ids) for span in spans]
+
+    def find_slips(self, text: str, is_common: IsCommon) -> list[Slip]:
+        """Find the names, of any version, that a text may have misspelt."""
+        folding = fold_text(text)
+        slips = find_slips(folding.text, self._names, is_common)
+        return [Slip(*folding.original(slip.start, slip.end), slip.name) for slip in slips]
 
     def resolve(self, name: str) -> tuple[str, ...]:
         """Return the entities that have exactly this name, in any case of its letters; () if none has it."""

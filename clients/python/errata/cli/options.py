@@ -21,7 +21,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; cha
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Refuse if an earlier edit would no longer hold, or would be replaced unasked."
+        "--strict", help="Refuse if an earlier edit would fail or be replaced unasked, or a name is misspelt."
     ),
 ]
 Expect = Annotated[

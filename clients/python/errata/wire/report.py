@@ -45,6 +45,7 @@ class EditReport(Response):
         generated_paraphrases: Wordings that the service made up, and whether they follow.
         notes: Figures of the editor about its rows (slots, margin, ...).
         near_questions: Questions that resemble the edited one, the likeliest first.
+        similar_names: Names of the graph that differ in one letter from a name in the question that the graph has not.
         memory: The memory that was written.
         model: The model that was asked.
         place: Place of the edit in the request; None for a revert or rollback.
@@ -63,6 +64,7 @@ class EditReport(Response):
     notes: Details = Field(default_factory=dict)
     generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     near_questions: list[NearQuestion] = Field(default_factory=list)
+    similar_names: list[str] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""

@@ -1,0 +1,71 @@
+"""A question that names something one letter away from a name of the graph is warned of, and refused with `strict`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from service.editing.deployment import Editor
+from tests.service.editing.conftest import StartEditor
+from tests.service.editing.requests import edits, head, item
+from tests.service.graph.requests import fact, warnings
+
+SYSTEMS = {
+    "atlas": "tests.service.toy_graph:load_atlas",
+    "nkb": "tests.service.editing.conftest:load_nkb",
+}
+MISSPELT = "What is the currency of Fraance?"
+
+
+@pytest.fixture
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=SYSTEMS) as editor:
+        yield editor
+
+
+async def correct(editor: Editor, question: str, **options: Any) -> dict[str, Any]:
+    return await edits(editor, item(question, "sou", model="nkb"), **options)
+
+
+async def test_a_misspelt_name_is_warned_of(editor: Editor) -> None:
+    preview = await correct(editor, MISSPELT, dry_run=True, strict=True)
+    for receipt in (preview, await correct(editor, MISSPELT)):
+        assert receipt["report"]["edits"][0]["similar_names"] == ["France"]
+        assert "no name of the graph is 'Fraance', and France is one letter away" in warnings(receipt)
+
+
+async def test_strict_refuses_a_misspelt_name(editor: Editor) -> None:
+    refused = await edits(
+        editor,
+        item("Who wrote Hamlet?", "Bacon", model="nkb"),
+        item(MISSPELT, "sou", model="nkb"),
+        strict=True,
+    )
+    assert (refused["status"], refused["code"], refused["candidates"]) == (409, "similar_name", ["France"])
+    assert refused["field"] == "edits.1.question"
+    assert await head(editor) == 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the currency of France?",
+        "What is the currency of the Republic of Peru?",
+        "Who wrote Hamlet?",
+        "What is the currency of Tallwater?",
+    ],
+)
+async def test_right_and_unknown_names_are_not_warned_of(editor: Editor, question: str) -> None:
+    receipt = await correct(editor, question, strict=True)
+    assert receipt["status"] == 201
+    assert receipt["report"]["edits"][0]["similar_names"] == []
+
+
+async def test_a_name_that_another_version_has_is_unknown(editor: Editor) -> None:
+    question = "What is the currency of Genovja?"
+    await fact(editor, "Genovia", "currency", "crown", create=True, only="graph", dry_run=True)
+    assert (await correct(editor, question, dry_run=True))["report"]["edits"][0]["similar_names"] == []
+    await fact(editor, "Genovia", "currency", "crown", create=True, only="graph")
+    assert (await correct(editor, question))["report"]["edits"][0]["similar_names"] == ["Genovia"]
