@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 from typing import (
     TYPE_CHECKING,
@@ -24,6 +24,7 @@ from typing import (
     get_args,
     runtime_checkable,
 )
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict
 
@@ -55,7 +56,7 @@ class Block:
 
     key: str
     order: int
-    header: bytes = field(repr=False)
+    header: Header = field(repr=False, compare=False)
     body: bytes = field(repr=False)
     sha256: bytes = field(repr=False)
 
@@ -78,7 +79,7 @@ class Block:
     @property
     def encoded(self) -> bytes:
         """Return the block as safetensors bytes; equal content gives equal bytes."""
-        return self.header + self.body
+        return self.header.data + self.body
 
     @property
     def digest(self) -> str:
@@ -93,23 +94,22 @@ class Block:
     @property
     def kind(self) -> str:
         """Return the name by which the memory knows how to read the tensors."""
-        return _layout(self.header).kind
+        return self.header.kind
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:
         """Return the tensors by name; each is a copy that is made when it is looked up."""
-        return Tensors(self.body, _layout(self.header).parts)
+        return Tensors(self.body, self.header.parts)
 
     @property
     def parts(self) -> Mapping[str, Part]:
         """Return the place of each tensor in the body; blocks with one header share it."""
-        return _layout(self.header).parts
+        return self.header.parts
 
     @property
     def rows(self) -> Mapping[str, int]:
         """Return the number of rows of each tensor; a single number counts as one row."""
-        parts = _layout(self.header).parts
-        return {name: part.shape[0] if part.shape else 1 for name, part in parts.items()}
+        return {name: part.shape[0] if part.shape else 1 for name, part in self.parts.items()}
 
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
@@ -123,10 +123,8 @@ class Block:
             raise BlockError(f"rows {key!r}: expected {digest}, found sha256:{actual.hex()}")
         try:
             block = Block(key, order, *_split(data), actual)
-            if _layout(block.header).size != len(block.body):
-                raise ValueError(
-                    f"its header says {_layout(block.header).size} bytes, there are {len(block.body)}"
-                )
+            if block.header.size != len(block.body):
+                raise ValueError(f"its header says {block.header.size} bytes, there are {len(block.body)}")
         except Exception as cause:  # bytes that `encoded` did not write can fail in any way
             raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
         return block
@@ -171,15 +169,18 @@ class Tensors(Mapping[str, "Tensor"]):
         return len(self.parts)
 
 
-class Layout(NamedTuple):
-    """The header of a block.
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Header:
+    """The header of blocks of the same shapes. Each is read once, and goes with its last block.
 
     Attributes:
+        data: The bytes, with the length before them.
         kind: Name by which the memory knows how to read the tensors.
         parts: Place of each tensor.
         size: Bytes of the body.
     """
 
+    data: bytes
     kind: str
     parts: Mapping[str, Part]
     size: int
@@ -191,25 +192,26 @@ DTYPES = {  # name in safetensors -> name in torch, and bytes of one number
 }  # fmt: skip
 
 
-def _split(data: bytes) -> tuple[bytes, bytes]:
+_HEADERS: WeakValueDictionary[bytes, Header] = WeakValueDictionary()
+
+
+def _split(data: bytes) -> tuple[Header, bytes]:
     """Split safetensors bytes into the header, with the length before it, and the body."""
     end = 8 + int.from_bytes(data[:8], "little")
-    return _intern(data[:end]), data[end:]
+    head = data[:end]
+    header = _HEADERS.get(head)
+    if header is None:
+        header = _HEADERS[head] = _read_header(head)
+    return header, data[end:]
 
 
-@lru_cache(maxsize=4_096)
-def _intern(header: bytes) -> bytes:
-    return header
-
-
-@lru_cache(maxsize=4_096)  # blocks of the same shapes have the same header
-def _layout(header: bytes) -> Layout:
+def _read_header(data: bytes) -> Header:
     """Read a header.
 
     Raises:
         ValueError, KeyError, TypeError: `Block.of` does not write such a header.
     """
-    content = json.loads(header[8:])
+    content = json.loads(data[8:])
     kind = content.pop("__metadata__")["kind"]
     if not isinstance(kind, str):
         raise TypeError(f"the kind of a block is a text, not {kind!r}")
@@ -227,7 +229,7 @@ def _layout(header: bytes) -> Layout:
                 f"{name!r} has {part.end - part.start} bytes at {part.start} and the shape {part.shape}"
             )
         parts[name], size = part, part.end
-    return Layout(kind, parts, size)
+    return Header(data, kind, parts, size)
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class Image:
 
     def apply(self, delta: Delta) -> Image:
         """Return the image with a delta written to it; one that only adds costs what it adds."""
-        before = self._versioned_blocks
+        before = self.versioned_blocks
         after = before.changed(delta.puts, delta.removes)
         image = Image(self.base, after)
         if after.in_order.starts_with(before.in_order) and "_total" in self.__dict__:
@@ -271,7 +273,7 @@ class Image:
 
     def delta_to(self, target: Image) -> Delta:
         """Return the delta that turns this image into `target`."""
-        before, after = self._versioned_blocks, target._versioned_blocks
+        before, after = self.versioned_blocks, target.versioned_blocks
         if after.in_order.starts_with(before.in_order):
             return Delta(tuple(after.in_order[len(before) :]))
         removes = tuple(key for key in before if key not in after)
@@ -285,10 +287,11 @@ class Image:
     @property
     def ordered_blocks(self) -> Prefix[Block]:
         """Return the blocks in the ledger's order."""
-        return self._versioned_blocks.in_order
+        return self.versioned_blocks.in_order
 
     @cached_property
-    def _versioned_blocks(self) -> VersionedBlocks:
+    def versioned_blocks(self) -> VersionedBlocks:
+        """Return the blocks as versions share them."""
         if isinstance(self.blocks, VersionedBlocks):
             return self.blocks
         return VersionedBlocks.of(self.blocks.values())

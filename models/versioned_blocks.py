@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
-from weakref import ref
+from weakref import WeakSet, ref
 
 if TYPE_CHECKING:
     from models.memory import Block
@@ -60,6 +60,12 @@ class BlockList:
         self.places = {block.key: place for place, block in enumerate(blocks)}
         self._versions: set[ref[Prefix[Block]]] = set()
 
+    def find(self, key: str) -> Block | None:
+        """Return the block of a key, of whichever version."""
+        with self._lock:
+            place = self.places.get(key)
+            return None if place is None else self._blocks[place]
+
     def prefix(self) -> Prefix[Block]:
         """Return all blocks as a version."""
         version, this = Prefix(self._blocks), ref(self)
@@ -103,6 +109,27 @@ class BlockList:
         for block in self._blocks[count:]:
             del self.places[block.key]
         del self._blocks[count:]
+
+
+class KnownBlocks:
+    """The blocks of all versions that a process reads, so that another version shares them. Nothing is kept alive."""
+
+    def __init__(self) -> None:
+        self._lists: WeakSet[BlockList] = WeakSet()
+
+    def add(self, version: VersionedBlocks) -> None:
+        """Learn the blocks of a version."""
+        self._lists.add(version._list)
+
+    def find(self, entries: Sequence[tuple[str, int, str]]) -> list[Block | None]:
+        """Return the block of each key, order and digest; None where no version has it."""
+        blocks: list[Block | None] = [None] * len(entries)
+        for shared in list(self._lists):
+            for place, (key, order, digest) in enumerate(entries):
+                block = shared.find(key) if blocks[place] is None else None
+                if block is not None and (block.order, block.digest) == (order, digest):
+                    blocks[place] = block
+        return blocks
 
 
 class VersionedBlocks(Mapping[str, "Block"]):

@@ -9,7 +9,6 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
 from models.scope.wordings.row_index import RowIndex
+from models.scope.wordings.tokens import PackedTokens
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word
@@ -56,14 +56,16 @@ class Lexicon:
     def _vocabulary(self) -> "Vocabulary":
         return Vocabulary.of(self._tokenizer)
 
-    def add(self, wordings: Sequence[Tokens], first: int) -> None:
+    def add(self, wordings: PackedTokens, first: int) -> None:
         """Add the words of wordings in consecutive rows, from row `first` on."""
-        texts = [unpack_tokens(tokens)[1:-1] for tokens in wordings]
-        lengths = [len(text) for text in texts]
-        if sum(lengths):
-            ids = np.fromiter(chain.from_iterable(texts), np.int64, sum(lengths))
+        lengths = wordings.lengths[wordings.lengths > 0]
+        ends = lengths.cumsum()
+        is_word = np.ones(len(wordings.ids), np.bool_)
+        is_word[ends - lengths] = is_word[ends - 1] = False  # the marks at both ends of a text
+        rows = np.arange(first, first + len(wordings)).repeat(wordings.lengths)
+        if is_word.any():
             self._index.add(
-                *self._vocabulary.find_words(ids, np.arange(first, first + len(texts)).repeat(lengths))
+                *self._vocabulary.find_words(wordings.ids[is_word].astype(np.int64), rows[is_word])
             )
 
     def repair(self, question: Tokens, is_read: Bool[Tensor, " row"]) -> str | None:

@@ -6,11 +6,9 @@ checksum of the whole, which is checked when it is read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -38,17 +36,20 @@ class Manifest:
         return self.checksum == checksum(self.base, (digest for _, _, digest in self.blocks))
 
 
-_MANIFESTS = TypeAdapter(dict[str, Manifest])
+_FILE = TypeAdapter(dict[str, dict[str, Manifest]])
 
 
 def encode(images: Mapping[str, Image]) -> bytes:
-    manifests: Any = {memory: Manifest.of(image) for memory, image in images.items()}
-    return canonical({"memory": _MANIFESTS.dump_python(manifests, mode="json")})
+    return canonical(
+        _FILE.dump_python(
+            {"memory": {memory: Manifest.of(image) for memory, image in images.items()}}, mode="json"
+        )
+    )
 
 
 def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
     try:
-        manifests = _MANIFESTS.validate_python(json.loads(data or b"")["memory"])
+        manifests = _FILE.validate_json(data or b"")["memory"]
         intact = all(manifest.is_intact for manifest in manifests.values())
     except (ValueError, KeyError, TypeError) as error:
         raise damage(version) from error

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
 from more_itertools import chunked
 
 from models.memory import Block, BlockError
+from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.commit import Entry
 from service.ledger.redis.connection import Connection
 
 BLOCKS_PER_CALL = 256
-BlockCache: TypeAlias = MutableMapping[Entry, Block]
 
 
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
@@ -33,29 +32,34 @@ async def store(connection: Connection, blocks: Iterable[Block]) -> None:
             await pipeline.execute()
 
 
-async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCache) -> list[Block]:
-    """Load blocks in the order of `entries`; those of the cache are not read again.
+async def load(connection: Connection, entries: Sequence[Entry], known_blocks: KnownBlocks) -> list[Block]:
+    """Load blocks in the order of `entries`; known ones are not read again.
 
     Raises:
         LedgerCorrupt: A block is missing or altered; the error names the first.
     """
     blocks: list[Block] = []
     for batch in chunked(entries, BLOCKS_PER_CALL):
-        by_entry = {entry: block for entry in batch if (block := cache.get(entry)) is not None}
-        missing = [entry for entry in batch if entry not in by_entry]
-        if missing:
-            async with connection.call("read rows"):
-                contents = await connection.commands.mget([keys.block(digest) for _, _, digest in missing])
-            for entry, data in zip(missing, contents, strict=True):
-                key, order, digest = entry
-                if data is None:
-                    raise _damage(entry, "they are missing")
-                try:
-                    by_entry[entry] = Block.decode(data, key=key, order=order, digest=digest)
-                except BlockError as error:
-                    raise _damage(entry, "their bytes are not those that were written") from error
-        cache.update(by_entry)
-        blocks += [by_entry[entry] for entry in batch]
+        shared = known_blocks.find(batch)
+        missing = [entry for entry, block in zip(batch, shared, strict=True) if block is None]
+        fresh = iter(await _read(connection, missing) if missing else ())
+        blocks += [next(fresh) if block is None else block for block in shared]
+    return blocks
+
+
+async def _read(connection: Connection, entries: Sequence[Entry]) -> list[Block]:
+    names = [keys.block(digest).encode() for _, _, digest in entries]  # redis-py takes longer over texts
+    async with connection.call("read rows"):
+        contents = await connection.commands.mget(names)
+    blocks = []
+    for entry, data in zip(entries, contents, strict=True):
+        key, order, digest = entry
+        if data is None:
+            raise _damage(entry, "they are missing")
+        try:
+            blocks.append(Block.decode(data, key=key, order=order, digest=digest))
+        except BlockError as error:
+            raise _damage(entry, "their bytes are not those that were written") from error
     return blocks
 
 

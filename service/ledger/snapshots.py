@@ -45,6 +45,7 @@ async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) ->
         entries = {entry[0]: entry for entry in start.blocks if entry[0] not in removes} | puts
         blocks = await ledger.blocks(list(entries.values()))
         images[memory] = Image(start.base, VersionedBlocks.of(blocks))
+        ledger.remember(images[memory])
         if later:
             check_image(memory, images[memory], later[-1])
     return images
@@ -106,6 +107,7 @@ async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], 
     blocks = await ledger.blocks(list(puts.values()))
     result = image.apply(Delta(tuple(blocks), tuple(key for key in removes if key in image.blocks)))
     check_image(memory, result, writing[-1])
+    ledger.remember(result)
     return result
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 from redis.exceptions import ResponseError
 
 from models.memory import Block, Image
+from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
 from service.ledger import keys, manifests, rows
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
@@ -33,7 +33,7 @@ class RedisLedger:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection  # for the rows of the graph too, which are too many for the ledger
         self._redis = connection.commands
-        self._block_cache: rows.BlockCache = WeakValueDictionary()  # versions share most of their rows
+        self._known_blocks = KnownBlocks()  # versions share most of their rows
         self._append = self._redis.register_script(load_script("append"))
         self._end = self._redis.register_script(load_script("end"))
         self._heartbeat = self._redis.register_script(load_script("heartbeat"))
@@ -195,7 +195,11 @@ class RedisLedger:
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         """Load the rows of `entries`, in their order."""
-        return await rows.load(self.connection, entries, self._block_cache)
+        return await rows.load(self.connection, entries, self._known_blocks)
+
+    def remember(self, image: Image) -> None:
+        """Take blocks from this image, while it is used, for versions that have the same."""
+        self._known_blocks.add(image.versioned_blocks)
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         """Store the blocks of every memory at this version, for quick starts."""

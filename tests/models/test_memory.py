@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from models.memory import Block, BlockError, Delta, Image
-from models.versioned_blocks import VersionedBlocks
+from models.versioned_blocks import KnownBlocks, VersionedBlocks
 
 
 def block(name: str, order: int, value: float) -> Block:
@@ -135,3 +135,24 @@ def test_a_draft_that_was_given_up_leaves_nothing_behind() -> None:
     assert after.ordered_blocks.shares_list(before.ordered_blocks)
     assert list(after.blocks) == ["a", "c"]
     assert "x" not in after.blocks
+
+
+def test_known_blocks_are_those_of_versions_that_are_used_and_of_the_same_content() -> None:
+    known_blocks, a, b = KnownBlocks(), block("a", 1, 1.0), block("b", 2, 2.0)
+    version = Image("base").apply(Delta((a, b)))
+    known_blocks.add(version.versioned_blocks)
+    entries = [("a", 1, a.digest), ("b", 2, a.digest), ("b", 3, b.digest), ("c", 4, a.digest)]
+    assert known_blocks.find(entries) == [a, None, None, None]
+    del version
+    gc.collect()
+    assert known_blocks.find(entries) == [None] * 4
+
+
+def test_blocks_of_the_same_shapes_share_a_header() -> None:
+    first, second, longer = (
+        block("a", 1, 1.0),
+        block("b", 2, 2.0),
+        Block.of("c", 3, "gated", {"row": torch.ones(3)}),
+    )
+    assert first.header is second.header
+    assert first.header is not longer.header

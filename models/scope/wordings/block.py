@@ -7,14 +7,12 @@ it replaces; `n_against`, the number of counterexamples. Texts are joined by zer
 2026-11-25 has no `digests` and `pieces`; they are computed from its texts.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
-from jaxtyping import Int, Integer
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from models.encoder.minilm import WIDTH
@@ -22,6 +20,7 @@ from models.memory import Block
 from models.scope.judge import Judge
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import Readings, Tokens, quantize, unpack_tokens
+from models.scope.wordings.tokens import PackedTokens
 
 SEPARATOR = "\0"
 
@@ -37,14 +36,18 @@ class BlockWordings:
         codes: Sentence vectors in 8 bits.
         subjects: Known subject of each wording.
         digests: Digest of each wording, and of its literals.
+        replacing: Places of the blocks that replace edits.
+        with_counterexamples: Places of the blocks that have counterexamples.
     """
 
     counts: Int[np.ndarray, " block"]
     texts: Sequence[bytes]
-    tokens: Sequence[Tokens]
+    tokens: PackedTokens
     codes: Int[np.ndarray, "wording width"]
     subjects: Int[np.ndarray, " wording"]
     digests: Int[np.ndarray, "two wording"]
+    replacing: Sequence[int]
+    with_counterexamples: Sequence[int]
 
 
 def write_block(
@@ -59,14 +62,12 @@ def write_block(
         n_against: Number of counterexamples.
     """
     against = {"n_against": torch.tensor(n_against, dtype=torch.int32)} if n_against else {}
-    pieces = [unpack_tokens(tokens) for tokens in readings.tokens]
-    numbers = [*map(len, pieces), *(piece for text in pieces for piece in text)]
     return against | {
         "wordings": _write_texts(texts),
         "vectors": quantize(readings.vectors).cpu(),
         "subjects": readings.subjects.cpu(),
         "digests": torch.stack([readings.wordings, readings.literals]).cpu(),
-        "pieces": torch.tensor(numbers, dtype=torch.int16),
+        "pieces": _write_tokens(readings.tokens),
         "replaces": _write_texts(replaces),
     }
 
@@ -77,65 +78,85 @@ def read_texts(codes: Tensor) -> list[str]:
 
 
 def read_blocks(blocks: Sequence[Block], judge: Judge) -> BlockWordings:
-    """Return the wordings of blocks; blocks of the same shapes are read together."""
-    counts = np.array([block.parts["vectors"].shape[0] for block in blocks], np.int64)
-    starts = counts.cumsum() - counts
-    total = int(counts.sum())
-    codes, subjects = np.empty((total, WIDTH), np.int8), np.empty(total, np.int64)
-    digests = np.empty((2, total), np.int64)
-    texts: list[bytes] = [b""] * total
-    tokens: list[Tokens] = [b""] * total
-    places_by_header: dict[bytes, list[int]] = defaultdict(list)
-    for place, block in enumerate(blocks):
-        places_by_header[block.header].append(place)
-    for places in places_by_header.values():
-        alike = Alike([blocks[place] for place in places])
-        rows = (starts[places][:, None] + np.arange(counts[places[0]])).ravel()
-        codes[rows] = alike.column("vectors", np.int8).reshape(-1, WIDTH)
-        subjects[rows] = alike.column("subjects", np.int64).ravel()
-        for row, text in zip(rows.tolist(), alike.texts(), strict=True):
-            texts[row] = text
-        if "pieces" in alike.parts:
-            digests[:, rows] = (
-                alike.column("digests", np.int64).reshape(len(places), 2, -1).swapaxes(0, 1).reshape(2, -1)
-            )
-            fresh = list(alike.tokens(int(counts[places[0]])))
-        else:
-            plain = [texts[row].decode() for row in rows.tolist()]
-            digests[0, rows], digests[1, rows] = (
-                digest_wordings(plain).numpy(),
-                digest_literals(plain).numpy(),
-            )
-            fresh = list(map(judge.tokens, plain))
-        for row, packed in zip(rows.tolist(), fresh, strict=True):
-            tokens[row] = packed
-    return BlockWordings(counts, texts, tokens, codes, subjects, digests)
+    """Return the wordings of blocks, all of which are read together."""
+    bodies = Bodies([block if "pieces" in block.parts else _complete(block, judge) for block in blocks])
+    counts = bodies.count_rows("vectors")
+    firsts = (counts.cumsum() - counts).repeat(counts)
+    places = np.arange(len(firsts)) - firsts  # place of each wording in its block
+    digests = bodies.starts("digests").repeat(counts) + 8 * places
+    columns = np.stack([digests, digests + 8 * counts.repeat(counts)])
+    lengths = bodies.gather(bodies.starts("pieces").repeat(counts) + 2 * places, np.uint16).astype(np.int64)
+    tokens = PackedTokens()
+    tokens.append(np.frombuffer(b"".join(bodies.slices("pieces", 2 * counts)), np.uint16), lengths)
+    return BlockWordings(
+        counts,
+        [text for texts in bodies.slices("wordings") for text in texts.split(SEPARATOR.encode())],
+        tokens,
+        bodies.gather(bodies.starts("vectors").repeat(counts) + WIDTH * places, np.int8, WIDTH),
+        bodies.gather(bodies.starts("subjects").repeat(counts) + 8 * places, np.int64),
+        bodies.gather(columns, np.int64),
+        np.flatnonzero(bodies.count_rows("replaces")).tolist(),
+        np.flatnonzero(bodies.count_rows("n_against")).tolist(),
+    )
 
 
-class Alike:
-    """Blocks with one header, whose bodies are rows of one matrix of bytes."""
+class Bodies:
+    """The bodies of blocks, one behind the other, and where the parts of each lie.
+
+    A hundred thousand edits have five thousand headers, so a header is looked at once and a part of all blocks is
+    found by arithmetic.
+    """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
-        self.parts = blocks[0].parts
-        self._bodies = np.frombuffer(b"".join(block.body for block in blocks), np.uint8).reshape(
-            len(blocks), -1
-        )
+        self._data = b"".join(block.body for block in blocks)
+        sizes = np.fromiter((len(block.body) for block in blocks), np.int64, len(blocks))
+        self._starts = sizes.cumsum() - sizes
+        numbers = {header: number for number, header in enumerate({block.header: None for block in blocks})}
+        self._parts = [header.parts for header in numbers]
+        self._headers = np.fromiter((numbers[block.header] for block in blocks), np.int64, len(blocks))
 
-    def column(self, name: str, dtype: type[np.generic]) -> Integer[np.ndarray, "block number"]:
-        """Return one tensor of each block, flat."""
-        part = self.parts[name]
-        return np.ascontiguousarray(self._bodies[:, part.start : part.end]).view(dtype)
+    def starts(self, name: str) -> Int[np.ndarray, " block"]:
+        """Return where a part of each block begins."""
+        return self._starts + np.array([parts[name].start for parts in self._parts], np.int64)[self._headers]
 
-    def texts(self) -> Iterator[bytes]:
-        """Yield the wordings of all blocks in turn."""
-        for row in self.column("wordings", np.uint8):
-            yield from row.tobytes().split(SEPARATOR.encode())
+    def count_rows(self, name: str) -> Int[np.ndarray, " block"]:
+        """Return the number of rows of a part of each block, one for a single number, 0 without the part."""
+        shapes = (parts[name].shape or (1,) if name in parts else (0,) for parts in self._parts)
+        return np.array([shape[0] for shape in shapes], np.int64)[self._headers]
 
-    def tokens(self, count: int) -> Iterator[Tokens]:
-        """Yield the tokens of the wordings of all blocks in turn, `count` wordings each."""
-        for row in self.column("pieces", np.uint16):
-            ends = list(accumulate(row[:count].tolist(), initial=count))
-            yield from (row[start:end].tobytes() for start, end in pairwise(ends))
+    def slices(self, name: str, skip: Int[np.ndarray, " block"] | int = 0) -> list[bytes]:
+        """Return a part of each block, without its first bytes."""
+        starts = self.starts(name)
+        sizes = np.array([parts[name].end - parts[name].start for parts in self._parts], np.int64)
+        places = zip((starts + skip).tolist(), (starts + sizes[self._headers]).tolist(), strict=True)
+        return [self._data[start:end] for start, end in places]
+
+    def gather(
+        self, starts: Int[np.ndarray, "*number"], dtype: type[np.generic], width: int | None = None
+    ) -> Shaped[np.ndarray, "..."]:
+        """Return the numbers that begin at these bytes, or rows of `width` numbers."""
+        item = np.dtype((np.void, (width or 1) * np.dtype(dtype).itemsize))
+        if not starts.size:
+            return np.empty((*starts.shape, width) if width else starts.shape, dtype)
+        windows = np.ndarray((len(self._data) - item.itemsize + 1,), item, self._data, strides=(1,))
+        numbers: np.ndarray = windows[starts.ravel()].view(dtype)
+        return numbers.reshape((*starts.shape, width) if width else starts.shape)
+
+
+def _complete(block: Block, judge: Judge) -> Block:
+    """Return a block from before 2026-11-25 with its digests and tokens."""
+    texts = read_texts(block.tensors["wordings"])
+    missing = {
+        "digests": torch.stack([digest_wordings(texts), digest_literals(texts)]),
+        "pieces": _write_tokens([judge.tokens(text) for text in texts]),
+    }
+    return Block.of(block.key, block.order, block.kind, {**block.tensors, **missing})
+
+
+def _write_tokens(tokens: Sequence[Tokens]) -> Tensor:
+    pieces = [unpack_tokens(text) for text in tokens]
+    numbers = [*map(len, pieces), *(piece for text in pieces for piece in text)]
+    return torch.tensor(numbers, dtype=torch.int16)
 
 
 def _write_texts(texts: Sequence[str]) -> Tensor:

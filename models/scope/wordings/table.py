@@ -7,9 +7,8 @@ table is begun; the old one goes with its last view. `block.py` describes the pa
 """
 
 import threading
-from array import array
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import count, takewhile
 from weakref import WeakSet
 
 import numpy as np
@@ -21,11 +20,12 @@ from models.memory import Block, block_key
 from models.scope.active import ActiveEdits
 from models.scope.judge import Judge
 from models.scope.literals import digest_bytes
-from models.scope.readings import StoredReadings, Tokens, scales_of
+from models.scope.readings import StoredReadings, scales_of
 from models.scope.spelling import Lexicon
 from models.scope.wordings.block import BlockWordings, read_blocks, read_texts
 from models.scope.wordings.columns import Column, WordingColumns
 from models.scope.wordings.row_index import RowIndex
+from models.scope.wordings.tokens import PackedTokens
 from models.versioned_blocks import Prefix
 
 MIN_CAPACITY = 64  # rows
@@ -39,7 +39,7 @@ class Rows:
     def __init__(self, judge: Judge, device: torch.device) -> None:
         self._device = device
         self._storage = StoredReadings.allocate(0, device)
-        self._tokens: list[Tokens] = []
+        self._tokens = PackedTokens()
         self._index = RowIndex()  # by digest of the text
         self.lexicon = Lexicon(judge.tokenizer)
         self.by_wording = RowIndex()
@@ -80,11 +80,11 @@ class Rows:
         for column, values in zip(self._storage.columns, columns, strict=True):
             column[n_used:n_rows] = values.to(self._device)
         places = np.arange(n_used, n_rows)
-        fresh_tokens = [wordings.tokens[row] for row in rows.tolist()]
+        fresh_tokens = wordings.tokens.select(rows)
         self.lexicon.add(fresh_tokens, n_used)
         self._index.add(digests, places)
         self.by_wording.add(wordings.digests[0, rows], places)
-        self._tokens += fresh_tokens
+        self._tokens.append(fresh_tokens.ids, fresh_tokens.lengths)
 
 
 class BlockRows:
@@ -92,32 +92,32 @@ class BlockRows:
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
-        self._ends, self._rows = array("q", [0]), array("q")
+        self._ends, self._rows = Column(torch.int64), Column(torch.int64)
+        self._ends.append(torch.zeros(1))
         self.n_against: dict[bytes, int] = {}
         self.replaces: dict[bytes, tuple[str, ...]] = {}
 
     def __contains__(self, block: Block) -> bool:
         return block.sha256 in self._numbers
 
-    def add(self, blocks: Sequence[Block], counts: Sequence[int], rows: Sequence[int]) -> None:
-        """Remember new blocks with their rows, those of a block one behind the other."""
-        self._rows.extend(rows)
-        for block, count in zip(blocks, counts, strict=True):
-            self._numbers[block.sha256] = len(self._ends) - 1
-            self._ends.append(self._ends[-1] + count)
-            if "n_against" in block.parts:
-                self.n_against[block.sha256] = int(block.tensors["n_against"])
-            if block.rows["replaces"]:
-                self.replaces[block.sha256] = tuple(read_texts(block.tensors["replaces"]))
+    def add(self, blocks: Sequence[Block], wordings: BlockWordings, rows: Tensor) -> None:
+        """Remember new blocks with the rows of their wordings."""
+        ends = self._ends.values
+        self._numbers.update(zip((block.sha256 for block in blocks), count(len(ends) - 1), strict=False))
+        self._ends.append(ends[-1] + torch.from_numpy(wordings.counts).cumsum(0))
+        self._rows.append(rows)
+        for block in (blocks[place] for place in wordings.with_counterexamples):
+            self.n_against[block.sha256] = int(block.tensors["n_against"])
+        for block in (blocks[place] for place in wordings.replacing):
+            self.replaces[block.sha256] = tuple(read_texts(block.tensors["replaces"]))
 
     def rows_of(self, blocks: Sequence[Block]) -> tuple[Tensor, Tensor]:
         """Return how many rows each block has, and the rows."""
-        numbers = np.array([self._numbers[block.sha256] for block in blocks], np.int64)
-        ends = np.array(self._ends, np.int64)
-        starts, counts = ends[numbers], ends[numbers + 1] - ends[numbers]
-        firsts = (starts - (counts.cumsum() - counts)).repeat(counts)
-        rows = np.array(self._rows, np.int64)[firsts + np.arange(counts.sum())]
-        return torch.from_numpy(counts), torch.from_numpy(rows)
+        numbers = torch.tensor([self._numbers[block.sha256] for block in blocks])
+        starts, counts = self._ends.values[numbers], self._ends.values[numbers + 1]
+        counts -= starts
+        firsts = (starts - (counts.cumsum(0) - counts)).repeat_interleave(counts)
+        return counts, self._rows.values[firsts + torch.arange(len(firsts))]
 
 
 class WordingTable:
@@ -192,8 +192,7 @@ class WordingTable:
         n_against = torch.tensor([against.get(block.sha256, 0) for block in blocks] if against else [0])
         self._wordings.append(first, counts, rows, n_against.expand(len(blocks)))
         self._successors.append(torch.arange(first, first + len(blocks)))
-        for place, block in enumerate(blocks, first):
-            self._places[block.key] = place
+        self._places.update(zip((block.key for block in blocks), count(first), strict=False))
         replaces = self._block_rows.replaces
         replacing = [place for place, block in enumerate(blocks, first) if block.sha256 in replaces]
         if replacing:
@@ -215,7 +214,7 @@ class WordingTable:
         """Remember the rows of new blocks, and which edits they replace."""
         for part in chunked(blocks, BLOCKS_AT_ONCE):
             wordings = read_blocks(part, self._judge)
-            self._block_rows.add(part, wordings.counts.tolist(), self._rows.place(wordings).tolist())
+            self._block_rows.add(part, wordings, self._rows.place(wordings))
 
     def _is_mostly_unowned(self, blocks: Sequence[Block], same: int) -> bool:
         """Return whether most rows belong neither to these blocks nor to a view that is still used."""

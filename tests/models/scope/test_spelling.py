@@ -7,6 +7,7 @@ from models.nkb.reader import Reader
 from models.scope.judge import Judge
 from models.scope.spelling import MIN_CHARS, Lexicon, resembling
 from models.scope.wordings import row_index
+from models.scope.wordings.tokens import PackedTokens
 from tests.models.scope.wordings import block, view
 
 MOTTO = "What is the motto of Gundebrand?"
@@ -17,7 +18,7 @@ def lexicon(reader: Reader) -> Lexicon:
     judge: Judge = reader.scope.judge
     lexicon = Lexicon(judge.tokenizer)
     texts = [MOTTO, "Who founded Elisenhof?", "Who founded Elisanhof?", "Who leads Karolin?"]
-    lexicon.add([judge.tokens(text) for text in texts], 0)
+    lexicon.add(PackedTokens.of([judge.tokens(text) for text in texts]), 0)
     return lexicon
 
 
@@ -64,7 +65,7 @@ def test_words_are_found_whether_they_are_sorted_yet_or_not(
     reader: Reader, lexicon: Lexicon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_index, "MAX_RECENT", 2)
-    lexicon.add([reader.scope.judge.tokens("Who leads Vossbergen and Tannhofen?")], 4)
+    lexicon.add(PackedTokens.of([reader.scope.judge.tokens("Who leads Vossbergen and Tannhofen?")]), 4)
     is_read = torch.ones(5, dtype=torch.bool)
     for slip, name in {
         "Gundbrand": "gundebrand",

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,7 +12,10 @@ from models.memory import Block, Image
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
 from models.scope.change import Change
+from models.scope.literals import digest_literals, digest_wordings
 from models.scope.wordings import table as wording_table
+from models.scope.wordings.block import read_blocks
+from models.scope.wordings.tokens import PackedTokens
 from tests.models.scope.wordings import ask, block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
@@ -79,6 +83,35 @@ def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reade
     assert list(sides[0].tokens) == list(sides[1].tokens)
     for column, other in zip(sides[0].columns, sides[1].columns, strict=True):
         assert torch.equal(column, other)
+
+
+def test_blocks_of_many_shapes_are_read_together_as_each_by_itself(reader: Reader) -> None:
+    blocks = [
+        block(reader, "a", 1, PERU, "Peru's capital?", "Which city is Peru's seat of government?"),
+        block(reader, "b", 2, CHILE, counterexamples=["What is the capital of Chile's north?", PERU]),
+        block(reader, "c", 3, "Who founded Elisenhof?", replaces=["a", "b"]),
+        block(reader, "d", 4, CHILE),
+    ]
+    together = read_blocks(blocks, reader.scope.judge)
+    alone = [read_blocks([part], reader.scope.judge) for part in blocks]
+    assert together.counts.tolist() == [3, 3, 1, 1]
+    assert (together.replacing, together.with_counterexamples) == ([2], [1])
+    assert list(together.tokens) == [tokens for part in alone for tokens in part.tokens]
+    assert list(together.tokens) == [reader.scope.judge.tokens(text.decode()) for text in together.texts]
+    for name in ("codes", "subjects"):
+        assert (getattr(together, name) == np.concatenate([getattr(part, name) for part in alone])).all()
+    assert (together.digests == np.concatenate([part.digests for part in alone], axis=1)).all()
+    texts = [text.decode() for text in together.texts]
+    assert together.digests.tolist() == [digest_wordings(texts).tolist(), digest_literals(texts).tolist()]
+
+
+@given(st.lists(st.lists(st.binary(max_size=5).map(lambda text: text * 2))))
+def test_packed_tokens_are_the_tokens_that_were_appended(parts: list[list[bytes]]) -> None:
+    packed, texts = PackedTokens(), [text for part in parts for text in part]
+    for part in map(PackedTokens.of, parts):
+        packed.append(part.ids, part.lengths)
+    assert list(packed) == texts
+    assert list(packed.select(np.arange(len(texts))[::-1])) == texts[::-1]
 
 
 @given(st.lists(st.sets(st.integers(0, 5)), min_size=2, max_size=5))
