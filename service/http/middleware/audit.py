@@ -46,22 +46,14 @@ class AuditMiddleware:
         if scope["type"] != "http" or not _is_audited(scope):
             await self._app(scope, receive, send)
             return
-        status, headers = CLIENT_GONE, dict[str, str]()
-        is_written, is_received, is_given_up = False, False, False
+        status, headers, is_written = CLIENT_GONE, dict[str, str](), False
+        body = _Body(receive)
 
         async def write() -> None:
             nonlocal is_written
             if not is_written:
                 is_written = True
                 await finish(self._write(_describe(scope, status, headers)))  # even if the client hangs up
-
-        async def receive_noting_end() -> Message:
-            nonlocal is_received
-            message = await receive()
-            if is_given_up:
-                return {"type": "http.disconnect"}
-            is_received = is_received or (message["type"] == "http.request" and not message.get("more_body"))
-            return message
 
         async def send_after_writing(message: Message) -> None:
             nonlocal status, headers
@@ -75,23 +67,15 @@ class AuditMiddleware:
         async def call() -> None:
             nonlocal status
             try:
-                await self._app(scope, receive_noting_end, send_after_writing)
+                await self._app(scope, body.receive, send_after_writing)
             except Exception:
                 status = 500 if status == CLIENT_GONE else status
                 raise
             finally:
                 await write()
 
-        def give_up() -> float:
-            """Return the seconds for which a call goes on after its caller hung up.
-
-            A call that has no body yet gets none, even if it swallows its cancellation, as redis-py does at times.
-            """
-            nonlocal is_given_up
-            is_given_up = not is_received
-            return HANG_UP_S if is_received and scope["method"] not in READ_METHODS else 0.0
-
-        await run_to_end(call(), give_up)
+        may_change = scope["method"] not in READ_METHODS
+        await run_to_end(call(), lambda: HANG_UP_S if body.keep_or_give_up() and may_change else 0.0)
 
     async def _write(self, call: Call) -> None:
         """Write the entry. The answer leaves even if that fails, for the change has been made."""
@@ -103,6 +87,26 @@ class AuditMiddleware:
             log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=WITHOUT_LIMIT)
             if not isinstance(error, Exception):
                 raise
+
+
+class _Body:
+    """The body of a call. If its caller hangs up before its end, the call never gets it, and changes nothing."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._is_whole, self._is_given_up = receive, False, False
+
+    async def receive(self) -> Message:
+        """Receive a part. A call may ask once more after its cancellation, which redis-py swallows at times."""
+        message = await self._receive()
+        if self._is_given_up:
+            return {"type": "http.disconnect"}
+        self._is_whole |= message["type"] == "http.request" and not message.get("more_body")
+        return message
+
+    def keep_or_give_up(self) -> bool:
+        """Return whether the body was received whole; if not, no further part is received."""
+        self._is_given_up = not self._is_whole
+        return self._is_whole
 
 
 def _is_audited(scope: Scope) -> bool:
