@@ -53,7 +53,7 @@ class Candidates:
 def find_candidates(
     questions: Readings,
     wordings: StoredReadings,
-    is_active: Bool[Tensor, " wording"] | None = None,
+    is_active: Bool[Tensor, "view wording"] | None = None,
     min_cosine: float = MIN_COSINE,
     limit: int = MAX_CANDIDATES,
 ) -> Candidates:
@@ -62,7 +62,7 @@ def find_candidates(
     Args:
         questions: The questions.
         wordings: The wordings of edits.
-        is_active: Which wordings count, on the CPU; None for all.
+        is_active: Which wordings count, on the CPU: a line for all questions, or one for each. None counts all.
         min_cosine: Cosine from which a pair is worth judging (`Calibration.min_cosine`).
         limit: Most pairs of one question.
 
@@ -76,7 +76,8 @@ def find_candidates(
     agree = questions.literals[question] == wordings.literals[wording]
     agree &= may_share(questions.subjects[question], wordings.subjects[wording])
     if is_active is not None:
-        agree &= is_active.to(agree.device)[wording]
+        view = question if len(is_active) > 1 else torch.zeros_like(question)
+        agree &= is_active.to(agree.device)[view, wording]
     rough = Candidates(question[agree], wording[agree], near[agree]).contenders(limit, NEAR_ERROR)
     exact = wordings.cosines(questions.vectors, rough.question, rough.wording)
     pairs = replace(rough, cosine=exact).select(exact >= min_cosine).nearest(limit)

@@ -147,7 +147,8 @@ class Scope:
             return may_be
         chunk = questions.select(near.tolist())
         sides = [
-            find_candidates(chunk, view.table, view.is_read, min_cosine) for view in (change.old, change.new)
+            find_candidates(chunk, view.table, view.is_read[None], min_cosine)
+            for view in (change.old, change.new)
         ]
         pairs = change.differing_pairs(*sides)
         counts = self.judge_candidates(chunk, change.table, pairs) >= self.thresholds.opens
@@ -180,7 +181,7 @@ class Scope:
         for same, digest in zip(rows, questions.wordings.tolist(), strict=True):
             same.update(row for row in view.rows_with(digest) if view.question_rows[row])
         min_cosine = self.judge.calibration.min_cosine(self.thresholds.replaces)
-        pairs = find_candidates(questions, view.table, view.question_rows, min_cosine)
+        pairs = find_candidates(questions, view.table, view.question_rows[None], min_cosine)
         sure = pairs.select(self.judge_candidates(questions, view.table, pairs) >= self.thresholds.replaces)
         reverse = Candidates(sure.wording, sure.question, sure.cosine)
         sure = sure.select(self.judge_candidates(view.table, questions, reverse) >= self.thresholds.replaces)
@@ -230,60 +231,95 @@ class Scope:
     def _match_views(
         self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
     ) -> list[Match | None]:
-        """Match questions view by view, from a probability on."""
+        """Match questions from a probability on; those with views of one table are judged together."""
         matches: list[Match | None] = [None] * len(questions)
-        for view in dict.fromkeys(views):
+        rows_by_table: dict[int, list[int]] = defaultdict(list)
+        for row, view in enumerate(views):
             if view:
-                rows = [row for row, other in enumerate(views) if other is view]
-                chunk = questions.select(rows)
-                for row, match in zip(rows, self._match(chunk, view, at_least), strict=True):
-                    matches[row] = match
+                rows_by_table[id(view.lexicon)].append(row)  # a table has one lexicon
+        for rows in rows_by_table.values():
+            table_matches = self._match(questions.select(rows), [views[row] for row in rows], at_least)
+            for row, match in zip(rows, table_matches, strict=True):
+                matches[row] = match
         return matches
 
-    def _match(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
-        matches = self.match_exactly(questions.wordings.tolist(), view)
+    def _match(
+        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+    ) -> list[Match | None]:
+        matches = [
+            self.match_exactly([wording], view)[0]
+            for wording, view in zip(questions.wordings.tolist(), views, strict=True)
+        ]
         rest = [place for place, match in enumerate(matches) if match is None]
-        for place, match in zip(rest, self._judge(questions.select(rest), view, at_least), strict=True):
+        likeliest = self._judge(questions.select(rest), [views[place] for place in rest], at_least)
+        for place, match in zip(rest, likeliest, strict=True):
             matches[place] = match
-        for place, match in self._judge_repaired(questions, matches, view, at_least):
+        for place, match in self._judge_repaired(questions, matches, views, at_least):
             matches[place] = match
         return matches
 
     def _judge_repaired(
-        self, questions: Readings, matches: Sequence[Match | None], view: ActiveEdits, at_least: float
+        self,
+        questions: Readings,
+        matches: Sequence[Match | None],
+        views: Sequence[ActiveEdits],
+        at_least: float,
     ) -> Iterator[tuple[int, Match]]:
         """Yield matches of unanswered questions that ask for an edit once a misspelt name is put right."""
         open_places = (place for place, match in enumerate(matches) if match is None or not self.opens(match))
         texts = {
-            place: text for place in open_places if (text := view.repair(questions.tokens[place])) is not None
+            place: text
+            for place in open_places
+            if (text := views[place].repair(questions.tokens[place])) is not None
         }
         if not texts:
             return
         reading = _with_marks_of(self.judge.encode(list(texts.values())), questions, list(texts))
-        for place, match in zip(texts, self._judge(reading, view, at_least), strict=True):
+        likeliest = self._judge(reading, [views[place] for place in texts], at_least)
+        for place, match in zip(texts, likeliest, strict=True):
             probability = 0.0 if match is None else self.judge.calibration.slip * match.probability
             first_match = matches[place]
             first_probability = 0.0 if first_match is None else first_match.probability
             if match is not None and probability > first_probability and probability >= at_least:
                 yield place, replace(match, probability=probability)
 
-    def _judge(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
-        """Return the likeliest candidate of each question, if it is likely enough."""
-        pairs = find_candidates(
-            questions, view.table, view.is_read, self.judge.calibration.min_cosine(at_least)
-        )
-        probabilities = self.judge_candidates(questions, view.table, pairs)
-        evidence = _weigh(probabilities, pairs.cosine) if view.against else probabilities
-        against = _against(questions, view, pairs, evidence) if view.against else {}
+    def _judge(
+        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+    ) -> list[Match | None]:
+        """Return the likeliest candidate of each question at its view, if it is likely enough.
+
+        Args:
+            questions: The questions.
+            views: The active edits that each question reads, of one table.
+            at_least: Lowest probability of a match.
+        """
         matches: list[Match | None] = [None] * len(questions)
+        if not views:
+            return matches
+        table = max((view.table for view in views), key=len)
+        min_cosine = self.judge.calibration.min_cosine(at_least)
+        pairs = find_candidates(questions, table, _stack_read(views, len(table)), min_cosine)
+        probabilities = self.judge_candidates(questions, table, pairs)
+        evidence = _weigh(probabilities, pairs.cosine)
+        against = _against(questions, views, table, pairs, evidence)
         for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
             question, row = int(pairs.question[pair]), int(pairs.wording[pair])
-            probability = float(probabilities[pair])
+            view, probability = views[question], float(probabilities[pair])
             if probability < at_least or not view.is_owned[row]:
                 continue
             if against.get((question, int(view.owner[row])), -inf) < float(evidence[pair]) + LEAN:
                 matches[question] = Match(view, row, probability)
         return matches
+
+
+def _stack_read(views: Sequence[ActiveEdits], n_rows: int) -> Bool[Tensor, "view row"]:
+    """Return which rows each view reads: one line where all views are the same."""
+    if all(view is views[0] for view in views):
+        return views[0].is_read[None]
+    is_read = torch.zeros(len(views), n_rows, dtype=torch.bool)
+    for line, view in zip(is_read, views, strict=True):
+        line[: len(view.is_read)] = view.is_read
+    return is_read
 
 
 def _with_marks_of(readings: Readings, questions: Readings, places: list[int]) -> Readings:
@@ -297,13 +333,19 @@ def _weigh(probabilities: Tensor, cosines: Tensor) -> Tensor:
 
 
 def _against(
-    questions: Readings, view: ActiveEdits, pairs: Candidates, evidence: Tensor
+    questions: Readings,
+    views: Sequence[ActiveEdits],
+    table: StoredReadings,
+    pairs: Candidates,
+    evidence: Tensor,
 ) -> dict[tuple[int, int], float]:
     """Return, by question and edit, the evidence that a counterexample of the edit asks for the same."""
     highest: dict[tuple[int, int], float] = defaultdict(lambda: -inf)
-    is_exact = (questions.wordings.cpu()[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
+    if not any(view.against for view in views):
+        return highest
+    is_exact = (questions.wordings.cpu()[pairs.question] == table.wordings.cpu()[pairs.wording]).tolist()
     columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, evidence.tolist()
     for question, row, exact, weight in zip(*columns, strict=True):
-        for edit in view.against.get(row, ()):
+        for edit in views[question].against.get(row, ()):
             highest[question, edit] = max(highest[question, edit], inf if exact else weight)
     return highest

@@ -32,7 +32,7 @@ def test_wordings_that_are_not_active_take_nobodys_place(reader: Reader) -> None
     wordings = store(reader, *["What is the capital of Peru?"] * 20, "Peru's capital?")
     active = torch.zeros(21, dtype=torch.bool)
     active[20] = True
-    pairs = find_candidates(read(reader, "capital of Peru"), wordings, active)
+    pairs = find_candidates(read(reader, "capital of Peru"), wordings, active[None])
     assert pairs.wording.tolist() == [20]
 
 

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from models.nkb.reader import Reader
+from models.scope import scope
+from models.scope.candidates import find_candidates
 from models.scope.scope import EXACT, Scope
 from models.system import Thresholds
 from tests.models.scope.wordings import ask, block, table, view
@@ -149,3 +151,29 @@ def test_a_question_that_an_edit_is_not_about_does_not_take_its_place(reader: Re
     readings = reader.read(["Peru's capital?", PERU]).readings
     eager = Scope(reader.scope.judge, Thresholds(replaces=0.01))
     assert eager.find_same(readings, edits) == [[], [0]]
+
+
+def test_questions_at_many_versions_are_answered_as_each_alone_and_searched_for_at_once(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wordings, another = table(reader), view(reader, block(reader, "d", 1, PERU))
+    blocks = [
+        block(reader, "a", 1, PERU),
+        block(reader, "b", 2, YEAR_FOUNDED, counterexamples=[FOUNDER]),
+        block(reader, "c", 3, OTHER_WORDS[0], replaces=["a"]),
+    ]
+    versions = [wordings.view(blocks[:end]) for end in range(4)] + [another]
+    pairs = [
+        (question, edits) for question in (*OTHER_WORDS, FOUNDER, "Who wrote Hamlet?") for edits in versions
+    ]
+    alone = [ask(reader, edits, question)[0] for question, edits in pairs]
+    assert set(alone) == {None, "a", "c", "d"}
+
+    searches: list[int] = []
+    monkeypatch.setattr(
+        scope, "find_candidates", lambda *words: searches.append(1) or find_candidates(*words)
+    )
+    readings = reader.read([question for question, _ in pairs]).readings
+    matches = reader.scope.route(readings, [edits for _, edits in pairs])
+    assert [match and match.edit for match in matches] == alone
+    assert len(searches) == 2, "one for each table"
