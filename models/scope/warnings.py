@@ -33,4 +33,6 @@ def wording_warnings(scope: Scope, wordings: Sequence[str], readings: Readings) 
     probabilities = scope.judge_candidates(readings, readings, pairs).tolist()
     for wording, probability in zip(wordings[1:], probabilities, strict=True):
         if probability < scope.thresholds.near:
-            yield f"{wording!r} reads like another question: it is answered alike now; is it the same one?"
+            pair = f"{wording!r} is judged another question than {wordings[0]!r}"
+            consequence = "it and questions like it get this answer too; if that is not meant, leave it out"
+            yield f"{pair} ({100 * probability:.0f} % likely the same): {consequence}"

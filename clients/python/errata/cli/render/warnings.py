@@ -11,18 +11,19 @@ from rich.text import Text
 from errata.cli.render.text import escape, one_line, plural
 
 MAX_PLACES = 3
-QUOTATION = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)")
+# Quotations and shares, which differ between warnings of one kind
+PARTICULARS = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)|\b\d+ %")
 
 
 def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
     """Return a line for each kind of warning, the most frequent first; a file may have a thousand of one kind.
 
     Args:
-        warnings: Pairs of a place, such as a line of a file, and a warning. Its quotations do not make another kind.
+        warnings: Pairs of a place, such as a line of a file, and a warning. Quotations and shares make no other kind.
     """
     kinds: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for place, warning in dict.fromkeys(warnings):
-        kinds[QUOTATION.sub("...", warning)].append((place, warning))
+        kinds[PARTICULARS.sub("...", warning)].append((place, warning))
     lines: list[Text] = []
     for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
         place, text = members[0]
