@@ -12,7 +12,8 @@ from errata.cli.render.explanation.sections import draw_explanation
 from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
-from errata.wire import Answer
+from errata.request import build
+from errata.wire import Answer, Sampling
 
 DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
@@ -30,6 +31,32 @@ Context = Annotated[str | None, typer.Option(metavar="TEXT|@FILE", help="Answer 
 Candidates = Annotated[list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")]
 Top = Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")]
+FREE_TEXT = "How a text is drawn, for systems that write freely (it is given at any score)"
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, max=2, rich_help_panel=FREE_TEXT, help="0 takes the likeliest token of each place."),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        max=1,
+        metavar="SHARE",
+        rich_help_panel=FREE_TEXT,
+        help="Draw from the likeliest tokens with this share.",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, rich_help_panel=FREE_TEXT, help="Another seed gives another draw.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=1, rich_help_panel=FREE_TEXT, help="End after this many tokens.")
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT", rich_help_panel=FREE_TEXT, help="End before the first of these; may be repeated."
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Name the facts it rests on, or a guess that is not sure enough."),
@@ -48,6 +75,11 @@ def ask(
     top: Top = 1,
     explain: Explain = False,
     verbose: Verbose = False,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    seed: Seed = None,
+    max_tokens: MaxTokens = None,
+    stop: Stop = None,
 ) -> None:
     """Ask a question."""
     question = " ".join(words)
@@ -61,6 +93,7 @@ def ask(
         min_version=min_version,
         top_k=top,
         explain=explain,
+        sampling=_sampling(temperature=temperature, top_p=top_p, seed=seed, max_tokens=max_tokens, stop=stop),
     )
     reply = session.send(call, "Asking")
     if session.as_json:
@@ -69,6 +102,12 @@ def ask(
         print_answer(session, make_printable(reply.value), question, verbose, names_model=model is None)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
+
+
+def _sampling(**options: object) -> Sampling | None:
+    """Return how a text is drawn; None if no option says so."""
+    fields = {name: value for name, value in options.items() if value is not None}
+    return build(Sampling, **fields) if fields else None
 
 
 def read_context(argument: str) -> str:

@@ -87,6 +87,35 @@ def test_what_to_choose_the_answer_from_reaches_the_service(run: Any, tiny: Any,
     assert json.loads(tiny.requests[-1][1])["context"] == "It was Lima."
 
 
+def test_how_a_text_is_drawn_reaches_the_service(run: Any, tiny: Any) -> None:
+    options = [
+        "--temperature",
+        "0.7",
+        "--top-p",
+        "0.9",
+        "--seed",
+        "3",
+        "--max-tokens",
+        "8",
+        "--stop",
+        ".",
+        "--stop",
+        ";",
+    ]
+    run("ask", "q", *options)
+    sampling = {"temperature": 0.7, "top_p": 0.9, "seed": 3, "max_tokens": 8, "stop": [".", ";"]}
+    assert json.loads(tiny.requests[-1][1]) == {"question": "q", "sampling": sampling}
+    run("ask", "q", "--temperature", "0")
+    assert json.loads(tiny.requests[-1][1])["sampling"] == {}, "the likeliest tokens, by default"
+    n_requests = len(tiny.requests)
+    refused = [
+        run("ask", "q", *words) for words in (["--top-p", "0"], ["--temperature", "3"], ["--seed", "x"])
+    ]
+    assert [result.exit_code for result in refused] == [2, 2, 2]
+    assert "top_p" in refused[0].stderr
+    assert len(tiny.requests) == n_requests
+
+
 @pytest.mark.parametrize(
     ("context", "why"),
     [("@absent", "No such file or directory"), ("@.", "Is a directory"), ("@latin1.txt", "is not UTF-8")],
