@@ -69,10 +69,13 @@ def find_candidates(
     Returns:
         Pairs grouped by question, on the CPU.
     """
+    no_pair = torch.empty(0, dtype=torch.long)
+    none = Candidates(no_pair, no_pair, torch.empty(0))
     if not len(questions) or not len(wordings):
-        no_pair = torch.empty(0, dtype=torch.long)
-        return Candidates(no_pair, no_pair, torch.empty(0))
+        return none
     question, wording, near = wordings.near(questions.vectors, min_cosine)
+    if not len(question):
+        return none
     agree = questions.literals[question] == wordings.literals[wording]
     agree &= may_share(questions.subjects[question], wordings.subjects[wording])
     if is_active is not None:

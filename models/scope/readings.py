@@ -13,12 +13,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.encoder.minilm import WIDTH
+from models.scope.sketch import ERROR, Sketch
 
 SCALE = 127.0
 NEAR_ERROR = 0.008  # largest error of a cosine of `StoredReadings.near`, which computes in bfloat16
 PRODUCTS_AT_ONCE = 2**23  # cosines that are in memory together, two bytes each
-UNKNOWN = -1  # subject of a question where no subjects are known
-FIRST_FAR = -2  # subject of a question about none that is known, the nearest of all being the first (`far`)
+COMPARED_AT_ONCE = 2**14  # pairs whose cosine is computed together
+MIN_EXCLUDED = 0.5  # cosine from which on bounds exclude most rows
+MAX_SHARE = 1 / 64  # share of rows left by bounds from which on one product with all takes less time
 
 Tokens = bytes  # tokens of one text, two bytes for each
 
@@ -80,6 +82,7 @@ class StoredReadings:
         codes: Quantized sentence vectors (`quantize`).
         scales: What makes unit vectors of the codes: one divided by their norms.
         wordings, literals, subjects: Columns as in `Readings`.
+        sketch: Bounds of cosines with each row, on the CPU; None for few rows.
     """
 
     tokens: Sequence[Tokens]
@@ -88,6 +91,7 @@ class StoredReadings:
     wordings: Int[Tensor, " row"]
     literals: Int[Tensor, " row"]
     subjects: Int[Tensor, " row"]
+    sketch: Sketch | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -113,7 +117,8 @@ class StoredReadings:
 
     def truncate(self, end: int) -> "StoredReadings":
         """Return the first rows, as a view."""
-        return StoredReadings(self.tokens, *(column[:end] for column in self.columns))
+        sketch = None if self.sketch is None else self.sketch.truncate(end)
+        return StoredReadings(self.tokens, *(column[:end] for column in self.columns), sketch)
 
     def select(self, rows: Sequence[int]) -> Readings:
         """Return a copy of these rows."""
@@ -142,11 +147,34 @@ class StoredReadings:
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
         at_once = max(1, PRODUCTS_AT_ONCE // max(1, len(self)))
         for start in range(0, len(vectors), at_once):
-            cosines = self._products(vectors[start : start + at_once])
-            questions, rows = (cosines >= min_cosine - NEAR_ERROR).nonzero(as_tuple=True)
-            parts.append((questions + start, rows, cosines[questions, rows].float()))
+            chunk = vectors[start : start + at_once]
+            questions, rows, near = self._exclude(chunk, min_cosine) or self._multiply(chunk, min_cosine)
+            parts.append((questions + start, rows, near))
         questions, rows, near = (torch.cat(column) for column in zip(*parts, strict=True))
         return questions, rows, near
+
+    def _exclude(
+        self, vectors: Float[Tensor, "question width"], min_cosine: float
+    ) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Return what `near` does, of the rows that bounds let through; None where these are many."""
+        if self.sketch is None or min_cosine < MIN_EXCLUDED:
+            return None
+        questions, rows = (self.sketch.bounds(vectors) >= min_cosine - ERROR).nonzero(as_tuple=True)
+        if len(rows) > MAX_SHARE * len(self) * len(vectors):
+            return None
+        pieces = zip(questions.split(COMPARED_AT_ONCE), rows.split(COMPARED_AT_ONCE), strict=True)
+        sums = [torch.linalg.vecdot(self.codes[row].float(), vectors[question]) for question, row in pieces]
+        near = torch.cat(sums) * self.scales[rows].float()
+        is_near = near >= min_cosine - NEAR_ERROR
+        return questions[is_near], rows[is_near], near[is_near]
+
+    def _multiply(
+        self, vectors: Float[Tensor, "question width"], min_cosine: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what `near` does, from a product with all rows."""
+        cosines = self._products(vectors)
+        questions, rows = (cosines >= min_cosine - NEAR_ERROR).nonzero(as_tuple=True)
+        return questions, rows, cosines[questions, rows].float()
 
     def _products(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
         """Return the cosines of unit vectors with all rows."""

@@ -299,6 +299,8 @@ class Scope:
         table = max((view.table for view in views), key=len)
         min_cosine = self.judge.calibration.min_cosine(at_least)
         pairs = find_candidates(questions, table, _stack_read(views, len(table)), min_cosine)
+        if not len(pairs.question):
+            return matches
         probabilities = self.judge_candidates(questions, table, pairs)
         evidence = _weigh(probabilities, pairs.cosine)
         against = _against(questions, views, table, pairs, evidence)

@@ -8,6 +8,7 @@ table is begun; the old one goes with its last view. `block.py` describes the pa
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count, takewhile
 from weakref import WeakSet
 
@@ -20,7 +21,8 @@ from models.memory import Block, block_key
 from models.scope.active import ActiveEdits
 from models.scope.judge import Judge
 from models.scope.literals import digest_bytes
-from models.scope.readings import StoredReadings, scales_of
+from models.scope.readings import StoredReadings, dequantize, scales_of
+from models.scope.sketch import Sketch
 from models.scope.spelling import Lexicon
 from models.scope.wordings.block import BlockWordings, read_blocks, read_texts
 from models.scope.wordings.columns import Column, WordingColumns
@@ -31,6 +33,8 @@ from models.versioned_blocks import Prefix
 MIN_CAPACITY = 64  # rows
 SPARE = 16_384  # rows that may belong to no edit, 1 kB each
 BLOCKS_AT_ONCE = 8_192
+SKETCHED_AT_ONCE = 8_192
+SKETCHED_FROM = 8_192  # rows from which bounds of cosines are worth their product
 
 
 class Rows:
@@ -39,6 +43,7 @@ class Rows:
     def __init__(self, judge: Judge, device: torch.device) -> None:
         self._device = device
         self._storage = StoredReadings.allocate(0, device)
+        self._sketch: Sketch | None = None
         self._tokens = PackedTokens()
         self._index = RowIndex()  # by digest of the text
         self.lexicon = Lexicon(judge.tokenizer)
@@ -50,7 +55,7 @@ class Rows:
     @property
     def table(self) -> StoredReadings:
         """Return the rows written so far."""
-        return self._storage.truncate(len(self))
+        return replace(self._storage, sketch=self._sketch).truncate(len(self))
 
     def place(self, wordings: BlockWordings) -> Tensor:
         """Return the row of each wording, and append those that have none yet."""
@@ -79,12 +84,26 @@ class Rows:
         columns = codes, scales_of(codes), *hashes, torch.from_numpy(wordings.subjects[rows])
         for column, values in zip(self._storage.columns, columns, strict=True):
             column[n_used:n_rows] = values.to(self._device)
+        self._write_bounds(n_used, n_rows)
         places = np.arange(n_used, n_rows)
         fresh_tokens = wordings.tokens.select(rows)
         self.lexicon.add(fresh_tokens, n_used)
         self._index.add(digests, places)
         self.by_wording.add(wordings.digests[0, rows], places)
         self._tokens.append(fresh_tokens.ids, fresh_tokens.lengths)
+
+    def _write_bounds(self, n_used: int, n_rows: int) -> None:
+        """Write the bounds of the rows from `n_used` on; of all rows once they are many enough."""
+        if self._device.type != "cpu" or n_rows < SKETCHED_FROM:
+            return
+        if self._sketch is None:
+            first_vectors = dequantize(self._storage.codes[: min(n_rows, SKETCHED_FROM)])
+            self._sketch, n_used = Sketch.allocate(first_vectors, len(self._storage)), 0
+        elif len(self._sketch.codes) < n_rows:
+            self._sketch = self._sketch.enlarge(n_used, len(self._storage))
+        for start in range(n_used, n_rows, SKETCHED_AT_ONCE):
+            end = min(start + SKETCHED_AT_ONCE, n_rows)
+            self._sketch.write(start, dequantize(self._storage.codes[start:end]))
 
 
 class BlockRows:
