@@ -6,7 +6,7 @@ second, the judge, reads the tokens of the two together.
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -21,6 +21,8 @@ PRODUCTS_AT_ONCE = 2**23  # cosines that are in memory together, two bytes each
 COMPARED_AT_ONCE = 2**14  # pairs whose cosine is computed together
 MIN_EXCLUDED = 0.5  # cosine from which on bounds exclude most rows
 MAX_SHARE = 1 / 64  # share of rows left by bounds from which on one product with all takes less time
+UNKNOWN = -1  # subject of a question where no subjects are known
+FIRST_FAR = -2  # subject of a question about none that is known, the nearest of all being the first (`far`)
 
 Tokens = bytes  # tokens of one text, two bytes for each
 
@@ -91,7 +93,7 @@ class StoredReadings:
     wordings: Int[Tensor, " row"]
     literals: Int[Tensor, " row"]
     subjects: Int[Tensor, " row"]
-    sketch: Sketch | None = None
+    sketch: Sketch | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -118,7 +120,7 @@ class StoredReadings:
     def truncate(self, end: int) -> "StoredReadings":
         """Return the first rows, as a view."""
         sketch = None if self.sketch is None else self.sketch.truncate(end)
-        return StoredReadings(self.tokens, *(column[:end] for column in self.columns), sketch)
+        return StoredReadings(self.tokens, *(column[:end] for column in self.columns), sketch=sketch)
 
     def select(self, rows: Sequence[int]) -> Readings:
         """Return a copy of these rows."""
@@ -162,7 +164,7 @@ class StoredReadings:
         questions, rows = (self.sketch.bounds(vectors) >= min_cosine - ERROR).nonzero(as_tuple=True)
         if len(rows) > MAX_SHARE * len(self) * len(vectors):
             return None
-        pieces = zip(questions.split(COMPARED_AT_ONCE), rows.split(COMPARED_AT_ONCE), strict=True)
+        pieces = zip(*(torch.split(pairs, COMPARED_AT_ONCE) for pairs in (questions, rows)), strict=True)
         sums = [torch.linalg.vecdot(self.codes[row].float(), vectors[question]) for question, row in pieces]
         near = torch.cat(sums) * self.scales[rows].float()
         is_near = near >= min_cosine - NEAR_ERROR

@@ -78,7 +78,7 @@ class Rows:
             storage = StoredReadings.allocate(max(MIN_CAPACITY, 2 * n_rows), self._device)
             for column, old in zip(storage.columns, self._storage.columns, strict=True):
                 column[:n_used] = old[:n_used]
-            self._storage = StoredReadings(self._tokens, *storage.columns)
+            self._storage = replace(storage, tokens=self._tokens)
         codes = torch.from_numpy(wordings.codes[rows])
         hashes = torch.from_numpy(wordings.digests[:, rows])
         columns = codes, scales_of(codes), *hashes, torch.from_numpy(wordings.subjects[rows])

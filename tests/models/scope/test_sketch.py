@@ -45,7 +45,7 @@ def test_what_is_near_is_the_same_with_bounds_and_without(monkeypatch: pytest.Mo
     sketch.write(0, dequantize(codes))
     questions = torch.cat([draw_vectors(20, 30, 4), dequantize(codes[:5])])
     exact = questions @ dequantize(codes).T
-    question, row, near = StoredReadings([], codes, scales, *marks, sketch).near(questions, 0.55)
+    question, row, near = StoredReadings([], codes, scales, *marks, sketch=sketch).near(questions, 0.55)
     assert question.tolist() == sorted(question.tolist())
     pairs = set(zip(question.tolist(), row.tolist(), strict=True))
     assert set(map(tuple, (exact >= 0.55).nonzero().tolist())) <= pairs
@@ -71,7 +71,9 @@ def test_a_table_with_bounds_finds_the_candidates_of_one_without(
     with_bounds = [shared.view(edits[:count]) for count in (30, 40)]
     for before, after in zip(plain, with_bounds, strict=True):
         assert after.table.sketch is not None
-        expected, actual = (find_candidates(questions, view.table, view.is_read) for view in (before, after))
+        expected, actual = (
+            find_candidates(questions, view.table, view.is_read[None]) for view in (before, after)
+        )
         assert len(expected.question)
         for name in ("question", "wording", "cosine"):
             assert torch.equal(getattr(actual, name), getattr(expected, name))
