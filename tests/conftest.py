@@ -13,11 +13,12 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests import certificates, shapes
-from tests.scheduling import ByService
+from tests import adapters, certificates, shapes
+from tests.scheduling import BySharing
 
 MODELS = Path(__file__).parents[1] / "models"
 
+adapters.share()
 certificates.share()
 shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
@@ -46,5 +47,5 @@ def seed() -> None:
     torch.manual_seed(0)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByService:
-    return ByService(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharing:
+    return BySharing(config, log)
