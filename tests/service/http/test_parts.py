@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from time import process_time
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -66,13 +66,20 @@ def test_what_stands_in_a_text_is_no_part() -> None:
 )
 def test_no_body_of_a_megabyte_holds_the_event_loop(body: bytes) -> None:
     """Closing brackets, commas and texts cost no more than letters; a text without an end is read once."""
+    assert (
+        min(slowest_slice_s(body) for _ in range(3)) < 0.005
+    )  # a garbage collection may fall into one of them
+
+
+def slowest_slice_s(body: bytes) -> float:
+    """Return the longest time that this thread computes for a slice."""
     counter, slowest_s = PartCounter(LIMIT), 0.0
     for start in range(0, len(body), SLICE_BYTES):
-        started_at = process_time()
+        started_at = thread_time()
         try:
             counter.add(body[start : start + SLICE_BYTES])
         except TooLarge:
             break
         finally:
-            slowest_s = max(slowest_s, process_time() - started_at)
-    assert slowest_s < 0.005
+            slowest_s = max(slowest_s, thread_time() - started_at)
+    return slowest_s
