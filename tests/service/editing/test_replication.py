@@ -19,7 +19,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, change
-from tests.service.parts import body_of, sample, stopwatch, wait_until
+from tests.service.parts import PATIENCE_S, body_of, sample, stopwatch, wait_until
 
 REPLICAS = "{errata}:replicas"
 
@@ -173,7 +173,7 @@ async def test_replicas_are_counted_and_an_absent_ledger_is_reported(
     own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "WATCH_PERIOD_S", 0.02)
-    ledger = RedisLedger.connect(own_valkey.url, 0.5)
+    ledger = RedisLedger.connect(own_valkey.url, PATIENCE_S)
     beat = {"model": "watched", "version": 0, "checksums": {"m": "a"}, "healthy": True}
     await ledger.heartbeat("w-1", beat)
     await ledger.heartbeat("w-2", {**beat, "healthy": False, "checksums": {"m": "b"}})

@@ -13,6 +13,7 @@ from service.errors import LedgerUnavailable
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import fill
+from tests.service.parts import PATIENCE_S
 
 
 @asynccontextmanager
@@ -35,8 +36,8 @@ async def stranger(greeting: bytes | None, at_once: bool = False) -> AsyncIterat
         server.close()
 
 
-async def refusal(url: str) -> str:
-    ledger = RedisLedger.connect(url, limit_s=0.3)
+async def refusal(url: str, limit_s: float = PATIENCE_S) -> str:
+    ledger = RedisLedger.connect(url, limit_s)
     try:
         with pytest.raises(LedgerUnavailable) as error:
             await ledger.check()
@@ -76,7 +77,7 @@ async def test_a_server_that_agrees_to_everything_is_told_apart() -> None:
 
 async def test_a_server_that_says_nothing_is_waited_for_and_then_named() -> None:
     async with stranger(None) as url:
-        assert "no reply within" in await refusal(url)
+        assert "no reply within" in await refusal(url, 0.3)
 
 
 async def test_a_server_that_hangs_up_is_named() -> None:

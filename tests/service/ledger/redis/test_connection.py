@@ -41,7 +41,7 @@ CALLS: dict[str, Callable[[RedisLedger], Awaitable[object]]] = {
     "replicas": lambda ledger: ledger.replicas(),
     "forget": lambda ledger: ledger.forget("r"),
 }
-LIMIT_S = 0.25
+LIMIT_S = 0.5
 SLACK_S = 2.0  # for a busy machine; one call with redis-py's own retries takes forty seconds
 
 
