@@ -64,7 +64,7 @@ def test_each_folded_character_comes_from_where_the_map_says(text: str) -> None:
 def test_every_character_folds_by_itself() -> None:
     """The map of places holds only if no character changes with the one before it, except those that join it."""
     joins, all_characters = re.compile(f"[{JOINS}]"), [*map(chr, range(0x80, sys.maxunicode + 1))]
-    unassigned = "a".join(char for char in all_characters if category(char) == "Cn")
-    assert fold(unassigned) == unassigned
+    without_meaning = "a".join(char for char in all_characters if category(char) == "Cn")
+    assert fold(without_meaning) == without_meaning
     for char in (char for char in all_characters if category(char) != "Cn"):
         assert joins.match(char) or fold("a" + char + "b") in (f"a{fold(char)}b", "a b")
