@@ -19,7 +19,8 @@ from service.http.model_router import ModelRouter
 
 FRESH_S = 1.0  # age at which the state is looked up again, once for all requests
 STALE_S = 5.0  # age at which the state counts as unknown, since a look-up hangs
-FIRST_WAIT_S = 2.0  # time that a request waits while no state is known
+WAIT_S = 0.03  # time that a request waits for a state that is unknown
+FIRST_WAIT_S = 2.0  # the same before a first look-up of each state has ended
 
 
 class Readiness:
@@ -57,10 +58,10 @@ class Readiness:
     async def describe(self) -> dict[str, Any]:
         """Return the body of GET /readyz; raise NotReady if no replica of a model answers.
 
-        It waits only until a first look-up of each state has ended.
+        It waits only where a state is unknown.
         """
-        if any(look.is_new for look in self._looks):
-            await self._look(FIRST_WAIT_S)
+        if any(look.age_s >= STALE_S for look in self._looks):
+            await self._look(FIRST_WAIT_S if any(look.is_new for look in self._looks) else WAIT_S)
         replicas = self._replicas.current(STALE_S)
         counts = None if replicas is None else {name: _count(name, replicas) for name in self._models}
         for name, look in self._models.items():

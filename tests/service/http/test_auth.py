@@ -156,7 +156,7 @@ async def test_where_asking_is_open_a_key_that_cannot_be_looked_up_keeps_nobody_
 ) -> None:
     async with serve(config, editor) as client:
         anna = await make_key(client, "anna", "ask")
-        raw.execute_command("CLIENT", "PAUSE", 1_500, "ALL")
+        raw.execute_command("CLIENT", "PAUSE", 5_000, "ALL")
         assert (await client.get("/healthz")).status_code == 200
         gate = client._transport.app.state.access.gate  # type: ignore[attr-defined]
         assert (await gate.admit(anna["authorization"], "192.0.2.1", "ask")).name == "nobody"
