@@ -23,7 +23,7 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[Service]:
-    words = ["--traces", collector.url, "--trace-sample-rate", "0"]
+    words = ["--traces", collector.url, "--trace-sample-rate", "0", "--ack-timeout-s", "60"]
     service = Service(tmp_path_factory.mktemp("service") / "var", replicas=2, words=words)
     try:
         yield service.start()

@@ -95,7 +95,7 @@ class Service:
         family = self.family()
         self._process.send_signal(how)
         status = self._process.wait(STOP_LIMIT_S)
-        wait_until(lambda: not [pid for pid in family if alive(pid)], 10, "all of its processes to end")
+        wait_until(lambda: not [pid for pid in family if alive(pid)], 60, "all of its processes to end")
         return status
 
     def kill_everything(self) -> None:
@@ -106,13 +106,13 @@ class Service:
         family = self.family()
         for pid in family:
             kill(pid)
-        wait_until(lambda: not [pid for pid in family if alive(pid)], 10, "all of its processes to end")
-        self._process.wait(10)
+        wait_until(lambda: not [pid for pid in family if alive(pid)], 60, "all of its processes to end")
+        self._process.wait(60)
 
     def launcher_dies(self) -> None:
         kill(self.pid)
         assert self._process is not None
-        self._process.wait(10)
+        self._process.wait(60)
 
     def family(self) -> list[int]:
         """Return the launcher and all its descendants."""
@@ -132,11 +132,11 @@ class Service:
 
     def http(self, key: bool = True) -> httpx.Client:
         headers = {"authorization": f"Bearer {self.key}"} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)
 
     def wait_until_ready(self) -> None:
         with self.http() as http:
-            wait_until(lambda: _is_well(http), 60, "the service to be ready again")
+            wait_until(lambda: _is_well(http), 180, "the service to be ready again")
 
 
 def quiet_port() -> int:

@@ -55,7 +55,7 @@ def test_a_question_that_breaks_the_model_breaks_nothing_else(errata: Errata, ht
     ],
 )
 def test_bytes_that_are_not_http_disturb_nobody(service: Service, errata: Errata, payload: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as stranger:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as stranger:
         stranger.sendall(payload)
         stranger.shutdown(socket.SHUT_WR)
         assert b" 200 " not in stranger.recv(1000)
@@ -68,7 +68,7 @@ def test_who_hangs_up_in_the_middle_leaves_no_trace(service: Service, errata: Er
         b"POST /admin/edits HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n"
         b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
     )
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as stranger:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as stranger:
         stranger.sendall(request % service.key.encode())
     assert errata.ask(**PERU).answer == "Lima"
     assert errata.log().head == head

@@ -96,7 +96,7 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
         "version": memory.version,
         "models": {"nkb": {"live": 2, "current": 2}},
     }
-    wait_until(lambda: http.get("/readyz").json() == ready, 10, "all to be known")
+    wait_until(lambda: http.get("/readyz").json() == ready, 60, "all to be known")
 
 
 def test_whoever_answers_has_the_priority_of_whoever_started_it(service: Service) -> None:

@@ -40,7 +40,7 @@ def asking(service: Service, **options: Retry) -> Iterator[Asking]:
     with service.errata(**options) as client:
         somebody = Asking(client)
         somebody.thread.start()
-        wait_until(lambda: somebody.answers > 0 or somebody.failed, 30, "the first answer")
+        wait_until(lambda: somebody.answers > 0 or somebody.failed, 60, "the first answer")
         try:
             yield somebody
         finally:
@@ -52,7 +52,7 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
     with asking(service) as somebody:
         kill(victim)
         before = somebody.answers
-        wait_until(lambda: somebody.answers > before + 50, 30, "answers to go on")
+        wait_until(lambda: somebody.answers > before + 50, 60, "answers to go on")
         replicas = lambda: set(service.pids_of("ServeReplica:errata:nkb")) - {victim}  # noqa: E731
         wait_until(lambda: len(replicas()) == 2, 60, "Ray to start another replica")
         service.wait_until_ready()
@@ -104,7 +104,7 @@ def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Servic
         (victim,) = service.pids_of("ServeReplica:errata:ingress")
         kill(victim)
         before = somebody.answers
-        wait_until(lambda: somebody.answers > before + 20, 30, "answers on the same port")
+        wait_until(lambda: somebody.answers > before + 20, 60, "answers on the same port")
     assert somebody.failed == []
 
 

@@ -112,7 +112,7 @@ def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=120,
         check=False,
     )
     sentence = sentence_of(process.returncode, process.stderr)

@@ -66,7 +66,7 @@ class Prometheus:
     start_s: float
 
     def get(self, path: str, **parameters: str) -> Any:
-        reply = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=10, trust_env=False)
+        reply = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=60, trust_env=False)
         body = reply.json()
         assert body["status"] == "success", f"{parameters}: {body}"
         return body["data"]
@@ -120,11 +120,11 @@ def run_prometheus(service: Service, folder: Path, changes: Mapping[str, str]) -
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     prometheus = Prometheus(f"http://127.0.0.1:{port}", time.time())
     try:
-        wait_until(lambda: _is_ready(prometheus, process, folder), 20, "Prometheus to be ready")
+        wait_until(lambda: _is_ready(prometheus, process, folder), 120, "Prometheus to be ready")
         yield prometheus
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def _configuration(service: Service, folder: Path, changes: Mapping[str, str]) -> Path:
@@ -146,7 +146,7 @@ def _configuration(service: Service, folder: Path, changes: Mapping[str, str]) -
 def _is_ready(prometheus: Prometheus, process: subprocess.Popen[bytes], folder: Path) -> bool:
     assert process.poll() is None, (folder / "prometheus.log").read_text()
     try:
-        return httpx.get(f"{prometheus.url}/-/ready", timeout=2, trust_env=False).status_code == 200
+        return httpx.get(f"{prometheus.url}/-/ready", timeout=10, trust_env=False).status_code == 200
     except httpx.HTTPError:
         return False
 

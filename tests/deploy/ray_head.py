@@ -24,7 +24,7 @@ TOKEN = "t" * 64
 KEY = "a-key-for-the-tests-of-a-cluster"
 TOYS = {"nkb": "tests.service.toy:load_toy"}
 LIMIT_S = 150.0
-GONE_S = 10.0
+GONE_S = 60.0
 BIN = Path(sys.executable).parent
 
 
@@ -126,7 +126,7 @@ class RayHead:
         family = find_family(self._process.pid)
         for pid in family:
             kill(pid)
-        self._process.wait(10)
+        self._process.wait(60)
         deadline = time.monotonic() + GONE_S
         while any(map(is_running, family)) and time.monotonic() < deadline:
             time.sleep(0.05)  # a proxy that is shutting down still accepts connections, and resets them

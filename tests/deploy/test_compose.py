@@ -31,7 +31,7 @@ def compose(*names: str) -> dict[str, Any]:
     files = [word for name in names for word in ("--file", str(DEPLOY / name))]
     words = [str(COMPOSE), *files, "config", "--format", "json"]
     process = subprocess.run(
-        words, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]}
+        words, capture_output=True, text=True, timeout=120, env={"PATH": os.environ["PATH"]}
     )
     assert (process.returncode, process.stderr) == (0, "")
     config: dict[str, Any] = json.loads(process.stdout)

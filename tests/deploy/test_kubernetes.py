@@ -62,7 +62,7 @@ class Overlay:
 
     def __init__(self, name: str) -> None:
         words = [str(Path(sys.executable).with_name("kubectl")), "kustomize", str(KUBERAY / name)]
-        process = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        process = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
         assert process.returncode == 0, process.stderr
         self.name = name
         self.things: list[Thing] = list(yaml.safe_load_all(process.stdout))

@@ -32,7 +32,7 @@ def things(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     text = {"resources": [places[request.param]], "components": [places["monitoring"]]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(text))
     words = [str(Path(sys.executable).with_name("kubectl")), "kustomize", str(folder)]
-    process = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    process = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert process.returncode == 0, process.stderr
     things = list(yaml.safe_load_all(process.stdout))
     assert {thing["metadata"].get("namespace") for thing in things} == {"errata"}

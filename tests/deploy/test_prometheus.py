@@ -28,7 +28,7 @@ PODS = {
 
 
 def promtool(*words: str | Path) -> str:
-    process = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=60)
+    process = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=120)
     assert process.returncode == 0, process.stdout + process.stderr
     return process.stdout
 

@@ -44,7 +44,7 @@ def password(server: AclValkey, *words: str) -> subprocess.CompletedProcess[str]
         "OPERATOR_PASSWORD_FILE": str(server.folder / "operator"),
     }
     command = [str(REDIS / "password.sh"), *words, "-p", str(server.port)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def opens(server: AclValkey, password: str) -> bool:

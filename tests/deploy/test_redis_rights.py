@@ -131,7 +131,7 @@ async def use_worklist(http: httpx.AsyncClient) -> None:
         assert (await http.post("/v1/answers", json={"question": question, "model": "toy"})).json()[
             "answer"
         ] is None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (gaps := (await http.get("/admin/gaps")).json()["gaps"]):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     assert (await http.post("/admin/gap-checks")).json()["count"] == 2
@@ -250,7 +250,7 @@ def test_who_has_no_password_may_ping(valkey: AclValkey) -> None:
 def test_without_a_password_of_the_operators_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "errata").write_text("too short")
     process = command(tmp_path, free_ports(1)[0])
-    assert "the password in" in process.communicate(timeout=10)[1]
+    assert "the password in" in process.communicate(timeout=60)[1]
     assert process.returncode == 1
 
 

@@ -22,7 +22,7 @@ from tests.service.ledger.redis.clusters import HOST, until
 from tests.service.ledger.writing import fill
 
 UNUSED_ADDRESS = "127.0.0.1:9"
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 
 
 @pytest.fixture(scope="module")

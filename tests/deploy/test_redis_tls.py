@@ -61,7 +61,7 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
     server = await asyncio.start_server(serve, HOST, 0, ssl=context)
     async with server:
         yield server.sockets[0].getsockname()[1]
-        await asyncio.wait(running, timeout=5) if running else None
+        await asyncio.wait(running, timeout=60) if running else None
 
 
 async def written_and_read(url: str) -> None:

@@ -44,7 +44,7 @@ class Valkey:
         return f"redis://{HOST}:{self.port}"
 
     def say(self, *words: object) -> Any:
-        with redis.Redis(host=HOST, port=self.port, socket_timeout=5) as client:
+        with redis.Redis(host=HOST, port=self.port, socket_timeout=60) as client:
             return client.execute_command(*words)
 
     def answers(self) -> bool:
@@ -58,7 +58,7 @@ class Valkey:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 class SentinelSetup:
