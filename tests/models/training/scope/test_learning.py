@@ -27,7 +27,7 @@ from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import WordNet
 
 SMALL_STAGE = replace(DEFAULT.stages[0], steps=4, warmup=2)
-SMALL = replace(DEFAULT, batch=4, pool=16, keep_every=4, stages=(SMALL_STAGE, SMALL_STAGE))
+SMALL = replace(DEFAULT, batch=2, pool=8, keep_every=4, stages=(SMALL_STAGE, SMALL_STAGE))
 PAIRS = [
     TrainingPair("What is the capital of Peru?", "Peru's capital?", True, ""),
     TrainingPair("Who founded Acme?", "When was Acme founded?", False, ""),
