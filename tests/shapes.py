@@ -1,22 +1,25 @@
 """Types are checked by beartype in whatever is imported after `check`; shapes, by jaxtyping, where a type has one.
 
-jaxtyping binds the arguments of each call anew, which costs many times what short functions do. Where no type has a
-shape there is nothing in it for jaxtyping to compare, so that beartype alone looks at the same types.
+jaxtyping's own decorator binds the arguments of each call anew and checks them twice, which costs many times what
+short functions do. Here beartype checks each call once, while jaxtyping remembers the sizes of the axes. Where no type
+has a shape, beartype alone looks at the same types.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, wraps
 from typing import Any, get_args
 
 import jaxtyping
+from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import AbstractArray, install_import_hook
+from jaxtyping._storage import pop_shape_memo, push_shape_memo, shape_str
 
 AN_INT_IS_A_FLOAT = "beartype.BeartypeConf(is_pep484_tower=True)"
-with_shapes = jaxtyping.jaxtyped
+with_bound_shapes = jaxtyping.jaxtyped
 
 
 def check(modules: Sequence[str]) -> None:
@@ -29,21 +32,45 @@ def with_checks(part: Any = None, *, typechecker: Any) -> Any:
     if part is None:
         return partial(with_checks, typechecker=typechecker)
     function = part.__init__ if dataclasses.is_dataclass(part) else part
-    if inspect.isclass(function) or may_have_shapes(function):
-        return with_shapes(part, typechecker=typechecker)
+    types = read_types(function)
+    if types is None or inspect.isgeneratorfunction(function):
+        return with_bound_shapes(part, typechecker=typechecker)
+    checked = with_shapes(function, typechecker) if any(map(has_shape, types)) else typechecker(function)
     if function is part:
-        return typechecker(part)
-    part.__init__ = typechecker(function)
+        return checked
+    part.__init__ = checked
     return part
 
 
-def may_have_shapes(function: Callable[..., Any]) -> bool:
-    """Also where a type in quotes cannot be read before the rest of its file."""
+def with_shapes(function: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
+    """Return the function with its types checked, and with the axes of one name of one size in each call."""
+    checked = typechecker(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        memos = push_shape_memo({})
+        try:
+            return checked(*args, **kwargs)
+        except BeartypeCallHintViolation as error:
+            error.add_note(shape_str(memos))
+            raise
+        finally:
+            pop_shape_memo()
+
+    return call
+
+
+def read_types(function: Any) -> Collection[Any] | None:
+    """Return the types of a function; None for a class, or if a type in quotes cannot be read yet."""
     try:
-        types = inspect.get_annotations(function, eval_str=True)
+        return (
+            inspect.get_annotations(function, eval_str=True).values()
+            if inspect.isfunction(function)
+            else None
+        )
     except (NameError, TypeError):
-        return True
-    return any(has_shape(type_) for type_ in types.values())
+        return None
 
 
 def has_shape(type_: Any) -> bool:
