@@ -54,6 +54,7 @@ from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.versions import Versions
 from service.editing.queries.why import explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
+from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
@@ -289,13 +290,20 @@ class Editor:
         return Outcome.ok((await self._versions()).show_edit(id))
 
     @outcome
-    async def scope(self, question: str, model: str | None = None) -> Outcome:
-        return Outcome.ok(await examine_scope(await self._pipeline.at_hand(), question, model))
+    async def scope(self, question: str, model: str | None = None, version: int | None = None) -> Outcome:
+        return Outcome.ok(await examine_scope(await self._state_at(version), question, model))
 
     @outcome
-    async def why(self, question: str, answer: Mapping[str, Any]) -> Outcome:
-        state, reply = await self._pipeline.at_hand(), Answer.model_validate(answer)
+    async def why(self, question: str, answer: Mapping[str, Any], version: int | None = None) -> Outcome:
+        state, reply = await self._state_at(version), Answer.model_validate(answer)
         return Outcome.ok(await explain_answer(question, reply, state, self._builder, self._models))
+
+    async def _state_at(self, version: int | None) -> EditorState:
+        """Return the state at an existing version, None for the newest."""
+        versions = await self._versions()
+        if version is None:
+            return versions.state
+        return await self._builder.state_at(versions.state, versions.check_exists(version))
 
     @outcome
     async def senses(self, query: dict[str, Any]) -> Outcome:

@@ -142,6 +142,16 @@ class StateBuilder:
             self._old[version] = self._assemble(memories)
         return self._old[version]
 
+    async def state_at(self, state: EditorState, version: int) -> EditorState:
+        """Return the state as it was at an old version."""
+        if version == state.version:
+            return state
+        models = await self.at(state, version)
+        memories = {name: memory for model in models.values() for name, memory in model.memories.items()}
+        active = await asyncio.to_thread(state.active_at, version)
+        ids = frozenset(edit.id for edit in active)
+        return EditorState(state.commits[:version], state.edits, ids, memories, models)
+
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:
         """Return one memory alone at a version."""
         if version == state.version:

@@ -231,11 +231,11 @@ class EditorClient(DeploymentClient):
     async def show_edit(self, id: str) -> Outcome:
         return await self._outcome(self.handle.show_edit, id)
 
-    async def scope(self, question: str, model: str | None) -> Outcome:
-        return await self._outcome(self.handle.scope, question, model)
+    async def scope(self, question: str, model: str | None, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.scope, question, model, version)
 
-    async def why(self, question: str, answer: Mapping[str, Any]) -> Outcome:
-        return await self._outcome(self.handle.why, question, answer)
+    async def why(self, question: str, answer: Mapping[str, Any], version: int | None) -> Outcome:
+        return await self._outcome(self.handle.why, question, answer, version)
 
     async def diff(self, older: int, newer: int) -> Outcome:
         return await self._outcome(self.handle.diff, older, newer)

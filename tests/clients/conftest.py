@@ -266,10 +266,10 @@ class Tiny:
         head = _head(version, self.commits[version - 1])
         return wire.EditDetail(**head, edit=self.detail(version).edits[0])
 
-    def why(self, question: str, model: str | None) -> wire.WhyReport:
+    def why(self, question: str, model: str | None, version: int | None) -> wire.WhyReport:
         """Return the newest edit with the question as the reason, if there is one."""
-        answer = self.answer(wire.AnswerRequest(question=question, model=model))
-        candidate = next(iter(reversed(self.scope(question).candidates)), None)
+        answer = self.answer(wire.AnswerRequest(question=question, model=model, version=version))
+        candidate = next(iter(reversed(self.scope(question, version).candidates)), None)
         if not answer.edits or candidate is None:
             return wire.WhyReport(answer=answer, causes=[], facts=[])
         match = {"owner": candidate.owner, "wording": question, "probability": candidate.probability}
@@ -277,20 +277,21 @@ class Tiny:
         without = wire.Remainder(answer=BASE.get(question), edits=[])
         return wire.WhyReport(answer=answer, causes=[cause], facts=[], without=without)
 
-    def scope(self, question: str) -> wire.ScopeReport:
+    def scope(self, question: str, at: int | None = None) -> wire.ScopeReport:
         """Edits answer their own questions word for word, and nothing else."""
+        last = self.head if at is None else at
         candidates = [
             wire.ScopeCandidate(
                 **{"edit": f"e{version}", "owner": f"e{version}", "question": edit.question},
                 **{"answer": edit.answer, "cosine": 1.0, "probability": 0.995, "verdict": "answers"},
                 **{"version": version, "author": "curator", "message": commit["message"]},
             )
-            for version, commit in enumerate(self.commits, 1)
+            for version, commit in enumerate(self.commits[:last], 1)
             for edit in map(as_correction, commit.get("edits", ()))
             if edit.question == question
         ]
         answering = candidates[-1].edit if candidates else None
-        return wire.ScopeReport(version=self.head, model="nkb", edit=answering, candidates=candidates)
+        return wire.ScopeReport(version=last, model="nkb", edit=answering, candidates=candidates)
 
 
 def checksums(version: int) -> dict[str, str]:

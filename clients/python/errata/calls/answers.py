@@ -81,17 +81,23 @@ class AnswerCalls:
         return Call("POST", "/v1/answers", wire.Answer, body, may_never_exist=may_never_exist)
 
     def why(
-        self, question: str, *, model: str | None = None, min_version: MinVersion = "written"
+        self,
+        question: str,
+        *,
+        model: str | None = None,
+        version: int | None = None,
+        min_version: MinVersion = "written",
     ) -> Call[wire.WhyReport]:
         """Ask a question and tell why it is answered so: the edits and facts, who made them, and the answer without.
 
         Args:
             question: the question.
             model: which system answers, as for `ask`.
+            version: as for `ask`.
             min_version: as for `ask`.
         """
-        minimum = self._min_version(None, min_version)
-        query = to_query(question=question, model=model, min_version=minimum)
+        minimum = self._min_version(version, min_version)
+        query = to_query(question=question, model=model, version=version, min_version=minimum)
         return Call("GET", "/admin/why", wire.WhyReport, query=query)
 
     def ask_many(

@@ -48,9 +48,11 @@ class HistoryCalls:
         """Return one edit, with its author, time and message."""
         return Call("GET", f"/admin/edits/{quote(id, safe='')}", wire.EditDetail)
 
-    def scope(self, question: str, *, model: str | None = None) -> Call[wire.ScopeReport]:
-        """List the edits that a question resembles most, and why each does or does not answer it."""
-        query = to_query(question=question, model=model)
+    def scope(
+        self, question: str, *, model: str | None = None, version: int | None = None
+    ) -> Call[wire.ScopeReport]:
+        """List the edits that a question resembles most, and why each does or does not answer it, at any version."""
+        query = to_query(question=question, model=model, version=version)
         return Call("GET", "/admin/scope", wire.ScopeReport, query=query)
 
     def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:

@@ -33,6 +33,9 @@ Verbose = Annotated[
     typer.Option("--verbose", "-v", help="Show internals, too: slots, margins, rows and milliseconds."),
 ]
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
+AtOrTag = Annotated[
+    str | None, typer.Option("--at", metavar="VERSION", help="As it was at this version, or this tag.")
+]
 
 
 TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them

@@ -114,12 +114,12 @@ def _reading_routes(app: FastAPI, tiny: Any) -> None:
         return tiny.edit_detail(version) if exists else problem(404, "not_found", f"there is no edit {id!r}")
 
     @app.get("/admin/why")
-    async def why(question: str, model: str | None = None) -> wire.WhyReport:
-        return tiny.why(question, model)
+    async def why(question: str, model: str | None = None, version: int | None = None) -> wire.WhyReport:
+        return tiny.why(question, model, version)
 
     @app.get("/admin/scope")
-    async def scope(question: str) -> wire.ScopeReport:
-        return tiny.scope(question)
+    async def scope(question: str, version: int | None = None) -> wire.ScopeReport:
+        return tiny.scope(question, version)
 
     @app.get("/admin/diff")
     async def diff(request: Request) -> wire.Diff:

@@ -57,6 +57,16 @@ async def test_an_edit_is_shown_by_its_id_with_its_commit(nkb_editor: Editor) ->
     assert (detail.edit.question, detail.edit.answer, detail.edit.active) == (PERU, "Cusco", True)
 
 
+async def test_a_version_has_the_edits_that_it_had(nkb_editor: Editor) -> None:
+    await edits(nkb_editor, item(PERU, "Cusco", model="nkb"))
+    await edits(nkb_editor, item(PERU, "Puno", model="nkb"))
+    for version, answers in ((0, []), (1, ["Cusco"]), (2, ["Puno"])):
+        report = ScopeReport.model_validate(body_of(await nkb_editor.scope(OTHER_WORDS, None, version)))
+        answering = [candidate.answer for candidate in report.candidates if candidate.verdict == "answers"]
+        assert (report.version, answering) == (version, answers)
+    assert (await nkb_editor.scope(PERU, None, 3)).status == 404
+
+
 async def test_what_is_not_there_is_told(nkb_editor: Editor, editor: Editor) -> None:
     assert (await nkb_editor.show_edit("nothing")).status == 404
     assert (await nkb_editor.scope(PERU, "nobody")).status == 404

@@ -9,7 +9,7 @@ from errata.wire import WhyReport
 
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, PERU, change, edits, item
+from tests.service.editing.requests import FRANCE, PERU, change, edits, item, revert
 from tests.service.graph.requests import CAPITAL, fact
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
@@ -40,6 +40,20 @@ async def test_an_edit_is_named_with_its_maker_and_what_answers_without_it(edito
     assert (cause.edit.id, cause.version, cause.author, cause.message) == (last, 2, "ana", "")
     assert report.without is not None
     assert (report.without.answer, report.without.edits) == ("Cusco", [first])
+
+
+async def test_a_version_is_explained_as_it_was(nkb_editor: Editor) -> None:
+    receipt = await edits(nkb_editor, item(PERU, "Cusco", model="nkb"), message="ticket 12")
+    edit = receipt["report"]["edits"][0]["id"]
+    await edits(nkb_editor, item(PERU, "Puno", model="nkb"))
+    await revert(nkb_editor, 1)
+    answer = make_answer("Cusco", "nkb", [edit], [])
+    report = WhyReport.model_validate(body_of(await nkb_editor.why(OTHER_WORDS, answer, 1)))
+    (cause,) = report.causes
+    assert (cause.edit.id, cause.edit.active, cause.wording, cause.message) == (edit, True, PERU, "ticket 12")
+    assert report.without is not None
+    assert (report.without.answer, report.without.edits) == ("Lima", [])
+    assert (await nkb_editor.why(OTHER_WORDS, answer, 9)).status == 404
 
 
 async def test_what_the_model_learnt_has_no_cause(editor: Editor) -> None:

@@ -34,3 +34,14 @@ async def test_why_names_the_edit_that_answers(run: Run) -> None:
     assert result.stdout.startswith("Cusco  version 1")
     assert "without, by toy: Lima" in result.stdout
     assert "Ticket 12" in result.stdout
+
+
+async def test_why_tells_how_it_was_at_a_version(run: Run) -> None:
+    for answer in ("Cusco", "Puno"):
+        await run("edit", PERU, answer, "--model", "toy", "--option", "method=surgery")
+    for version, answer in enumerate(("Lima", "Cusco", "Puno")):
+        result = await run("why", PERU, "--model", "toy", "--at", str(version))
+        assert result.stdout.startswith(f"{answer}  version {version}")
+    await run("tag", "launch", "1")
+    assert (await run("why", PERU, "--model", "toy", "--at", "launch")).stdout.startswith("Cusco  version 1")
+    assert "there is no version 7" in (await run("why", PERU, "--model", "toy", "--at", "7")).output

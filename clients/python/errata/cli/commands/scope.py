@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from errata.cli.options import AtOrTag
 from errata.cli.render.scope import draw_scope, draw_why
 from errata.cli.session import Session
 
@@ -15,12 +16,15 @@ Model = Annotated[
 ]
 
 
-def scope(session: Session, question: Question, model: Model = None) -> None:
+def scope(session: Session, question: Question, model: Model = None, at: AtOrTag = None) -> None:
     """Show the edits that a question resembles, and why each does or does not answer it."""
-    reply = session.send(session.calls.scope(question, model=model), "Comparing with the edits")
-    session.show(reply, draw_scope)
+    version = None if at is None else session.resolve_version(at)
+    call = session.calls.scope(question, model=model, version=version)
+    session.show(session.send(call, "Comparing with the edits"), draw_scope)
 
 
-def why(session: Session, question: Question, model: Model = None) -> None:
+def why(session: Session, question: Question, model: Model = None, at: AtOrTag = None) -> None:
     """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it."""
-    session.show(session.send(session.calls.why(question, model=model), "Asking"), draw_why)
+    version = None if at is None else session.resolve_version(at)
+    call = session.calls.why(question, model=model, version=version)
+    session.show(session.send(call, "Asking"), draw_why)

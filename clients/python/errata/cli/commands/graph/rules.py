@@ -9,6 +9,7 @@ import typer
 
 from errata.cli.commands.ask import print_answer
 from errata.cli.options import (
+    AtOrTag,
     DryRun,
     Expect,
     Key,
@@ -35,9 +36,6 @@ Rule = Annotated[
 ]
 Label = Annotated[
     str | None, typer.Option(help="What people call the relation that a rule infers; a model reads it.")
-]
-Version = Annotated[
-    str | None, typer.Option("--at", metavar="VERSION", help="As it was at this version, or this tag.")
 ]
 Model = Annotated[str | None, typer.Option(help="Which system; by default the first that keeps to rules.")]
 
@@ -110,7 +108,7 @@ def find_reader(session: Session) -> str:
     return reader
 
 
-def list_(session: Session, at: Version = None) -> None:
+def list_(session: Session, at: AtOrTag = None) -> None:
     """List the valid rules, with the edits that made them."""
     version = session.newest_version() if at is None else session.resolve_version(at)
     ids: list[str] = []
@@ -127,7 +125,7 @@ def list_(session: Session, at: Version = None) -> None:
 def explain(
     session: Session,
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
-    at: Version = None,
+    at: AtOrTag = None,
     model: Model = None,
 ) -> None:
     """Show the path that answers a question, and the rules that forbid edges around it."""
