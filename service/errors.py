@@ -20,7 +20,7 @@
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
     │   ├── AddOrSet                     409 add_or_set           extras: values
     │   ├── SimilarName                  409 similar_name         extras: candidates
-    │   ├── BreaksTests                  409 breaks_tests         extras: tests
+    │   ├── BreaksTests                  409 breaks_tests         extras: tests, side_effects
     │   ├── MemoryFull                   409 memory_full          extras: used, slots
     │   ├── KeyTaken                     409 key_taken
     │   ├── LedgerNotEmpty               409 ledger_not_empty     extras: version
@@ -169,7 +169,10 @@ class SimilarName(Conflict):
 
 
 class BreaksTests(Conflict):
-    """Fact tests of earlier edits, the `tests`, would fail. Only requests with `strict` are refused for that."""
+    """Fact tests of earlier edits (`tests`) would fail, or other answers (`side_effects`) change.
+
+    Only requests with `strict` are refused for that.
+    """
 
     code = "breaks_tests"
 

@@ -25,6 +25,7 @@ from errata.wire import (
     ReplicaList,
     RevertRequest,
     RollbackRequest,
+    SideEffect,
     Tag,
     TagList,
     Wait,
@@ -40,9 +41,10 @@ from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.fact_test_status import current_status, run_tests
 from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator, preview_report
-from service.editing.evaluation.side_effects import SideEffectProbe
+from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.figures import count_write, create_series, publish
 from service.editing.models import Models, ModelsAtVersion
+from service.editing.notes import read_note
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.import_ import Importer
@@ -259,8 +261,11 @@ class Editor:
             async with self._check_lock:  # a second run finds most answers cached
                 state = await self._pipeline.at_hand()
                 report = await run_tests(state.version, state.active_records, state.models)
-                damage = await self._importer.find_damage(state)
-                self._last_check = report.model_copy(update={"damaged_imports": damage})
+                update = {
+                    "damaged_imports": await self._importer.find_damage(state),
+                    "other_answers": await self._find_other_answers(state),
+                }
+                self._last_check = report.model_copy(update=update)
                 counts = report.edits.model_dump() if report.edits else None
                 publish(self._pipeline.state, state.version, counts, self._budget)
         if self._last_check is None:
@@ -269,6 +274,17 @@ class Editor:
             )
         check = self._last_check
         return Outcome.ok(check if superseded else check.model_copy(update={"superseded_tests": None}))
+
+    async def _find_other_answers(self, state: EditorState) -> list[SideEffect]:
+        """Return the questions of the pack that active corrections answer, though they ask for something else."""
+        active = state.active_records.in_order
+        memories = {edit.memory for edit in active if edit.question and read_note(edit) is None}
+        edits = [edit for edit in active if edit.memory in memories]
+        if not edits:
+            return []
+        base = await self._builder.at(state, 0)
+        effects = await self._side_effects.measure(edits, base, state.models, (0, state.version))
+        return find_unmeant(effects.changed, edits)
 
     @outcome
     async def log(

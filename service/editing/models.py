@@ -201,6 +201,13 @@ class ModelAtVersion:
         matches: list[NearbyEdit | None] = await self.run(self.system.find_nearest, asks, self.views)
         return matches
 
+    async def ask_the_same(self, questions: Sequence[str]) -> list[bool]:
+        """Return whether each question asks for the fact of an edit as surely as one that a new edit replaces."""
+        if not isinstance(self.system, HasScope):
+            return [False] * len(questions)
+        limit, matches = self.system.thresholds.replaces, await self.find_nearest(questions)
+        return [match is not None and match.probability >= limit for match in matches]
+
     async def examine_scope(self, question: str) -> list[ScopeVerdict]:
         """Return the wordings of edits that the question resembles most; InvalidInput for a system without a scope."""
         if not isinstance(self.system, HasScope):

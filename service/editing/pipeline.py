@@ -25,7 +25,7 @@ from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.given_tests import note_present_answers
 from service.editing.evaluation.misspelt import check_names
-from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
+from service.editing.evaluation.report import Evaluator, check_expectations, check_other_answers, check_tests
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -58,7 +58,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Order:
-    """Author and conditions of a commit; `strict` refuses one that breaks a fact test or may misspell a name."""
+    """Author and conditions of a commit; `strict` refuses one with effects that are not meant."""
 
     author: str
     expected_version: int | None = None
@@ -208,6 +208,7 @@ class Pipeline:
             self._evaluator.budget.check(evaluation.build.memories.values())
         if order.strict:
             check_tests(evaluation.report)
+            check_other_answers(evaluation.build.draft, evaluation.report)
             check_names(evaluation.report)
         return await self._append(plan, order, evaluation, timings)
 

@@ -72,7 +72,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "method": "The way in which the memory writes an edit: one of `methods` of /v1/models.",
         "wait": "`all`: answer when every replica has the commit. `none`: as soon as it is in the ledger.",
         "dry_run": "Report what it would do, and change nothing.",
-        "strict": "Refuse with 409 `breaks_tests` what breaks the fact test of an earlier edit.",
+        "strict": "Refuse with 409 `breaks_tests` what breaks a test of an earlier edit or changes another answer.",
         "to": "The version to return to.",
         "kind": "The kind of commit.",
         "report": "The effect of the commit, measured before it was made.",

@@ -27,7 +27,7 @@
         │   ├── Ambiguous                409 ambiguous: .candidates
         │   ├── AddOrSet                 409 add_or_set: .values
         │   ├── SimilarName              409 similar_name: .candidates
-        │   ├── BreaksTests              409 breaks_tests: .tests
+        │   ├── BreaksTests              409 breaks_tests: .tests, .side_effects
         │   ├── MemoryFull               409 memory_full
         │   ├── KeyTaken                 409 key_taken
         │   ├── LedgerNotEmpty           409 ledger_not_empty
@@ -50,7 +50,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import BrokenTest, EntityHead, FieldProblem, Problem, Response
+from errata.wire import BrokenTest, EntityHead, FieldProblem, Problem, Response, SideEffect
 
 R = TypeVar("R", bound=Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
@@ -267,12 +267,17 @@ class SimilarName(Conflict, codes=("similar_name",)):
 
 
 class BreaksTests(Conflict, codes=("breaks_tests",)):
-    """The commit would break fact tests; raised only with `strict`."""
+    """The commit would break fact tests, or change other answers; raised only with `strict`."""
 
     @property
     def tests(self) -> list[BrokenTest]:
         """The fact tests of earlier edits that would fail, the first of very many."""
         return self.extra_list("tests", BrokenTest)
+
+    @property
+    def side_effects(self) -> list[SideEffect]:
+        """The questions of the pack that would get other answers, the first of very many."""
+        return self.extra_list("side_effects", SideEffect)
 
 
 class MemoryFull(Conflict, codes=("memory_full",)):

@@ -23,7 +23,7 @@ from service.editing.evaluation.given_tests import try_given_tests
 from service.editing.evaluation.misspelt import report_misspelt
 from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
-from service.editing.evaluation.side_effects import SideEffectProbe
+from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.editing.state import EditorState
@@ -159,6 +159,25 @@ def check_tests(report: Report) -> None:
     )
     tests: list[JSON] = [test.model_dump(mode="json") for test in failing[:MAX_NAMED]]
     raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=tests)
+
+
+def check_other_answers(draft: Draft, report: Report) -> None:
+    """Check that corrections change no answer to a question that asks for something else.
+
+    Raises:
+        BreaksTests: They change one.
+    """
+    effects = find_unmeant(report.side_effects, draft.records)
+    if not effects:
+        return
+    first, suffix = effects[0], f" (and {len(effects) - 1:,} more would change)" if len(effects) > 1 else ""
+    detail = f"{first.question!r} would be answered {first.after!r} and not {first.before!r}{suffix}"
+    advice = (
+        "nothing was changed; give it as a counterexample, as a paraphrase if it asks for the same, or repeat this "
+        "without strict"
+    )
+    changed: list[JSON] = [effect.model_dump(mode="json") for effect in effects[:MAX_NAMED]]
+    raise BreaksTests(f"{detail}: {advice}", tests=[], side_effects=changed)
 
 
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:

@@ -20,7 +20,7 @@ from errata.wire import Link, SideEffect
 from errata.wire.wording import normalize_question
 
 from models.system import Probes
-from service.editing.models import Models, ModelsAtVersion
+from service.editing.models import ModelAtVersion, Models, ModelsAtVersion
 from service.editing.notes import FactNote, read_note
 from service.ledger.commit import EditRecord
 
@@ -173,28 +173,19 @@ class SideEffectProbe:
             if reachable:
                 nearest[model] = reachable[-min(MAX_NEAREST, NEAREST_PER_EDIT * len(edit_wordings)) :]
             covered_wordings = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
-            questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
-            by_wording = {normalize_question(question): question for question in questions}
+            by_wording = {
+                normalize_question(edit.question): edit.question
+                for edit in common_edits
+                if edit.model == model and edit.question
+            }
             further = [
                 question for wording, question in by_wording.items() if wording not in covered_wordings
             ]
-            differing = await after[model].differing_since(before[model], [*choice.questions, *further])
-            old = await before[model].ask(differing)
-            new = await after[model].ask_unless_routed(differing, by_id)
             n_compared += len(choice.covered_wordings - reported_wordings) + len(further)
             n_unmeasured += choice.n_unmeasured
-            changed += [
-                SideEffect(
-                    question=question,
-                    before=old[question].text,
-                    after=new[question].text,
-                    model=model,
-                    link=_link(question, model, versions),
-                )
-                for question in differing
-                if old[question].text != new[question].text
-                and normalize_question(question) not in reported_wordings
-            ]
+            sides = before[model], after[model]
+            effects = await _compare(model, [*choice.questions, *further], sides, by_id, versions)
+            changed += [e for e in effects if normalize_question(e.question) not in reported_wordings]
         return SideEffects(n_compared, n_unmeasured, changed, nearest)
 
     def _edited_wordings(self, edits: Sequence[EditRecord]) -> dict[str, list[str]]:
@@ -209,6 +200,52 @@ class SideEffectProbe:
             for model in self._models.readers_of(edit.memory):
                 wordings[model] += edit.wordings or [subject]
         return wordings
+
+
+async def _compare(
+    model: str,
+    questions: Sequence[str],
+    sides: tuple[ModelAtVersion, ModelAtVersion],
+    edits: Mapping[str, EditRecord],
+    versions: tuple[int, int | None],
+) -> list[SideEffect]:
+    """Return the questions whose answers differ between both sides of a model.
+
+    Args:
+        model: The model's name.
+        questions: The questions.
+        sides: The model before and after.
+        edits: The edits that make the difference, by id.
+        versions: The versions of both sides.
+    """
+    before, after = sides
+    differing = await after.differing_since(before, questions)
+    old, new = await before.ask(differing), await after.ask_unless_routed(differing, edits)
+    changed = [question for question in differing if old[question].text != new[question].text]
+    return [
+        SideEffect(
+            question=question,
+            before=old[question].text,
+            after=new[question].text,
+            model=model,
+            link=_link(question, model, versions),
+            asks_the_same=is_same,
+        )
+        for question, is_same in zip(changed, await after.ask_the_same(changed), strict=True)
+    ]
+
+
+def find_unmeant(effects: Iterable[SideEffect], edits: Iterable[EditRecord]) -> list[SideEffect]:
+    """Return the effects that corrections of answers have on questions that ask for something else.
+
+    A fact changes answers as it should.
+
+    Args:
+        effects: The side effects.
+        edits: The edits that they are of.
+    """
+    corrected_models = {edit.model for edit in edits if edit.question and read_note(edit) is None}
+    return [effect for effect in effects if effect.model in corrected_models and not effect.asks_the_same]
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:

@@ -16,8 +16,8 @@ class CommitOptions(TypedDict, total=False):
 
     Attributes:
         wait: "none" does not wait for the replicas.
-        strict: Refuse with BreaksTests a commit that breaks an earlier edit, with SimilarName a question that may
-            misspell a name.
+        strict: Refuse with BreaksTests a commit that breaks an earlier edit or changes another answer of the pack,
+            with SimilarName a question that may misspell a name.
         dry_run: Measure, and change nothing.
         idempotency_key: The key of a write whose receipt was lost repeats it without making it twice.
     """

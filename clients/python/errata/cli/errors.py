@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from errata import errors
-from errata.cli.render.effects import draw_broken
+from errata.cli.render.effects import draw_broken, draw_changed
 from errata.cli.render.graph.entities import draw_entities
 from errata.cli.render.text import escape, make_printable, plural
 from errata.cli.session import Key
@@ -42,6 +42,8 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
         err.print(draw_entities([make_printable(entity) for entity in error.candidates]))
     if isinstance(error, errors.BreaksTests) and error.tests:
         err.print(draw_broken([make_printable(test) for test in error.tests]))
+    if isinstance(error, errors.BreaksTests) and error.side_effects:
+        err.print(draw_changed([make_printable(effect) for effect in error.side_effects]))
     if isinstance(error, errors.BadFile):
         lines = [f"  {escape(line)}\n" for line in error.lines[:MAX_LINES]]
         n_more = len(error.lines) - MAX_LINES
@@ -78,6 +80,8 @@ def choose_hint(error: errors.ErrataError, key: Key) -> str:
         return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
     if error.in_doubt:
         return "`errata log` shows whether it was made; with --expect VERSION it is not made a second time."
+    if isinstance(error, errors.BreaksTests) and not error.tests:
+        return ""
     if isinstance(error, errors.Unauthorized):
         if key.value is None:
             return f"No key was sent ({key.source}): give one with --key or ERRATA_KEY."

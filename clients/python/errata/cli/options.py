@@ -21,7 +21,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; cha
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Refuse if an earlier edit would fail or be replaced unasked, or a name is misspelt."
+        "--strict",
+        help="Refuse if it breaks or replaces an earlier edit, changes another answer or misspells a name.",
     ),
 ]
 Expect = Annotated[

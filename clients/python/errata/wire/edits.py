@@ -193,7 +193,8 @@ class EditRequest(Request):
         method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
         options: Settings of the method, by name.
         strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
-            one unasked, and 409 `similar_name` if a question names something one letter away from a name of the graph.
+            one unasked, or changes an answer to a question of the pack that asks for something else, and 409
+            `similar_name` if a question names something one letter away from a name of the graph.
         skip_refused: Leave out refused edits and commit the others; the report lists those left out.
     """
 

@@ -282,6 +282,8 @@ class CheckReport(Response):
         overwritten: Superseded tests that no edit names in `replaces`.
         tests: Number of tests that came with edits; those of replaced edits are left out.
         failing_tests: Those of them whose questions have other answers now.
+        other_answers: Questions of the pack that ask for something else than every correction, and that one of them
+            answers all the same.
         damaged_imports: Active imports whose rows differ from their commits, in one sentence each.
     """
 
@@ -295,4 +297,5 @@ class CheckReport(Response):
     overwritten: list[SupersededTest] = Field(default_factory=list)
     tests: int = 0
     failing_tests: list[FailingTest] = Field(default_factory=list)
+    other_answers: list[SideEffect] = Field(default_factory=list)
     damaged_imports: list[str] = Field(default_factory=list)

@@ -94,13 +94,18 @@ class Link(Response):
 
 
 class SideEffect(Response):
-    """A question that no edit is about and whose answer changed all the same."""
+    """A question that no edit is about and whose answer changed all the same.
+
+    Attributes:
+        asks_the_same: Whether an edit would replace another one of this question, so surely it asks for the same.
+    """
 
     question: str
     before: str | None
     after: str | None
     model: str = ""
     link: Link | None = None
+    asks_the_same: bool = False
 
 
 class BrokenTest(Response):

@@ -23,7 +23,8 @@ def check(
     reply = session.send(call, "Asking the questions of all edits")
     session.show(reply, draw_check)
     report = reply.value
-    if report.broken or report.overwritten or report.failing_tests or report.damaged_imports:
+    faults = report.broken, report.overwritten, report.failing_tests, report.other_answers
+    if any(faults) or report.damaged_imports:
         raise typer.Exit(Exit.BROKEN)
 
 

@@ -97,15 +97,20 @@ def draw_other_answers(
         count_text = f"{n_compared:,} of {total} compared, those likeliest to change"
     if not side_effects:
         return [Text(f"No other answer of {owner} changed: {count_text}.")] if n_compared else []
+    count = f"{plural(len(side_effects), 'other answer')} of {owner} changed too ({count_text}):"
+    return [Text(count, style="yellow"), draw_changed(side_effects)]
+
+
+def draw_changed(side_effects: Sequence[SideEffect]) -> Table:
+    """Draw questions with their answers before and after, which are links where the service shows them answered."""
     table = make_grid(indent=2)
     for effect in side_effects:
         before, after = draw_answer(effect.before), draw_answer(effect.after)
-        if effect.link:  # paths of the service, where a person can see it answered
+        if effect.link:
             before.stylize(Style(link=effect.link.before))
             after.stylize(Style(link=effect.link.after) if effect.link.after else "")
         table.add_row(effect.question, before, Text("→", "dim"), after)
-    count = f"{plural(len(side_effects), 'other answer')} of {owner} changed too ({count_text}):"
-    return [Text(count, style="yellow"), table]
+    return table
 
 
 def draw_superseded(tests: Sequence[SupersededTest]) -> Table:

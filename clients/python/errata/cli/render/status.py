@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_broken, draw_failing, draw_superseded
+from errata.cli.render.effects import draw_broken, draw_changed, draw_failing, draw_superseded
 from errata.cli.render.text import figure, make_grid, make_table, percent, plural, short_digest
-from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
+from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, SideEffect, Whoami
 
 UNSURE_BELOW = "unsure_below"  # detail of a model: the probability below which it declines
 
@@ -41,6 +43,7 @@ def draw_check(check: CheckReport) -> RenderableType:
         tests = "The only test" if check.tests == 1 else f"All {check.tests:,} tests"
         verb = "holds" if check.tests == 1 else "hold"
         parts.append(Text(f"{tests} that came with edits {verb}.", style="green"))
+    parts += _draw_other_answers(check.other_answers)
     if check.superseded_tests:
         on_purpose = [test for test in check.superseded_tests if test.on_purpose]
         parts += [Text("Replaced by later edits:"), draw_superseded(on_purpose)] if on_purpose else []
@@ -55,6 +58,14 @@ def draw_check(check: CheckReport) -> RenderableType:
         counts = [f"{n:,} {form if n == 1 else forms}" for (form, forms), n in states.items() if n]
         parts.append(Text(f"Of all edits {', '.join(counts)}.", style="dim"))
     return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
+
+
+def _draw_other_answers(side_effects: Sequence[SideEffect]) -> list[RenderableType]:
+    if not side_effects:
+        return []
+    count = plural(len(side_effects), "question")
+    heading = f"Corrections answer {count} of the pack, though they are about something else:"
+    return [Text(heading, style="red"), draw_changed(side_effects)]
 
 
 def draw_replicas(page: ReplicaList) -> RenderableType:

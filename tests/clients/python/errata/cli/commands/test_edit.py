@@ -300,6 +300,14 @@ def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None
     assert "without --strict" in lines[3]
 
 
+def test_other_answers_that_strict_refuses_to_change_are_shown(run: Any, trouble: Any) -> None:
+    effect = {"question": "Bolivia?", "before": "Sucre", "after": "Cusco"}
+    trouble(409, "breaks_tests", tests=[], side_effects=[effect])
+    result = run("edit", PERU, "Cusco", "--strict")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert [line.split() for line in result.stderr.splitlines()[1:]] == [["Bolivia?", "Sucre", "→", "Cusco"]]
+
+
 def test_many_edits_with_one_warning_are_one_line(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

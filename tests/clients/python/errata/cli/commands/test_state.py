@@ -52,6 +52,19 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
     assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco", "version", "3"]
 
 
+def test_other_answers_that_corrections_change_fail_the_check(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effect = wire.SideEffect(question="Bolivia?", before="Sucre", after="Cusco")
+    report = wire.CheckReport(version=1, total=1, holding=1, broken=[], superseded=0, other_answers=[effect])
+    monkeypatch.setattr(tiny, "check", lambda: report)
+    result = run("check")
+    assert result.exit_code == 5
+    lines = result.stdout.splitlines()
+    assert lines[1] == "Corrections answer 1 question of the pack, though they are about something else:"
+    assert lines[2].split() == ["Bolivia?", "Sucre", "→", "Cusco"]
+
+
 def test_how_the_edits_stand_and_on_request_what_is_superseded(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
