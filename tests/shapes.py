@@ -35,23 +35,23 @@ def with_checks(part: Any = None, *, typechecker: Any) -> Any:
     types = read_types(function)
     if types is None or inspect.isgeneratorfunction(function):
         return with_bound_shapes(part, typechecker=typechecker)
-    checked = with_shapes(function, typechecker) if any(map(has_shape, types)) else typechecker(function)
+    check_call = with_shapes(function, typechecker) if any(map(has_shape, types)) else typechecker(function)
     if function is part:
-        return checked
-    part.__init__ = checked
+        return check_call
+    part.__init__ = check_call
     return part
 
 
 def with_shapes(function: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
     """Return the function with its types checked, and with the axes of one name of one size in each call."""
-    checked = typechecker(function)
+    check_call = typechecker(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         memos = push_shape_memo({})
         try:
-            return checked(*args, **kwargs)
+            return check_call(*args, **kwargs)
         except BeartypeCallHintViolation as error:
             error.add_note(shape_str(memos))
             raise

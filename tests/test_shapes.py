@@ -13,32 +13,32 @@ from torch import Tensor
 
 from tests.shapes import with_checks
 
-checked: Callable[..., Any] = with_checks(typechecker=beartype(conf=BeartypeConf(is_pep484_tower=True)))
+check: Callable[..., Any] = with_checks(typechecker=beartype(conf=BeartypeConf(is_pep484_tower=True)))
 
 
-@checked
+@check
 def multiply(
-    left: Float[Tensor, "row inner"], right: Float[Tensor, "inner column"], transpose: bool = False
+    rows: Float[Tensor, "row inner"], columns: Float[Tensor, "inner column"], transpose: bool = False
 ) -> Float[Tensor, "row column"]:
-    product = left @ right
+    product = rows @ columns
     return product.T if transpose else product
 
 
-@checked
+@check
 @dataclass
 class Batch:
     ids: Int[Tensor, "sentence token"]
     lengths: Int[Tensor, " sentence"]
 
 
-@checked
+@check
 def shout(word: str) -> str:
     return word.upper()
 
 
 def test_what_fits_is_let_through() -> None:
     assert multiply(torch.ones(2, 3), torch.ones(3, 4)).shape == (2, 4)
-    assert multiply(torch.ones(5, 1), right=torch.ones(1, 5), transpose=True).shape == (5, 5)
+    assert multiply(torch.ones(5, 1), columns=torch.ones(1, 5), transpose=True).shape == (5, 5)
     assert Batch(torch.ones(2, 3, dtype=torch.long), lengths=torch.ones(2, dtype=torch.long)).ids.shape == (
         2,
         3,

@@ -57,7 +57,7 @@ def is_ready(http: httpx.Client) -> bool:
         return False
 
 
-def receive(http: httpx.Client, alerts: list[Alert], silenced: Set[str] = frozenset()) -> dict[str, Any]:
+def receive(http: httpx.Client, alerts: list[Alert], silences: Set[str] = frozenset()) -> dict[str, Any]:
     """Start the receiver, with other namespaces for each test, so that tests share no alert."""
     assert http.post("/api/v2/alerts", json=[{"labels": alert} for alert in alerts]).status_code == 200
     spaces = {alert["namespace"] for alert in alerts}
@@ -70,7 +70,7 @@ def receive(http: httpx.Client, alerts: list[Alert], silenced: Set[str] = frozen
         lambda: (
             len(states()) == len(alerts)
             and all(item["status"]["state"] != "unprocessed" for item in states().values())
-            and silent(states()) >= silenced  # an inhibition is decided when its source has arrived
+            and silent(states()) >= silences  # an inhibition is decided when its source has arrived
         ),
         LIMIT_S,
         "the alerts to be processed",
@@ -96,7 +96,7 @@ def test_the_example_is_valid() -> None:
 
 @needs_alertmanager
 def test_a_ledger_that_is_gone_calls_once_and_silences_nothing_of_another_service(deliver: Deliver) -> None:
-    silenced = {"EditsFail prod", "QuestionsFail prod", "ServerErrors prod", "AuditLost prod"}
+    silences = {"EditsFail prod", "QuestionsFail prod", "ServerErrors prod", "AuditLost prod"}
     states = deliver(
         [
             alert("LedgerGone", "prod", role="editor"),
@@ -107,14 +107,14 @@ def test_a_ledger_that_is_gone_calls_once_and_silences_nothing_of_another_servic
             alert("ReplicasMissing", "prod", model="nkb"),
             alert("QuestionsFail", "other", model="kbert"),
         ],
-        silenced,
+        silences,
     )
-    assert silent(states) == silenced
+    assert silent(states) == silences
 
 
 @needs_alertmanager
 def test_a_model_that_is_gone_silences_what_follows_for_it_alone(deliver: Deliver) -> None:
-    silenced = {"ReplicasMissing models", "ServerErrors models"}
+    silences = {"ReplicasMissing models", "ServerErrors models"}
     states = deliver(
         [
             alert("ModelGone", "models", model="nkb"),
@@ -122,9 +122,9 @@ def test_a_model_that_is_gone_silences_what_follows_for_it_alone(deliver: Delive
             alert("QuestionsFail", "models", model="kbert"),
             alert("ServerErrors", "models"),
         ],
-        silenced,
+        silences,
     )
-    assert silent(states) == silenced
+    assert silent(states) == silences
 
 
 @needs_alertmanager

@@ -83,6 +83,8 @@ def ask(
 ) -> None:
     """Ask a question."""
     question = " ".join(words)
+    numbers = {"temperature": temperature, "top_p": top_p, "seed": seed, "max_tokens": max_tokens}
+    sampling = {name: value for name, value in {**numbers, "stop": stop}.items() if value is not None}
     call = session.calls.ask(
         question,
         model=model,
@@ -93,7 +95,7 @@ def ask(
         min_version=min_version,
         top_k=top,
         explain=explain,
-        sampling=_sampling(temperature=temperature, top_p=top_p, seed=seed, max_tokens=max_tokens, stop=stop),
+        sampling=build(Sampling, **sampling) if sampling else None,
     )
     reply = session.send(call, "Asking")
     if session.as_json:
@@ -102,12 +104,6 @@ def ask(
         print_answer(session, make_printable(reply.value), question, verbose, names_model=model is None)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
-
-
-def _sampling(**options: object) -> Sampling | None:
-    """Return how a text is drawn; None if no option says so."""
-    fields = {name: value for name, value in options.items() if value is not None}
-    return build(Sampling, **fields) if fields else None
 
 
 def read_context(argument: str) -> str:
