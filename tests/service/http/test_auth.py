@@ -154,7 +154,8 @@ async def test_a_wrong_key_is_refused_where_none_is_needed(config: Settings, edi
 async def test_where_asking_is_open_a_key_that_cannot_be_looked_up_keeps_nobody_from_it(
     config: Settings, editor: Editor, raw: redis.Redis
 ) -> None:
-    async with serve(config, editor) as client:
+    hasty = config.model_copy(update={"redis_timeout_s": 0.5})
+    async with serve(hasty, editor) as client:
         anna = await make_key(client, "anna", "ask")
         raw.execute_command("CLIENT", "PAUSE", 5_000, "ALL")
         assert (await client.get("/healthz")).status_code == 200
