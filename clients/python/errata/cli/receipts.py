@@ -36,7 +36,7 @@ def require_success(*reports: Report) -> None:
 
 
 def is_failing(report: Report) -> bool:
-    """Return whether an earlier edit broke or was replaced unasked, or whether an example of a new one fails."""
+    """Return whether an earlier edit broke or was replaced unasked, or an example or test of a new one fails."""
     return (
         bool(report.broken_tests)
         or not all(test.on_purpose for test in report.superseded_tests)
@@ -44,6 +44,7 @@ def is_failing(report: Report) -> bool:
             edit.holds
             and all(example.follows for example in edit.paraphrases)
             and not any(example.follows for example in edit.counterexamples)
+            and all(test.follows for test in edit.tests)
             for edit in report.edits
         )
     )

@@ -26,11 +26,13 @@ def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
         kinds[PARTICULARS.sub("...", warning)].append((place, warning))
     lines: list[Text] = []
     for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
-        place, text = members[0]
-        text = f"warning ({place}): {text}" if place else f"warning: {text}"
-        if len(members) > 1:
-            places = ", ".join(place for place, _ in members[:MAX_PLACES])
-            rest = f" and {len(members) - MAX_PLACES:,} more" if len(members) > MAX_PLACES else ""
-            text = f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"
-        lines.append(Text(f"  {escape(one_line(text))}", style="yellow"))
+        n_more = len(members) - MAX_PLACES
+        places = ", ".join(place for place, _ in members[:MAX_PLACES] if place)
+        if len(members) > 1 and places:
+            rest = f" and {n_more:,} more" if n_more > 0 else ""
+            texts = [f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"]
+        else:
+            texts = [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
+            texts += [f"warning: {n_more:,} more of this kind"] if n_more > 0 else []
+        lines += [Text(f"  {escape(one_line(text))}", style="yellow") for text in texts]
     return lines

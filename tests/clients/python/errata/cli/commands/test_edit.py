@@ -227,6 +227,27 @@ def test_tests_of_an_edit_are_sent_and_shown(run: Any, tiny: Any) -> None:
     assert f"test {follows}  Peru" in lines
 
 
+def test_a_test_that_fails_in_a_dry_run_ends_as_one_that_does_not_hold(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    for follows, code in ((True, 0), (False, 5)):
+        test = wire.ParaphraseReport(question="Chile?", before=None, after=None, follows=follows)
+        report = plain.model_copy(update={"edits": [plain.edits[0].model_copy(update={"tests": [test]})]})
+        monkeypatch.setattr(tiny, "report", lambda *_, report=report: report)
+        assert run("edit", PERU, "Cusco", "--test", "Chile?", "--dry-run").exit_code == code
+
+
+def test_warnings_of_one_edit_are_told_whole(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    warnings = [f"'Peru {number}' is judged another question ({number} %)" for number in range(5)]
+    edits = [plain.edits[0].model_copy(update={"warnings": warnings})]
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": edits}))
+    text = run("edit", PERU, "Cusco").stdout
+    assert all(f"  warning: {warning}\n" in text for warning in warnings[:3])
+    assert "  warning: 2 more of this kind\n" in text
+
+
 def test_where_the_edit_ends_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
     near = [
