@@ -39,7 +39,7 @@ async def test_a_misspelt_name_is_warned_of(editor: Editor) -> None:
 async def test_strict_refuses_a_misspelt_name(editor: Editor) -> None:
     refused = await edits(
         editor,
-        item("Who wrote Hamlet?", "Bacon", model="nkb"),
+        item("Who painted the Mona Lisa?", "Bacon", model="nkb"),
         item(MISSPELT, "sou", model="nkb"),
         strict=True,
     )
@@ -53,7 +53,7 @@ async def test_strict_refuses_a_misspelt_name(editor: Editor) -> None:
     [
         "What is the currency of France?",
         "What is the currency of the Republic of Peru?",
-        "Who wrote Hamlet?",
+        "Who painted the Mona Lisa?",
         "What is the currency of Tallwater?",
     ],
 )
