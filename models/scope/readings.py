@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.encoder.minilm import WIDTH
-from models.scope.sketch import ERROR, Sketch
+from models.scope.sketch import BOUND_ERROR, Sketch
 
 SCALE = 127.0
 NEAR_ERROR = 0.008  # largest error of a cosine of `StoredReadings.near`, which computes in bfloat16
@@ -161,7 +161,7 @@ class StoredReadings:
         """Return what `near` does, of the rows that bounds let through; None where these are many."""
         if self.sketch is None or min_cosine < MIN_EXCLUDED:
             return None
-        questions, rows = (self.sketch.bounds(vectors) >= min_cosine - ERROR).nonzero(as_tuple=True)
+        questions, rows = (self.sketch.bounds(vectors) >= min_cosine - BOUND_ERROR).nonzero(as_tuple=True)
         if len(rows) > MAX_SHARE * len(self) * len(vectors):
             return None
         pieces = zip(*(torch.split(pairs, COMPARED_AT_ONCE) for pairs in (questions, rows)), strict=True)

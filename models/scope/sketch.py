@@ -17,7 +17,7 @@ from torch import Tensor
 
 AXES = 126  # axes of a vector that are kept; with |r| and the error 128 numbers
 LEVELS = 127.0
-ERROR = 0.008  # largest error of the product, which rounds the question and the result to bfloat16
+BOUND_ERROR = 0.008  # largest error of the product, which rounds the question and the result to bfloat16
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Sketch:
         return Sketch(self.basis, self.codes[:end], self.scales[:end])
 
     def bounds(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
-        """Return what no cosine of unit vectors with a row exceeds by more than ERROR."""
+        """Return what no cosine of unit vectors with a row exceeds by more than BOUND_ERROR."""
         parts = vectors @ self.basis
         rest = (vectors - parts @ self.basis.T).norm(dim=-1, keepdim=True)
         questions = torch.cat([parts, rest, parts.norm(dim=-1, keepdim=True)], 1)

@@ -33,7 +33,7 @@ from models.versioned_blocks import Prefix
 MIN_CAPACITY = 64  # rows
 SPARE = 16_384  # rows that may belong to no edit, 1 kB each
 BLOCKS_AT_ONCE = 8_192
-SKETCHED_AT_ONCE = 8_192
+SKETCHED_AT_ONCE = 8_192  # rows whose vectors are in memory together while their bounds are written
 SKETCHED_FROM = 8_192  # rows from which bounds of cosines are worth their product
 
 

@@ -9,7 +9,7 @@ from models.nkb.reader import Reader
 from models.scope import readings as readings_module
 from models.scope.candidates import find_candidates
 from models.scope.readings import NEAR_ERROR, StoredReadings, dequantize, quantize, scales_of
-from models.scope.sketch import ERROR, Sketch
+from models.scope.sketch import BOUND_ERROR, Sketch
 from models.scope.wordings import table as wording_table
 from tests.models.scope.wordings import block, table
 
@@ -31,7 +31,7 @@ def test_no_cosine_exceeds_its_bound(n_strong: int) -> None:
     sketch.write(300, rows[300:])
     questions = torch.cat([questions, rows[:50], torch.eye(WIDTH)[:3]])
     bounds = sketch.truncate(500).bounds(questions).float()
-    assert (questions @ rows.T <= bounds + ERROR).all()
+    assert (questions @ rows.T <= bounds + BOUND_ERROR).all()
     if n_strong < WIDTH:
         assert (bounds - questions @ rows.T).median() < 0.5, "a bound excludes nothing otherwise"
 

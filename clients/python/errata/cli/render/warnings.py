@@ -1,4 +1,4 @@
-"""Warnings, each kind once with the first few places that it is about."""
+"""Warnings of a file, each kind once with the first few places that it is about; those of one edit, whole."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ PARTICULARS = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)|\b\d+ %")
 
 def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
     """Return a line for each kind of warning, the most frequent first; a file may have a thousand of one kind.
+
+    Without places the first MAX_PLACES of a kind have a line each.
 
     Args:
         warnings: Pairs of a place, such as a line of a file, and a warning. Quotations and shares make no other kind.
