@@ -14,6 +14,7 @@ from torch import Tensor
 
 from models.encoder.minilm import WIDTH
 from models.scope.sketch import BOUND_ERROR, Sketch
+from models.torch_private import multiply_codes
 
 SCALE = 127.0
 NEAR_ERROR = 0.008  # largest error of a cosine of `StoredReadings.near`, which computes in bfloat16
@@ -180,12 +181,9 @@ class StoredReadings:
 
     def _products(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
         """Return the cosines of unit vectors with all rows."""
-        cosines: Tensor
         if self.codes.device.type == "cpu":
-            cosines = torch._weight_int8pack_mm(vectors.bfloat16(), self.codes, self.scales)
-        else:
-            cosines = (vectors.half() @ self.codes.T.half()) * self.scales
-        return cosines
+            return multiply_codes(vectors, self.codes, self.scales)
+        return (vectors.half() @ self.codes.T.half()) * self.scales
 
 
 def pack_tokens(ids: Sequence[int]) -> Tokens:

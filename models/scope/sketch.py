@@ -15,6 +15,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.torch_private import multiply_codes
+
 AXES = 126  # axes of a vector that are kept; with |r| and the error 128 numbers
 LEVELS = 127.0
 BOUND_ERROR = 0.008  # largest error of the product, which rounds the question and the result to bfloat16
@@ -70,5 +72,4 @@ class Sketch:
         parts = vectors @ self.basis
         rest = (vectors - parts @ self.basis.T).norm(dim=-1, keepdim=True)
         questions = torch.cat([parts, rest, parts.norm(dim=-1, keepdim=True)], 1)
-        product: Tensor = torch._weight_int8pack_mm(questions.bfloat16(), self.codes, self.scales)
-        return product
+        return multiply_codes(questions, self.codes, self.scales)
