@@ -1,19 +1,25 @@
-"""Checkpoints as files: located, read without unpickling, and shown to be the ones that were written.
+"""Checkpoints as files: located, read once and without unpickling, and shown to be the ones that were written.
 
 A checkpoint is a folder, or a hub repository at one pinned commit. It holds config.json and weights:
 model.safetensors or pytorch_model.bin, whole or in shards; else the only *.safetensors or *.bin there is, which is
 how UER's models come. Our checkpoints hold SHA256SUMS too: all files match it, or nothing is loaded.
+
+Tensors are copied into new memory. A map of the file would change, or end the process, with every `cp` over a
+file that is served, and its tensors lie at any address.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
+from safetensors import SafetensorError
+from safetensors.torch import load as parse
+from tokenizers import Tokenizer
 from torch import Tensor
 
 CONFIG, WEIGHTS, PICKLED_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -79,10 +85,12 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     for path in _weight_files(folder):
         try:
             content: Any = (
-                load_file(path)
+                parse_tensors(path.read_bytes(), path)
                 if path.suffix == ".safetensors"
                 else torch.load(path, map_location="cpu", weights_only=True)
             )
+        except CheckpointError:
+            raise
         except Exception as cause:
             raise CheckpointError(f"{path} cannot be read as tensors ({cause}); fetch it again") from cause
         if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
@@ -113,8 +121,58 @@ def _weight_files(folder: Path) -> list[Path]:
     raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED_WEIGHTS}{names}")
 
 
-def verify_sums(folder: Path, names: Sequence[str]) -> str:
-    """Check files against SHA256SUMS and return the digest of all of them, `sha256:...`.
+@dataclass(frozen=True)
+class Contents:
+    """Files of a checkpoint, each read once: the bytes that SHA256SUMS lists are those that are loaded.
+
+    Attributes:
+        folder: The checkpoint.
+        digest: Digest of all of them, `sha256:...`.
+        files: The bytes of each, by name.
+    """
+
+    folder: Path
+    digest: str
+    files: Mapping[str, bytes]
+
+    def json(self, name: str) -> Any:
+        """Parse a file of JSON.
+
+        Raises:
+            CheckpointError: It holds no JSON.
+        """
+        try:
+            return json.loads(self.files[name])
+        except ValueError as cause:
+            raise CheckpointError(f"{self.folder / name} is not JSON: {cause}") from cause
+
+    def tensors(self, name: str) -> dict[str, Tensor]:
+        """Parse a safetensors file.
+
+        Raises:
+            CheckpointError: It is none.
+        """
+        return parse_tensors(self.files[name], self.folder / name)
+
+    def tokenizer(self, name: str) -> Tokenizer:
+        """Parse a file of the tokenizers library.
+
+        Raises:
+            CheckpointError: It is none.
+        """
+        try:
+            return Tokenizer.from_buffer(self.files[name])
+        except Exception as cause:  # tokenizers raises plain Exceptions
+            raise CheckpointError(f"{self.folder / name} cannot be read as a tokenizer: {cause}") from cause
+
+
+def read_verified(folder: Path, names: Sequence[str], tables: Sequence[str] = ()) -> Contents:
+    """Read files of a checkpoint and check them against SHA256SUMS.
+
+    Args:
+        folder: The checkpoint.
+        names: Files to read.
+        tables: Further files that are checked, and stay on the disk.
 
     Raises:
         CheckpointError: A file is missing or damaged; the text names it.
@@ -124,12 +182,32 @@ def verify_sums(folder: Path, names: Sequence[str]) -> str:
     )
     sums = {name: digest for digest, _, name in lines}
     total = hashlib.sha256()
-    for name in names:
-        content = hashlib.sha256(_read_bytes(folder / name))
+    files: dict[str, bytes] = {}
+    for name in (*names, *tables):
+        data = _read_bytes(folder / name)
+        content = hashlib.sha256(data)
         if sums.get(name) != content.hexdigest():
             raise CheckpointError(f"{folder / name} is damaged: {SUMS} lists another content; {ADVICE}")
         total.update(content.digest())
-    return "sha256:" + total.hexdigest()
+        if name not in tables:
+            files[name] = data
+    return Contents(folder, "sha256:" + total.hexdigest(), files)
+
+
+def parse_tensors(data: bytes, path: Path) -> dict[str, Tensor]:
+    """Parse the bytes of a safetensors file into tensors at addresses that torch aligns.
+
+    Args:
+        data: The bytes.
+        path: Where they come from, for an error.
+
+    Raises:
+        CheckpointError: They are cut, too long, or no such file.
+    """
+    try:
+        return {name: value.clone() for name, value in parse(data).items()}
+    except (SafetensorError, ValueError) as cause:
+        raise CheckpointError(f"{path} cannot be read as tensors ({cause}); {ADVICE}") from cause
 
 
 def write_sums(folder: Path, names: Sequence[str]) -> None:

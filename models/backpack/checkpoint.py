@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.backpack.config import BackpackConfig
@@ -66,15 +65,3 @@ def save_backpack(folder: Path, model: Backpack, dtype: torch.dtype = torch.floa
     save_file(
         {name: value.to(dtype).contiguous() for name, value in model.state_dict().items()}, folder / WEIGHTS
     )
-
-
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """Read the tokenizer that lies beside the weights.
-
-    Raises:
-        CheckpointError: It is missing or no tokenizer.
-    """
-    try:
-        return Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as cause:  # tokenizers raises plain Exceptions
-        raise CheckpointError(f"{folder / TOKENIZER} cannot be read: {cause}") from cause

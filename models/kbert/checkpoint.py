@@ -14,12 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
+from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, SUMS, CheckpointError, verify_sums, write_sums
+from models.checkpoint import ADVICE, SUMS, CheckpointError, Contents, read_verified, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
@@ -109,22 +107,22 @@ def load(
         EncoderNotFound: A file of the frozen encoder is missing; the text names it.
     """
     files = find()
-    total = verify_sums(folder, _files(folder))
+    contents = read_verified(folder, _files(folder))
     try:
-        heads = {name: value.float() for name, value in load_file(folder / HEADS).items()}
-        raw = json.loads((folder / CONFIDENCE).read_text())
+        heads = {name: value.float() for name, value in contents.tensors(HEADS).items()}
+        raw = contents.json(CONFIDENCE)
         trained = Trained(
-            Settings(**json.loads((folder / CONFIG).read_text())),
-            load_file(folder / ADAPTERS),
+            Settings(**contents.json(CONFIG)),
+            contents.tensors(ADAPTERS),
             {name: value for name, value in heads.items() if name != BEND},
             heads[BEND],
             {kind: Confidence.parse(raw[kind]) for kind in KINDS},
-            _read_unseen(folder),
+            _read_unseen(contents),
         )
-        return assemble(files, trained, total, device, dtype)
+        return assemble(files, trained, contents.digest, device, dtype)
     except CheckpointError:
         raise
-    except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
+    except (RuntimeError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
 
 
@@ -135,10 +133,10 @@ def _files(folder: Path) -> tuple[str, ...]:
     return (*FILES, UNSEEN_FILE) if has_unseen else FILES
 
 
-def _read_unseen(folder: Path) -> UnseenRecord | None:
-    if UNSEEN_FILE not in _files(folder):
+def _read_unseen(contents: Contents) -> UnseenRecord | None:
+    if UNSEEN_FILE not in contents.files:
         return None
-    return UnseenRecord.parse(json.loads((folder / UNSEEN_FILE).read_text()))
+    return UnseenRecord.parse(contents.json(UNSEEN_FILE))
 
 
 def assemble(
@@ -152,12 +150,12 @@ def assemble(
     missing = sorted(set(NAMES) - set(trained.heads)) + sorted(set(KINDS) - set(trained.confidences))
     if missing:
         raise CheckpointError(f"the checkpoint lacks {', '.join(missing)}")
-    weights = add_adapters(load_file(files.weights), trained.adapters, trained.settings.scale)
+    weights = add_adapters(files.weights, trained.adapters, trained.settings.scale)
     minilm = MiniLM(files, device=device, dtype=dtype)
     return Model(
         total,
         trained.settings,
-        WordPieces(Tokenizer.from_file(str(files.tokenizer))),
+        WordPieces(files.tokenizer()),
         Relevance(minilm, trained.bend.to(device)),
         Encoder.from_weights({name: value.to(device) for name, value in weights.items()}, dtype),
         Heads({name: value.to(device) for name, value in trained.heads.items()}),

@@ -7,7 +7,6 @@ the digests of the others. The judge of the scope has another folder (models/sco
 """
 
 import hashlib
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +16,6 @@ import torch
 import torch.nn.functional as F
 from cachetools import LRUCache
 from jaxtyping import Bool, Float, Int
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -29,7 +26,7 @@ from models.checkpoint import (
     CONFIG,
     WEIGHTS,
     CheckpointError,
-    verify_sums,
+    read_verified,
     write_sums,
 )
 from models.confidence import Confidence
@@ -120,7 +117,7 @@ class Reader:
             raise
         except FileNotFoundError as cause:
             raise CheckpointError(f"{cause.filename} is missing: {ADVICE}") from cause
-        except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
+        except (RuntimeError, KeyError, TypeError, ValueError) as cause:
             raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
 
     @torch.inference_mode()
@@ -140,25 +137,25 @@ class Reader:
 
 
 def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtype) -> Reader:
-    checksum = digest(folder)
-    config = json.loads((folder / CONFIG).read_text())
+    contents = read_verified(folder, FILES)
+    config = contents.json(CONFIG)
     t5, bank = build(T5Config.from_dict(config)), BankConfig.parse(config)
-    fill(mount(t5, bank), load_file(folder / WEIGHTS), folder)
+    fill(mount(t5, bank), contents.tensors(WEIGHTS), folder)
     t5.to(device).eval().requires_grad_(False)
-    reference = {name: value.to(device) for name, value in load_file(folder / REFERENCE).items()}
+    reference = {name: value.to(device) for name, value in contents.tensors(REFERENCE).items()}
     units = F.normalize(reference["units"].float(), dim=-1)
     return Reader(
         folder=folder,
-        digest=checksum,
+        digest=contents.digest,
         encoder=encoder,
         t5=t5,
         decoder=Decoder(t5, dtype),
-        tokenizer=Tokenizer.from_file(str(folder / TOKENIZER)),
+        tokenizer=contents.tokenizer(TOKENIZER),
         scope=Scope(Judge.load(encoder)),
-        confidence=Confidence.parse(json.loads((folder / CONFIDENCE).read_text())),
+        confidence=Confidence.parse(contents.json(CONFIDENCE)),
         bank=bank,
         pushes=Pushes(units, reference["gaps"], reference["enough"], float(reference["largest"])),
-        subjects=Subjects.from_weights(load_file(folder / SUBJECTS), dequantize(reference["taught"])),
+        subjects=Subjects.from_weights(contents.tensors(SUBJECTS), dequantize(reference["taught"])),
     )
 
 
@@ -242,7 +239,7 @@ def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> d
 
 def digest(folder: Path) -> str:
     """Compute the digest of all that answers and edits follow from."""
-    return verify_sums(folder, FILES)
+    return read_verified(folder, FILES).digest
 
 
 def record(folder: Path) -> None:

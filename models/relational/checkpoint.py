@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
-from models.checkpoint import ADVICE, CONFIG, WEIGHTS, CheckpointError, verify_sums, write_sums
+from models.checkpoint import ADVICE, CONFIG, WEIGHTS, CheckpointError, read_verified, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.relational.config import Config
@@ -62,15 +61,15 @@ def load(
         CheckpointError: A file is missing, damaged or does not fit; the sentence names it.
         EncoderNotFound: The frozen encoder is not there.
     """
-    digest = verify_sums(folder, FILES)
+    contents = read_verified(folder, FILES)
     try:
-        network = RelationalNetwork(Config(**json.loads((folder / CONFIG).read_text("utf-8"))))
-        network.load_state_dict({name: value.float() for name, value in load_file(folder / WEIGHTS).items()})
-        confidence = Confidence.parse(json.loads((folder / CONFIDENCE).read_text("utf-8")))
-    except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
+        network = RelationalNetwork(Config(**contents.json(CONFIG)))
+        network.load_state_dict({name: value.float() for name, value in contents.tensors(WEIGHTS).items()})
+        confidence = Confidence.parse(contents.json(CONFIDENCE))
+    except (RuntimeError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     network.to(device).eval().requires_grad_(False)
-    return Model(network, TextReader(MiniLM(device=device, dtype=dtype)), confidence, digest)
+    return Model(network, TextReader(MiniLM(device=device, dtype=dtype)), confidence, contents.digest)
 
 
 def save(network: RelationalNetwork, confidence: Confidence, folder: Path) -> None:

@@ -11,7 +11,6 @@ fitted on relations, names and facts that no weight was trained on, so that the 
 embeddings are the encoder's; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the bit.
 """
 
-import json
 import math
 import threading
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from jaxtyping import Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import CONFIG, CheckpointError, verify_sums
+from models.checkpoint import CONFIG, CheckpointError, read_verified
 from models.encoder.minilm import MiniLM
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
@@ -97,16 +96,16 @@ class Judge:
         Raises:
             CheckpointError: A file is missing, damaged or of another format; the text names it.
         """
-        digest = verify_sums(folder, FILES)
+        contents = read_verified(folder, FILES)
         try:
-            config = json.loads((folder / CONFIG).read_text())
+            config = contents.json(CONFIG)
             calibration = Calibration(**config["calibration"])
         except (KeyError, TypeError, ValueError) as cause:
             raise CheckpointError(
                 f"{folder / CONFIG} is not the configuration of a judge: {cause}"
             ) from cause
         try:
-            return Judge(encoder, (folder / GRAPH).read_bytes(), calibration, digest)
+            return Judge(encoder, contents.files[GRAPH], calibration, contents.digest)
         except ValueError as cause:
             raise CheckpointError(f"{folder / GRAPH} is not the graph of a judge: {cause}") from cause
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Int
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.checkpoint import ADVICE, CheckpointError, read_verified, write_sums
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import Readings, StoredReadings, dequantize, may_share, quantize, scales_of
@@ -60,8 +60,7 @@ class ProbeIndex:
             CheckpointError: It is missing, damaged or of another checkpoint.
         """
         folder = _beside(folder)
-        verify_sums(folder, (VECTORS,))
-        tensors = load_file(folder / VECTORS)
+        tensors = read_verified(folder, (VECTORS,)).tensors(VECTORS)
         built_for = _text(tensors["checkpoint"])
         if checkpoint not in (None, built_for):
             raise CheckpointError(f"{folder} was made for the checkpoint {built_for}: {ADVICE}")

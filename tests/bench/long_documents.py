@@ -58,7 +58,7 @@ CONFIG = ErnieDocConfig(
 def rows() -> Iterator[Row]:
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    tokenizer = Tokenizer.from_file(str(find().tokenizer))
+    tokenizer = find().tokenizer()
     tokenizer.no_padding()
     tokenizer.no_truncation()
     torch.manual_seed(0)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from safetensors.torch import load_file
-from transformers import AutoTokenizer, BertConfig, BertModel
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.encoder.weights import find
@@ -21,11 +20,11 @@ class PlainTransformers:
             hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
         )
         self.bert = BertModel(config, add_pooling_layer=False).eval()
-        weights = {k: v for k, v in load_file(files.weights).items() if not k.startswith("pooler")}
+        weights = {k: v for k, v in files.weights.items() if not k.startswith("pooler")}
         weights.pop("embeddings.position_ids", None)
         self.bert.load_state_dict(weights)
         self.bert.to(reader.encoder.device)
-        self.tokenizer = AutoTokenizer.from_pretrained(str(files.tokenizer.parent))
+        self.tokenizer = PreTrainedTokenizerFast(tokenizer_object=files.tokenizer(), pad_token="[PAD]")
         self.t5, self.answers = reader.t5, reader.tokenizer
 
     @torch.inference_mode()

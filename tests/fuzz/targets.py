@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from models.checkpoint import CheckpointError, read_config, read_tensors, verify_sums
+from models.checkpoint import CheckpointError, read_config, read_tensors, read_verified
 from models.memory import Block, BlockError, Image
 from service.errors import LedgerCorrupt
 from service.graph.formats.reader import GraphFileReader
@@ -69,7 +69,7 @@ def checkpoint(data: bytes) -> None:
         folder = Path(name)
         for file in ("model.safetensors", "config.json", "SHA256SUMS"):
             (folder / file).write_bytes(data)
-        for read in (read_tensors, read_config, lambda folder: verify_sums(folder, ["config.json"])):
+        for read in (read_tensors, read_config, lambda folder: read_verified(folder, ["config.json"])):
             try:
                 read(folder)
             except CheckpointError:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from models.checkpoint import CheckpointError
+from models.checkpoint import CheckpointError, Contents
 from models.confidence import Confidence
 from models.nkb.answers import features
 
@@ -38,19 +38,17 @@ def choice_features(scores: Sequence[float]) -> tuple[float, ...]:
     return (math.log(share / (1 - share)),)
 
 
-def read_scales(folder: Path) -> dict[str, Confidence]:
+def read_scales(contents: Contents) -> dict[str, Confidence]:
     """Read the scales of a checkpoint.
 
     Raises:
-        CheckpointError: The file is missing or holds other scales.
+        CheckpointError: The file holds other scales.
     """
-    path = folder / CONFIDENCE
+    content = contents.json(CONFIDENCE)
     try:
-        content = json.loads(path.read_text("utf-8"))
         return {name: Confidence.parse(content[name]) for name in SCALES}
-    except FileNotFoundError as cause:
-        raise CheckpointError(f"{path} is missing: train the checkpoint again") from cause
     except (KeyError, TypeError, ValueError) as cause:
+        path = contents.folder / CONFIDENCE
         raise CheckpointError(f"{path} does not hold the scales {' and '.join(SCALES)}: {cause}") from cause
 
 

@@ -15,9 +15,10 @@ from cachetools import LRUCache
 
 from models.backpack.answering.confidence import CONFIDENCE, read_scales
 from models.backpack.answering.prompt import Speller
-from models.backpack.checkpoint import TOKENIZER, load_backpack, load_tokenizer
+from models.backpack.checkpoint import TOKENIZER, build_backpack
+from models.backpack.config import BackpackConfig
 from models.backpack.network import Backpack
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, verify_sums
+from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.scope.judge import Judge
@@ -58,14 +59,15 @@ class Reader:
             CheckpointError: A file is missing, damaged or not of this checkpoint; the sentence names it.
             EncoderNotFound: The files of the scope's encoder are missing.
         """
-        digest = verify_sums(folder, FILES)
-        model = load_backpack(folder).requires_grad_(False).to(device)
-        tokenizer = load_tokenizer(folder)
+        contents = read_verified(folder, FILES)
+        config = BackpackConfig.from_hf(contents.json(CONFIG))
+        model = build_backpack(config, contents.tensors(WEIGHTS)).requires_grad_(False).to(device)
+        tokenizer = contents.tokenizer(TOKENIZER)
         if tokenizer.get_vocab_size() != model.config.words:
             pieces, words = tokenizer.get_vocab_size(), model.config.words
             raise CheckpointError(f"{folder / TOKENIZER} has {pieces} pieces, and the network {words} words")
         scope = Scope(Judge.load(MiniLM(device=device)))
-        return Reader(digest, model, Speller.of(tokenizer), read_scales(folder), scope)
+        return Reader(contents.digest, model, Speller.of(tokenizer), read_scales(contents), scope)
 
     def ask(self, question: str, n_answer: int = 0) -> tuple[list[int], bool]:
         """Return the prompt of a question, and whether its beginning was cut off.

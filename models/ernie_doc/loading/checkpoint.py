@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from models.checkpoint import (
@@ -23,9 +22,8 @@ from models.checkpoint import (
     CONFIG,
     WEIGHTS,
     CheckpointError,
-    read_config,
+    read_verified,
     shorten,
-    verify_sums,
     write_sums,
 )
 from models.confidence import Confidence
@@ -117,8 +115,8 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         CheckpointError: A file is missing, damaged or of another model; the text names it.
         EncoderNotFound: The checkpoint needs MiniLM, whose files are missing.
     """
-    digest = verify_sums(folder, FILES)
-    config = read_config(folder)
+    contents = read_verified(folder, FILES)
+    config = contents.json(CONFIG)
     if config.get("model_type") != MODEL_TYPE:
         raise CheckpointError(
             f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
@@ -126,12 +124,12 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
     try:
         model, raw = ErnieDoc(ErnieDocConfig(**config["model"])), config.get("reading")
         settings = _parse_settings(raw) if raw is not None else None
-        tensors = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
-    except (SafetensorError, KeyError, TypeError, ValueError) as cause:
+        tensors = {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
+    except (KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
     fill(model, base | tensors, folder)
-    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), digest, settings)
+    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), contents.digest, settings)
 
 
 def _parse_settings(raw: dict[str, Any]) -> Settings:

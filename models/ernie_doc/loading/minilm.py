@@ -7,7 +7,6 @@ sees what it was trained on.
 
 from collections.abc import Mapping
 
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -36,7 +35,7 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         EncoderNotFound: MiniLM's files are not there.
     """
-    weights = load_file(find().weights)
+    weights = find().weights
     places = weights["embeddings.position_embeddings.weight"].mean(0)
     types = weights["embeddings.token_type_embeddings.weight"][0]
     tensors = {WORDS: weights["embeddings.word_embeddings.weight"] + types + places}
@@ -60,7 +59,7 @@ def load_tokenizer() -> Tokenizer:
     Raises:
         EncoderNotFound: MiniLM's files are not there.
     """
-    tokenizer = Tokenizer.from_file(str(find().tokenizer))
+    tokenizer = find().tokenizer()
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

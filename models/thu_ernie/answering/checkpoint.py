@@ -14,12 +14,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
+from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, SUMS, WEIGHTS, CheckpointError, shorten, verify_sums, write_sums
+from models.checkpoint import ADVICE, SUMS, WEIGHTS, CheckpointError, read_verified, shorten, write_sums
 from models.confidence import Confidence
 from models.encoder.weights import find
 from models.thu_ernie.alignment import Vocabulary
@@ -31,7 +29,8 @@ from models.thu_ernie.entities.table import EntityTable
 
 DEFAULT = Path(__file__).parents[2] / "checkpoints" / "thu-ernie"
 READING, ANSWERS, TABLE = "reading.json", "answers.json", "entities"
-FILES = (CONFIG, WEIGHTS, READING, ANSWERS, *(f"{TABLE}/{name}" for name in (*TABLE_FILES, SUMS)))
+READ = (CONFIG, WEIGHTS, READING, ANSWERS)
+TABLES = tuple(f"{TABLE}/{name}" for name in (*TABLE_FILES, SUMS))
 
 
 def load(
@@ -48,21 +47,21 @@ def load(
         CheckpointError: A file is missing, damaged or does not fit; the sentence names it.
         EncoderNotFound: MiniLM's files are not there.
     """
-    digest = verify_sums(folder, FILES)
+    contents = read_verified(folder, READ, TABLES)
     config = read_sizes(folder)
     try:
         network = ErnieAnswers(config)
-        tensors = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
-        reading = json.loads((folder / READING).read_text("utf-8"))
+        tensors = {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
+        reading = contents.json(READING)
         settings = Settings(**reading["settings"])
         confidences = {kind: Confidence.parse(reading["confidences"][kind]) for kind in SCALES}
-        answers = dict(json.loads((folder / ANSWERS).read_text("utf-8")))
-    except (SafetensorError, KeyError, TypeError, ValueError) as cause:
+        answers = dict(contents.json(ANSWERS))
+    except (KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     fill(network, minilm_weights(network.state_dict()) | tensors, folder)
     table = EntityTable.open(folder / TABLE, config.entity_size)
     network.to(device, dtype).eval().requires_grad_(False)
-    return Model(network, minilm_vocabulary(), table, answers, settings, confidences, digest)
+    return Model(network, minilm_vocabulary(), table, answers, settings, confidences, contents.digest)
 
 
 def save(
@@ -97,7 +96,7 @@ def save(
     for name, content in contents:
         text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=name != ANSWERS)
         (folder / name).write_text(text + "\n", "utf-8")
-    write_sums(folder, FILES)
+    write_sums(folder, (*READ, *TABLES))
 
 
 def fill(network: ErnieAnswers, tensors: Mapping[str, Tensor], folder: Path) -> None:
@@ -128,7 +127,7 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         EncoderNotFound: MiniLM's files are not there.
     """
-    tensors = {f"bert.{name}": value for name, value in load_file(find().weights).items()}
+    tensors = {f"bert.{name}": value for name, value in find().weights.items()}
     return {
         name: value
         for name, value in tensors.items()
@@ -138,5 +137,5 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def minilm_vocabulary() -> Vocabulary:
     """Return MiniLM's word pieces."""
-    ids = Tokenizer.from_file(str(find().tokenizer)).get_vocab()
+    ids = find().tokenizer().get_vocab()
     return Vocabulary(tuple(sorted(ids, key=ids.__getitem__)), lowercase=True)

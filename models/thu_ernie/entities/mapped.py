@@ -118,7 +118,7 @@ def write_rows(path: Path, name: str, width: int, parts: Iterable[NDArray[np.flo
 
 
 def digest_of_sums(folder: Path, sums: str, names: Iterable[str]) -> str:
-    """Return the digest that `verify_sums` gives, by the sums that the folder lists and without reading the files."""
+    """Return the digest that `read_verified` gives, by the sums that the folder lists and without reading the files."""
     try:
         lines = (line.partition("  ") for line in (folder / sums).read_text(encoding="utf-8").splitlines())
         digests = {name: digest for digest, _, name in lines}

@@ -27,7 +27,7 @@ class EntityTable:
     """The table as it was converted. Read-only and thread-safe.
 
     Attributes:
-        digest: Digest of its files, as SHA256SUMS lists them; `verify_sums` compares it with the files themselves.
+        digest: Digest of its files, as SHA256SUMS lists them; `read_verified` compares it with the files themselves.
         names: Which row an entity has.
     """
 

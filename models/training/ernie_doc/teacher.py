@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float, Int
-from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -24,7 +23,7 @@ class Teacher:
     """
 
     def __init__(self, packing: Packing, context: int, device: torch.device) -> None:
-        weights = {name: value.to(device) for name, value in load_file(find().weights).items()}
+        weights = {name: value.to(device) for name, value in find().weights.items()}
         self.packing, self.context, self.device = packing, context, device
         self._words = weights["embeddings.word_embeddings.weight"]
         self._places = weights["embeddings.position_embeddings.weight"]

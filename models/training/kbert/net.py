@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from einops import rearrange
 from jaxtyping import Float
 from peft import LoraConfig, inject_adapter_in_model
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from models.encoder.bert import EPSILON, HEADS, LAYERS, MASK_VALUE, WIDTH, unpack
@@ -93,7 +92,7 @@ class Net(nn.Module):
     def __init__(self, plan: Plan) -> None:
         super().__init__()
         torch.manual_seed(plan.seed)
-        self.bert = Bert(load_file(find().weights))
+        self.bert = Bert(dict(find().weights))
         config = LoraConfig(
             r=plan.lora_rank,
             lora_alpha=plan.lora_alpha,

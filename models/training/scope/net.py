@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -68,7 +67,7 @@ class Net(nn.Module):
     def __init__(self, encoder: MiniLM) -> None:
         super().__init__()
         self._encoder = encoder
-        encoder_weights = load_file(find().weights)
+        encoder_weights = find().weights
         self._norm = [encoder_weights[name] for name in NORM]
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         prefix = "encoder.layer."

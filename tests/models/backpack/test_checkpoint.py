@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
-from models.backpack.checkpoint import build_backpack, load_backpack, load_tokenizer, save_backpack
+from models.backpack.checkpoint import build_backpack, load_backpack, save_backpack
 from models.backpack.config import BackpackConfig
 from models.backpack.layouts import CONV1D, PUBLISHED_ALIASES, WORDS
 from models.backpack.network import Backpack
@@ -95,9 +95,3 @@ def test_half_precision_on_disk_is_read_as_float32(backpack: Backpack, tmp_path:
     save_backpack(tmp_path, backpack, torch.float16)
     assert load_file(tmp_path / "model.safetensors")[WORDS].dtype == torch.float16
     assert load_backpack(tmp_path).embedding.dtype == torch.float32
-
-
-def test_a_missing_tokenizer_is_named(tmp_path: Path) -> None:
-    save_file({"a": torch.zeros(1)}, tmp_path / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"tokenizer\.json"):
-        load_tokenizer(tmp_path)

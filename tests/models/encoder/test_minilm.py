@@ -1,11 +1,9 @@
 """The encoder without padding is the pretrained encoder."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
 from models.encoder import weights
@@ -32,7 +30,7 @@ def bert() -> BertModel:
     model.load_state_dict(
         {
             k: v
-            for k, v in load_file(find().weights).items()
+            for k, v in dict(find().weights).items()
             if not k.startswith(("pooler", "embeddings.position_ids"))
         }
     )
@@ -77,12 +75,13 @@ def test_a_long_text_is_cut_and_says_so(minilm: MiniLM) -> None:
     assert encoded.states.shape[1] == minilm.max_tokens
 
 
-@pytest.mark.parametrize("part", ["weights", "tokenizer"])
+@pytest.mark.parametrize("part", weights.FILES)
 def test_other_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     """A tokenizer that keeps capitals reads every question differently, and no other check would notice."""
     other = tmp_path / "other"
-    files = replace(find(), **{part: other})
-    monkeypatch.setattr(weights, "_cached", lambda: files)
+    paths = weights.locate()
+    paths[weights.FILES.index(part)] = other
+    monkeypatch.setattr(weights, "_cached", lambda: paths)
     with pytest.raises(EncoderNotFound, match=r"other is missing, which is a part of sentence-transformers"):
         find()
     other.write_bytes(b"something else")

@@ -22,7 +22,7 @@ WORDS = ("the", "old", "pump", "by", "river", "was", "built", "in", "march", "af
 
 @cache
 def tokenizer() -> Tokenizer:
-    tokens = Tokenizer.from_file(str(find().tokenizer))
+    tokens = find().tokenizer()
     tokens.no_padding()
     tokens.no_truncation()
     return tokens

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 import torch
-from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
 from models.encoder.bert import NormKind
@@ -31,7 +30,7 @@ def characters() -> Characters:
 
 @pytest.fixture(scope="session")
 def pieces() -> WordPieces:
-    return WordPieces(Tokenizer.from_file(str(find().tokenizer)))
+    return WordPieces(find().tokenizer())
 
 
 @pytest.fixture

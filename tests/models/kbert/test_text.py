@@ -18,7 +18,7 @@ SENTENCES = [
 
 @pytest.mark.parametrize("text", SENTENCES)
 def test_word_pieces_are_those_of_the_tokenizer(pieces: WordPieces, text: str) -> None:
-    tokenizer = Tokenizer.from_file(str(find().tokenizer))
+    tokenizer = find().tokenizer()
     tokenizer.no_padding()
     expected = tokenizer.encode(text, add_special_tokens=False)
     actual = pieces.split(text)

@@ -7,7 +7,7 @@ import pytest
 
 from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
-from models.encoder.weights import EncoderFiles, EncoderNotFound
+from models.encoder.weights import EncoderNotFound
 from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.reader import DEFAULT, FILES, Reader, record
@@ -232,7 +232,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])
     record(folder)
-    with pytest.raises(CheckpointError, match="is not a whole checkpoint"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as tensors"):
         Reader.load(folder)
     weights.unlink()
     with pytest.raises(CheckpointError, match=r"model\.safetensors is missing: fetch it again, or train"):
@@ -240,7 +240,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_encoder_is_not_taken_for_a_broken_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = EncoderFiles(Path("/nowhere/model.safetensors"), Path("/nowhere/tokenizer.json"))
+    nowhere = [Path("/nowhere/model.safetensors"), Path("/nowhere/tokenizer.json")]
     monkeypatch.setattr(encoder_weights, "_cached", lambda: nowhere)
     with pytest.raises(EncoderNotFound, match=r"/nowhere/model\.safetensors is missing"):
         Reader.load()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.checkpoint import CheckpointError, verify_sums
+from models.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.entities import files
 from models.thu_ernie.entities.files import FILES, ROWS, convert
 from models.thu_ernie.entities.table import EntityTable
@@ -33,7 +33,7 @@ def test_the_size_of_a_piece_does_not_matter(
 
 
 def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> None:
-    assert table.digest == verify_sums(folder, FILES)
+    assert table.digest == read_verified(folder, FILES).digest
 
 
 def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:

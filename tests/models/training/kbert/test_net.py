@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact, Mention
@@ -31,7 +29,7 @@ def net() -> Net:
 
 @pytest.fixture(scope="module")
 def rows() -> list[QuestionRow]:
-    tokens = WordPieces(Tokenizer.from_file(str(find().tokenizer)))
+    tokens = WordPieces(find().tokenizer())
     ranks = [{"place of birth": 0.9, "occupation": 0.2}]
     links = link_mentions([Mention(10, 13, (KIM,))], ranks, max_relations=6, max_mentions=2)
     return [build_row("Where was Kim born?", second, links, tokens, 64) for second in (None, "Kim is old.")]
@@ -39,7 +37,7 @@ def rows() -> list[QuestionRow]:
 
 def test_what_is_served_is_what_was_trained(net: Net, rows: list[QuestionRow]) -> None:
     batch = collate([row.row for row in rows], 0)
-    weights = add_adapters(load_file(find().weights), net.adapters(), PLAN.lora_alpha / PLAN.lora_rank)
+    weights = add_adapters(find().weights, net.adapters(), PLAN.lora_alpha / PLAN.lora_rank)
     with torch.inference_mode():
         expected = net.bert(batch)[batch.is_real]
     actual = Encoder.from_weights(weights).read(batch)[batch.is_real]

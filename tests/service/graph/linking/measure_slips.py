@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
 
-from tokenizers import Tokenizer
-
 from models.encoder import weights
 from models.graph.base import Base
 from models.packs.pack import WORLD, Item, Pack
@@ -29,7 +27,7 @@ FIELDS = ("question", "prompt", "wording")
 def main() -> None:
     linker = Linker()
     linker.add(list(_names_in(Base.of(WORLD).statements)))
-    tokenizer = Tokenizer.from_file(str(weights.find().tokenizer))
+    tokenizer = weights.find().tokenizer()
 
     def report(name: str, questions: Sequence[str]) -> None:
         begin = process_time()
