@@ -1,11 +1,12 @@
 """The builder of the editor's states: the next one from commits or from a draft, and any older one on request.
 
-Each fold is checked against the checksum that the ledger recorded.
+Each fold is checked against the checksum that the ledger recorded. Where they differ, the recorded rows are loaded.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -19,10 +20,11 @@ from service.editing.state import EditorState, MemoriesAtVersion
 from service.errors import UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.snapshots import check_image, read_newer
+from service.ledger.snapshots import advance, read_newer
 from service.ledger.store import RedisLedger
 
 OLD_VERSIONS = 4  # versions kept for comparison
+log = logging.getLogger(__name__)
 NO_DRAFT = Draft(fold.Change((), ()))
 
 
@@ -70,14 +72,28 @@ class StateBuilder:
         names = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
         ids = fold.active_ids(commits, current.active)
         active = [edit for key, edit in {**current.edits, **edits}.items() if key in ids]
-        memories = await self._fold(active, names, current.memories)
+        memories = dict(await self._fold(active, names, current.memories))
         for name in names:
             last = [commit for commit in commits if name in commit.writes][-1]
-            check_image(name, memories[name].image, last, "folds to")
+            if memories[name].image.checksum != last.writes[name].checksum:
+                memories[name] = await self._load(name, current, commits)
         fresh = self.followed_by(current, commits, memories)
         if state is None:
             await give_back_memory()
         return fresh
+
+    async def _load(self, name: str, before: EditorState, commits: Sequence[Commit]) -> MemoryAtVersion:
+        """Load the rows that the ledger recorded for a memory whose fold has another checksum.
+
+        A program that computes them in another way wrote them, such as an older Errata. The next commit of the memory
+        writes its rows as they are folded here.
+
+        Raises:
+            LedgerCorrupt: The recorded rows do not have the recorded checksum either.
+        """
+        log.warning("%s folds to other rows than version %d recorded", name, commits[-1].version)
+        images = await advance({name: before.memories[name].image}, commits, self._ledger)
+        return await self._models.view(name, images[name])
 
     def followed_by(
         self,

@@ -124,7 +124,7 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
     return puts, removes
 
 
-def check_image(memory: str, image: Image, commit: Commit, verb: str = "is") -> None:
+def check_image(memory: str, image: Image, commit: Commit) -> None:
     """Check a memory against the checksum that `commit`, the last commit that wrote it, recorded.
 
     Raises:
@@ -132,6 +132,6 @@ def check_image(memory: str, image: Image, commit: Commit, verb: str = "is") -> 
     """
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
-        detail = f"{memory} at version {commit.version} should be {expected} and {verb} {image.checksum}"
+        detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"
         advice = "either this process runs another checkpoint than the writer, or rows were altered"
         raise LedgerCorrupt(f"{detail}: {advice}", version=commit.version, memory=memory)

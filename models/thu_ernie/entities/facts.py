@@ -17,7 +17,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import RELATION
 from models.memory import EditRefused
 from models.thu_ernie.entities.names import NO_ENTITY, row_name
-from models.thu_ernie.entities.solve import solve_facts
+from models.thu_ernie.entities.solve import mean_row, solve_facts
 from models.thu_ernie.entities.table import EntityTable
 
 MAX_FACTS = 24  # facts of an entity whose row follows their edits; a solution takes some 20 ms then
@@ -139,7 +139,8 @@ class FactSolver:
         if self._has(entity):
             row = self._row(entity)
         else:
-            row = torch.stack([rows.mean(0) - steps[relation] for relation, rows in objects.items()]).mean(0)
+            places = [mean_row(rows) - steps[relation] for relation, rows in objects.items()]
+            row = mean_row(torch.stack(places))
         return solve_facts(row, steps, objects, candidates, self.margin)
 
     def _candidates(

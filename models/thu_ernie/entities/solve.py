@@ -4,6 +4,9 @@ A fact (s, r, o) scores (s + r) . o, as TransE (Bordes et al., 2013) ranks objec
 object over a rival is linear in the row of s. The new row is the nearest one whose leads are as large as they have to
 be: least squares with inequalities, min |d|^2 with A d >= b (Lawson and Hanson, Solving Least Squares Problems, 1974,
 chapter 23). Its dual, max b.u - |A'u|^2 / 2 with u >= 0, has one unknown for each lead.
+
+The ledger keeps the checksum of solved rows, so they have the same bits on every processor: each sum is taken in one
+order, as separate products and additions. A matrix product (BLAS, torch) adds up in another order on another processor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,20 +52,33 @@ def solve_row(row: Vector, facts: Sequence[FactRow], rivals: NDArray[np.float64]
     leads, demands = _list_leads(row, facts, rivals, margin)
     if not len(leads):
         return row
-    gram = leads @ leads.T
-    step = 1 / max(float(np.linalg.norm(leads, 2)) ** 2, 1e-12)
+    gram = np.stack([_inner(leads, lead) for lead in leads])
+    step = 1 / max(float(np.sqrt((gram * gram).sum())), 1e-12)  # no more than 1 / the largest eigenvalue
     targets = demands + SLACK * margin
     weights = previous = np.zeros(len(leads))
     pace = 0  # iterations since the momentum was last dropped, as it is where it leads downhill
     for number in range(ITERATIONS):
         ahead = weights + pace / (pace + 3) * (weights - previous)
-        gradient = targets - gram @ ahead
+        gradient = targets - _combine(gram, ahead)
         previous, weights = weights, np.maximum(0, ahead + step * gradient)
-        pace = 0 if gradient @ (weights - previous) < 0 else pace + 1
-        if number % CHECK_EVERY == 0 and bool((gram @ weights >= demands).all()):
+        pace = 0 if (gradient * (weights - previous)).sum() < 0 else pace + 1
+        if number % CHECK_EVERY == 0 and bool((_combine(gram, weights) >= demands).all()):
             break
-    solution: Vector = row + leads.T @ weights
+    solution: Vector = row + _combine(leads, weights)
     return solution
+
+
+def _combine(rows: NDArray[np.float64], weights: Vector) -> Vector:
+    """Return the weighted sum of rows, added up one after the other."""
+    places = np.flatnonzero(weights)
+    total: Vector = np.add.reduce(rows[places] * weights[places, None], axis=0)
+    return total
+
+
+def _inner(rows: NDArray[np.float64], row: Vector) -> Vector:
+    """Return the inner product of each row with another one."""
+    products: Vector = (rows * row).sum(1)
+    return products
 
 
 def _list_leads(
@@ -77,7 +93,7 @@ def _list_leads(
             lead = fact.object - rival
             if not lead.any():
                 continue
-            present = float((row + fact.step) @ lead)
+            present = float(((row + fact.step) * lead).sum())
             is_full = fact.is_new or any(other.is_new and other.object is rival for other in facts)
             leads.append(lead)
             demands.append((margin if is_full else min(present, margin)) - present)
@@ -111,12 +127,18 @@ def solve_facts(
     return torch.from_numpy(solution).float()
 
 
+def mean_row(rows: Float[Tensor, "row size"]) -> Float[Tensor, " size"]:
+    """Return the mean of some rows."""
+    return torch.from_numpy(np.add.reduce(rows.double().numpy(), axis=0) / len(rows)).float()
+
+
 def _nearest(
     place: Float[Tensor, " size"],
     candidates: Float[Tensor, "candidate size"],
     objects: Float[Tensor, "object size"],
 ) -> Float[Tensor, "rival size"]:
     """Return the candidates that score highest where an entity's row leads to, without the right ones."""
-    nearest = candidates[(candidates @ place).topk(min(N_RIVALS, len(candidates))).indices]
+    scores = _inner(candidates.double().numpy(), place.double().numpy())
+    nearest = candidates[np.argsort(-scores, kind="stable")[:N_RIVALS]]
     is_right = (nearest[:, None] == objects[None]).all(-1).any(1)
     return nearest[~is_right]
