@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.checkpoint import CONFIG, write_sums
-from models.device import quick_dtype
+from models.device import resolve_device
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
@@ -28,13 +28,8 @@ from models.training.progress import Progress
 from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans
 from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
-from models.training.scope.graph import write_graph
-from models.training.scope.learning import Learning
-from models.training.scope.names import Names
-from models.training.scope.natural import Natural
-from models.training.scope.net import Net
-from models.training.scope.outcomes import BATCH, Outcomes, answer_trial, judge_pairs
-from models.training.scope.pairs import PairMaker, read_forms
+from models.training.scope.graph import read_weights, write_graph
+from models.training.scope.outcomes import BATCH, Outcomes, answer_trial, judge_pairs, share_turned
 from models.training.scope.plan import Plan
 from models.training.scope.relations import (
     AskedRelation,
@@ -43,8 +38,9 @@ from models.training.scope.relations import (
     in_other_words,
     split_relations,
 )
-from models.training.scope.rewrites import Rewriter
-from models.training.scope.wordnet import WordNet
+from models.training.scope.steps.learning import Learning
+from models.training.scope.steps.net import Net
+from models.training.scope.steps.supply import Source, Supply
 
 WORK = Path("var/scope/train")
 SETS = Path("../shared/editing_sets")
@@ -60,6 +56,14 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=WORK, help="progress and time spent")
     parser.add_argument("--out", type=Path, default=CHECKPOINT)
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="length of the training; the rate falls to zero"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument(
+        "--start", type=Path, help="judge.onnx to begin with, instead of the pretrained encoder"
+    )
+    parser.add_argument("--processes", type=int, default=1, help="processes that make pairs")
     parser.add_argument("--measure", action="store_true", help="only calibrate and measure what is in --out")
     arguments = parser.parse_args()
     start_s = time.monotonic()
@@ -78,34 +82,29 @@ def main() -> None:
     say(f"{len(relations.train)} relations and {len(facts.train)} facts to learn from, {len(relations.choose)} and "
         f"{len(facts.choose)} to choose by, {len(relations.test)} relations for the test")  # fmt: skip
     if not arguments.measure:
-        quick = MiniLM(dtype=quick_dtype(encoder.device, encoder.dtype))
-        weights = learn(plan, quick, relations, facts.train, arguments.sets, arguments.work, say)
-        write(arguments.out, weights, RAW)
+        source = Source(relations.train, facts.train, arguments.sets)
+        net = make_net(plan, resolve_device(arguments.device), arguments.start)
+        learn(plan, net, source, arguments.work, arguments.minutes, arguments.processes, say)
+        write(arguments.out, net.served_weights(), RAW)
     finish(plan, encoder, relations, facts, arguments.sets, arguments.out, say)
 
 
-def learn(
-    plan: Plan,
-    encoder: MiniLM,
-    relations: Relations,
-    facts: Sequence[WrittenFact],
-    sets: Path,
-    work: Path,
-    say: Say,
-) -> dict[str, Tensor]:
-    """Train the judge's weights; plan, files and processor determine them.
-
-    The encoder uses the dtype in which the processor is fastest; cosines differ by some thousandths between dtypes.
-    """
-    work.mkdir(parents=True, exist_ok=True)
-    forms = read_forms()
-    names = Names(Pack.load(WORLD), "train", forms)
-    parts = names, Natural(sets), facts, Rewriter(forms, WordNet()), forms
+def make_net(plan: Plan, device: torch.device, start: Path | None) -> Net:
+    """Make the judge to train, from the graph `start` or else from the pretrained encoder."""
     torch.manual_seed(plan.seed)
-    net = Net(encoder)
-    learning = Learning(plan, net, encoder, partial(PairMaker, relations.train, *parts))
-    learning.run(Progress(work, plans.fingerprint(plan, sets)), say)
-    return net.served_weights()
+    net = Net(plan.dropout, device)
+    if start is not None:
+        net.load_served(read_weights(start.read_bytes()))
+    return net
+
+
+def learn(plan: Plan, net: Net, source: Source, work: Path, minutes: float, processes: int, say: Say) -> None:
+    """Train the net in place; a training that was interrupted goes on."""
+    work.mkdir(parents=True, exist_ok=True)
+    progress = Progress(work, plans.fingerprint(plan, source.sets))
+    with Supply(plan, source, processes, time.time_ns()) as supply:
+        Learning(plan, net).run(progress, supply, 60 * minutes, say)
+        say(f"{supply.n_repeated:,} batches were read again, because no new one was there")
 
 
 def finish(
@@ -127,6 +126,7 @@ def finish(
     write_config(out, calibration)
     say(f"{calibration}")
     outcomes: list[Outcomes] = []
+    reversals: list[float] = []
     pack = Pack.load(WORLD)
     of_pack = in_held_phrasings(relations.train, pack)
     for trial in (
@@ -136,6 +136,7 @@ def finish(
             trials.edit_half(in_other_words(relations.test, plan.seed), names[:middle], plan.seed),
             name="half of the facts edited, other writers' words",
         ),
+        trials.read_crowds(),
         trials.read_groups_trial(sets),
         trials.read_qaedit(sets),
         trials.read_counterfact(sets),
@@ -145,7 +146,8 @@ def finish(
     ):
         say(f"judging {trial.name}: {len(trial.questions):,} questions, {len(trial.edits):,} edits")
         outcomes.append(answer_trial(trial, encoder, judge))
-    figures = card.measure(outcomes)
+        reversals.append(share_turned(outcomes[-1], encoder, judge, calibrate.OPENS))
+    figures = card.measure(outcomes, reversals)
     card.write_card(out, figures)
     for line in card.lines(figures):
         say(line)
@@ -162,7 +164,10 @@ def fit_calibration(
     """Fit the calibration on the relations, names and facts for choosing."""
     about_facts = [make(relations, names, seed) for make in FACT_TRIALS]
     judge.calibration = RAW
-    pairs = [judge_pairs(trial, encoder, judge) for trial in (*about_facts, trials.ask_written(facts))]
+    crowds = trials.edit_crowds(relations, seed)
+    pairs = [
+        judge_pairs(trial, encoder, judge) for trial in (*about_facts, trials.ask_written(facts), crowds)
+    ]
     highest = max(float(part.raw.max()) for part in pairs)
     fit = replace(calibrate.fit(pairs), highest=highest)
     with_names = (*about_facts, trials.misspell_names(relations, names, seed))

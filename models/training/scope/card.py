@@ -21,6 +21,7 @@ class TrialFigures:
     Attributes:
         points: A point for each threshold of CURVE.
         error: Error of the calibration, in points, at the default threshold.
+        reversals: Share of the verdicts, in per cent, that another order of the two texts turns.
     """
 
     name: str
@@ -29,9 +30,10 @@ class TrialFigures:
     default: Point
     points: tuple[Point, ...]
     error: float
+    reversals: float
 
 
-def measure(trials: Sequence[Outcomes]) -> list[TrialFigures]:
+def measure(trials: Sequence[Outcomes], reversals: Sequence[float]) -> list[TrialFigures]:
     opens = Thresholds().opens
     return [
         TrialFigures(
@@ -41,8 +43,9 @@ def measure(trials: Sequence[Outcomes]) -> list[TrialFigures]:
             point(outcomes, opens),
             tuple(point(outcomes, threshold) for threshold in CURVE),
             expected_error(outcomes, opens),
+            share,
         )
-        for outcomes in trials
+        for outcomes, share in zip(trials, reversals, strict=True)
     ]
 
 
@@ -57,6 +60,7 @@ def write_card(folder: Path, figures: Sequence[TrialFigures]) -> None:
             "follows": round(trial.default.follows, 1),
             "wrong": {kind: round(share, 2) for kind, share in trial.default.wrong.items()},
             "calibration error": round(trial.error, 1),
+            "turned by the order": round(trial.reversals, 1),
         }
         for trial in figures
     }
@@ -65,12 +69,13 @@ def write_card(folder: Path, figures: Sequence[TrialFigures]) -> None:
 
 def lines(figures: Sequence[TrialFigures]) -> Iterator[str]:
     """Yield lines of Markdown: the default's figures by kind, and the curves."""
-    yield "| set | edits | questions | follows | wrongly answered | calibration error |"
-    yield "|---|---|---|---|---|---|"
+    yield "| set | edits | questions | follows | wrongly answered | calibration error | turned by the order |"
+    yield "|---|---|---|---|---|---|---|"
     for trial in figures:
         wrong = "; ".join(f"{kind} {share:.1f}" for kind, share in _kinds(trial.default))
         counts = f"{trial.n_edits:,} | {trial.n_questions:,}"
-        yield f"| {trial.name} | {counts} | {trial.default.follows:.1f} | {wrong} | {trial.error:.1f} |"
+        errors = f"{trial.error:.1f} | {trial.reversals:.1f}"
+        yield f"| {trial.name} | {counts} | {trial.default.follows:.1f} | {wrong} | {errors} |"
     yield ""
     yield "Follows / wrongly answered at each threshold:"
     yield ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
@@ -45,6 +46,20 @@ def write_graph(weights: Weights) -> bytes:
     out = graph.array("out", weights["out"].view(-1, 1))
     raw = graph.node("Reshape", graph.node("MatMul", states, out), graph.shape("one", 1))
     return graph.serialize(raw)
+
+
+def read_weights(graph: bytes) -> dict[str, Tensor]:
+    """Return the weights of a model that `write_graph` wrote, as they are served."""
+    initializers = onnx.load_model_from_string(graph).graph.initializer
+    arrays = {array.name: torch.from_numpy(numpy_helper.to_array(array).copy()) for array in initializers}
+    weights = {
+        name.removesuffix("_values"): array for name, array in arrays.items() if name.endswith("_values")
+    }
+    return weights | {
+        name.removesuffix(".scale"): arrays[name.removesuffix(".scale")] * scale
+        for name, scale in arrays.items()
+        if name.endswith(".scale")
+    }
 
 
 class _Graph:

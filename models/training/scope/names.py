@@ -33,13 +33,13 @@ class Names:
         test_names = {name.name for name in read_names("test")} if half == "train" else set[str]()
         by_type = {type: sorted(group - test_names) for type, group in names.items()}
         self._all = sorted({name for group in by_type.values() for name in group})
-        self._by_type = {type: group for type, group in by_type.items() if len(group) >= MIN_NAMES}
+        self.by_type = {type: group for type, group in by_type.items() if len(group) >= MIN_NAMES}
 
     def draw(self, type: str, rng: random.Random) -> str:
         share = rng.random()
         if share < NEW_NAME:
             return self._invent(rng)
-        return rng.choice(self._all if share < NEW_NAME + OTHER_TYPE else self._by_type.get(type, self._all))
+        return rng.choice(self._all if share < NEW_NAME + OTHER_TYPE else self.by_type.get(type, self._all))
 
     def other(self, name: str, type: str, rng: random.Random) -> str:
         """Draw a name that differs from this one in more than spelling."""
@@ -54,7 +54,7 @@ class Names:
         return alike
 
     def _change(self, name: str, type: str, rng: random.Random) -> str:
-        words, other = name.split(), rng.choice(self._by_type.get(type, self._all))
+        words, other = name.split(), rng.choice(self.by_type.get(type, self._all))
         changes = [
             f"{name} {rng.choice(self._forms['additions'])}",
             other,

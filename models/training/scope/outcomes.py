@@ -84,6 +84,28 @@ def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
     return Outcomes(trial, torch.tensor(probability), torch.tensor(edit))
 
 
+@torch.inference_mode()
+def share_turned(outcomes: Outcomes, encoder: MiniLM, judge: Judge, threshold: float) -> float:
+    """Compute the share of verdicts, in per cent, that another order of the two texts turns.
+
+    Args:
+        outcomes: Outcomes of a trial; each question is judged with its likeliest edit.
+        encoder: The encoder of the sentence vectors.
+        judge: The judge.
+        threshold: Probability from which a pair asks for the same.
+    """
+    trial = outcomes.trial
+    places = [place for place, edit in enumerate(outcomes.edit.tolist()) if edit != NO_EDIT]
+    questions = read_questions(encoder, judge, [trial.questions[place].text for place in places])
+    edits = read_questions(encoder, judge, [trial.edits[edit] for edit in outcomes.edit[places].tolist()])
+    cosines = (questions.vectors * edits.vectors).sum(-1)
+    pairs = list(zip(questions.tokens, edits.tokens, strict=True))
+    verdicts = [
+        judge(order, cosines).sigmoid() >= threshold for order in (pairs, [pair[::-1] for pair in pairs])
+    ]
+    return share((verdicts[0] != verdicts[1]).tolist())
+
+
 def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> Readings:
     """Read questions without known subjects, for the scope alone."""
     batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))

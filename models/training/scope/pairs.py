@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from models.training.scope.facts import WrittenFact
 from models.training.scope.names import ANY, Names
 from models.training.scope.natural import Natural
-from models.training.scope.plan import FOLDER, Stage
+from models.training.scope.plan import FOLDER, Mix
 from models.training.scope.relations import SUBJECT, AskedRelation
 from models.training.scope.rewrites import Rewriter
 
@@ -50,6 +50,10 @@ class TrainingPair:
 
     def flip(self) -> "TrainingPair":
         return TrainingPair(self.second, self.first, self.is_same, self.kind)
+
+    def turn(self, rng: random.Random) -> "TrainingPair":
+        """Return the pair in one of its two orders."""
+        return self if rng.random() < 0.5 else self.flip()
 
 
 def read_forms() -> dict[str, list[str]]:
@@ -98,17 +102,17 @@ class PairMaker:
             "other_name": lambda text: rewriter.other_name(text, natural.names, rng),
         }
 
-    def draw(self, count: int, stage: Stage) -> list[TrainingPair]:
-        """Draw pairs in the shares of a stage."""
-        self._pack, self._weights = stage.pack, DIFFERENT | {"other_relation": stage.other_relation}
-        n_written = round(stage.fact_share * count)
+    def draw(self, count: int, mix: Mix) -> list[TrainingPair]:
+        """Draw pairs in the shares of `mix`."""
+        self._pack, self._weights = mix.pack, DIFFERENT | {"other_relation": mix.other_relation}
+        n_written = round(mix.fact_share * count)
         pairs = [
-            self.same() if self._rng.random() < stage.same else self.different()
+            self.same() if self._rng.random() < mix.same else self.different()
             for _ in range(count - n_written)
         ]
-        pairs = [self._as_sentences(pair) if self._rng.random() < stage.sentences else pair for pair in pairs]
-        pairs = [self._precede(pair) if self._rng.random() < stage.with_statement else pair for pair in pairs]
-        return pairs + [self.about_written_fact(self._rng.random() < stage.same) for _ in range(n_written)]
+        pairs = [self._as_sentences(pair) if self._rng.random() < mix.sentences else pair for pair in pairs]
+        pairs = [self._precede(pair) if self._rng.random() < mix.with_statement else pair for pair in pairs]
+        return pairs + [self.about_written_fact(self._rng.random() < mix.same) for _ in range(n_written)]
 
     def same(self) -> TrainingPair:
         share = self._rng.random()
@@ -133,7 +137,7 @@ class PairMaker:
             kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
             pair = self._different(kind)
             if pair is not None and pair.first.casefold() != pair.second.casefold():
-                return pair if self._rng.random() < 0.5 else pair.flip()
+                return pair.turn(self._rng)
 
     def about_written_fact(self, is_same: bool) -> TrainingPair:
         """Draw a pair about a fact that a person wrote, often with another name in its place."""
@@ -142,7 +146,7 @@ class PairMaker:
         if fact.names and self._rng.random() < OTHER_NAMES:
             pair = rename(pair, fact.names[0], self._names.draw(ANY, self._rng))
         pair = replace(pair, second=self._noisy(pair.second))
-        return pair if self._rng.random() < 0.5 else pair.flip()
+        return pair.turn(self._rng)
 
     def _same_fact(self, fact: WrittenFact) -> TrainingPair:
         first, second = self._rng.sample(fact.wordings, 2)

@@ -8,37 +8,50 @@ from pathlib import Path
 from models.encoder.weights import WEIGHTS_SHA256
 
 FOLDER = Path(__file__).parent
-TABLES = ("relations.toml", "forms.toml", "facts.jsonl", "../kbert/practice.toml", "../packs/names.tsv")
+TABLES = (
+    "relations.toml",
+    "forms.toml",
+    "facts.jsonl",
+    *(
+        f"crowds/{name}"
+        for name in ("words.toml", "crowds.toml", "same_names.toml", "coverage.toml", "families.txt")
+    ),
+    "../kbert/practice.toml",
+    "../packs/names.tsv",
+)
 HAND_FILES = "../../packs/world/phrasings"
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A part of the training, with a learning rate that falls to zero.
+class Mix:
+    """Shares of the pairs.
 
     Attributes:
-        steps: Steps of the stage.
-        lr: Highest learning rate of the layers.
-        head_lr: Highest learning rate of the head that reads them.
-        warmup: Steps of a rising rate.
         same: Share of the pairs that ask for the same.
-        with_statement: Share of the pairs in which something else is said first.
-        sentences: Share of the pairs whose sentences are to be completed.
-        fact_share: Share of the pairs that are about written facts.
+        crowds: Share of the pairs that are about names that nearly agree.
+        families: Share of the pairs that are about relations that stand side by side.
+        coverage: Share of the pairs that are about words that a fact may lack.
+        with_statement: Share of the other pairs in which something else is said first.
+        sentences: Share of the other pairs whose sentences are to be completed.
+        fact_share: Share of the other pairs that are about written facts.
         pack: Share of the facts of relations that are of the pack's relations.
         other_relation: Weight of two relations of one subject among the kinds of different pairs.
     """
 
-    steps: int
-    lr: float
-    head_lr: float
-    warmup: int
     same: float
+    crowds: float
+    families: float
+    coverage: float
     with_statement: float
     sentences: float
     fact_share: float
     pack: float
     other_relation: int
+
+    @property
+    def near(self) -> float:
+        """Share of the pairs of crowds, families and coverage together."""
+        return self.crowds + self.families + self.coverage
 
 
 @dataclass(frozen=True)
@@ -54,9 +67,14 @@ class Plan:
         n_choose_facts: Written facts kept for choosing.
         batch: Pairs of one step.
         pool: Pairs that are drawn together, and sorted by length.
-        keep_every: Steps between two savings.
+        keep_every_s: Seconds between two savings.
         smoothing: Distance of the wanted probability from 0 and 1.
-        stages: Parts of the training, in order.
+        dropout: Share of the states that a layer drops.
+        order: Weight of the squared difference between the verdicts on a pair in both orders.
+        lr: Highest learning rate of the layers; it rises at first, and falls to zero with the minutes of the training.
+        head_lr: Highest learning rate of the head that reads them.
+        warmup: Steps of a rising rate.
+        mix: Shares of the pairs.
     """
 
     seed: int
@@ -67,27 +85,14 @@ class Plan:
     n_choose_facts: int
     batch: int
     pool: int
-    keep_every: int
+    keep_every_s: int
     smoothing: float
-    stages: tuple[Stage, ...]
-
-    @property
-    def steps(self) -> int:
-        """Return the steps of all stages; each stage ends with a whole pool."""
-        return sum(self.length(stage) for stage in self.stages)
-
-    def length(self, stage: Stage) -> int:
-        """Return the steps of a stage, rounded up to whole pools."""
-        per_pool = -(-self.pool // self.batch)
-        return -(-stage.steps // per_pool) * per_pool
-
-    def stage_at(self, step: int) -> tuple[Stage, int]:
-        """Return the stage of a step, and how many steps of it are done."""
-        for stage in self.stages:
-            if step < self.length(stage):
-                return stage, step
-            step -= self.length(stage)
-        return self.stages[-1], self.length(self.stages[-1])
+    dropout: float
+    order: float
+    lr: float
+    head_lr: float
+    warmup: int
+    mix: Mix
 
 
 DEFAULT = Plan(
@@ -99,12 +104,14 @@ DEFAULT = Plan(
     n_choose_facts=150,
     batch=64,
     pool=1_024,
-    keep_every=320,
+    keep_every_s=120,
     smoothing=0.01,
-    stages=(
-        Stage(3_000, 1e-4, 5e-4, 400, 0.46, 0.1, 0.15, 0.45, 0.3, 20),
-        Stage(1_184, 8e-5, 2e-4, 32, 0.46, 0.05, 0.1, 0.3, 0.4, 120),
-    ),
+    dropout=0.1,
+    order=0.01,
+    lr=1e-4,
+    head_lr=4e-4,
+    warmup=200,
+    mix=Mix(0.46, 0.24, 0.1, 0.1, 0.08, 0.13, 0.42, 0.35, 50),
 )
 
 

@@ -22,15 +22,19 @@ from torch import Tensor
 
 from models.packs.pack import Entity, Pack
 from models.scope.active import NO_EDIT
+from models.training.scope.crowds.crowd import invent_crowd
 from models.training.scope.facts import WrittenFact
 from models.training.scope.relations import SUBJECT, AskedRelation
 from models.training.scope.rewrites import misspell
 
 FOLLOWS, OTHER_FACT = "follows", "unrelated"
 SAME_SUBJECT, PLAIN_FACT = "same subject, other relation", "unedited fact"
+ABSENT, OTHER_OF_NAME = "absent name", "another fact of the name"
 SUBJECTS = 12  # subjects of each type
 MIN_LETTERS = 6  # letters of a word that is misspelt
 NEAR = Path(__file__).parent / "near.jsonl"
+CROWDS = Path(__file__).parent / "crowds" / "open.jsonl"
+N_CROWDS = 40  # crowds that a judge is chosen by
 REPEATS = Path(__file__).parent / "repeats.txt"  # digests of questions, since the sets must not be copied
 
 
@@ -106,6 +110,39 @@ def read_near(path: Path = NEAR) -> Trial:
         for row in rows
     ]
     return Trial("near questions", tuple(places), tuple(questions))
+
+
+def read_crowds(path: Path = CROWDS) -> Trial:
+    """Read crowds of names by another hand: some are edited, and all are asked about."""
+    rows = _read(path)
+    edits = [row for row in rows if "question" in row]
+    questions = [
+        question
+        for place, row in enumerate(edits)
+        for question in (
+            *(TrialQuestion(text, place, FOLLOWS) for text in row["paraphrases"]),
+            *(TrialQuestion(text, None, OTHER_OF_NAME) for text in row["others"]),
+        )
+    ]
+    absent = [TrialQuestion(text, None, ABSENT) for row in rows for text in row.get("absent", ())]
+    return Trial("crowds of names", tuple(row["question"] for row in edits), (*questions, *absent))
+
+
+def edit_crowds(relations: Mapping[str, AskedRelation], seed: int) -> Trial:
+    """Invent crowds of names, edit a relation of half of each crowd's names, and ask about all of them."""
+    rng, edits, questions = random.Random(seed), list[str](), list[TrialQuestion]()
+    for crowd in (invent_crowd(rng) for _ in range(N_CROWDS)):
+        names = [*{name.casefold(): name for name in crowd.names}.values()]
+        relation, other = rng.sample([*relations.values()], 2)
+        for place, name in enumerate(names):
+            first, *further = (text.replace(SUBJECT, name) for text in rng.sample(relation.phrasings, 3))
+            is_edited = place < len(names) // 2
+            edit, kind = (len(edits), FOLLOWS) if is_edited else (None, ABSENT)
+            edits += [first] * is_edited
+            questions += [TrialQuestion(text, edit, kind) for text in further]
+            extra = rng.choice(other.phrasings).replace(SUBJECT, name)
+            questions += [TrialQuestion(extra, None, OTHER_OF_NAME)] * is_edited
+    return Trial("invented crowds", tuple(edits), tuple(questions))
 
 
 def read_groups_trial(sets: Path) -> Trial:

@@ -1,6 +1,7 @@
 """The calibration turns the layers' outputs into probabilities, and the figures count the right questions."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,23 @@ from models.encoder.minilm import MiniLM
 from models.scope.judge import Calibration, Judge
 from models.training.scope.calibrate import OPENS, expected_error, fit, fit_slip
 from models.training.scope.card import BEGIN, END, FIGURES, measure, write_card
-from models.training.scope.outcomes import JudgedPairs, Outcomes, answer_trial, judge_pairs, point
+from models.training.scope.outcomes import (
+    JudgedPairs,
+    Outcomes,
+    answer_trial,
+    judge_pairs,
+    point,
+    share_turned,
+)
 from models.training.scope.relations import AskedRelation
 from models.training.scope.trials import (
+    ABSENT,
     FOLLOWS,
+    OTHER_OF_NAME,
     SAME_SUBJECT,
     Trial,
     TrialQuestion,
+    edit_crowds,
     edit_half,
     edit_one_each,
     read_near,
@@ -103,6 +114,18 @@ def test_where_each_subject_has_one_edit_no_question_is_about_another_one() -> N
     assert {question.kind for question in trial.questions} == {FOLLOWS, SAME_SUBJECT}
 
 
+def test_crowds_to_choose_by_are_half_edited() -> None:
+    relations = {id: replace(r, phrasings=(*r.phrasings, f"{id} {{subject}}")) for id, r in RELATIONS.items()}
+    trial = edit_crowds(relations, seed=1)
+    kinds = Counter(question.kind for question in trial.questions)
+    assert len(trial.edits) > 100
+    assert kinds[FOLLOWS] == 2 * len(trial.edits) == 2 * kinds[OTHER_OF_NAME]
+    assert kinds[ABSENT] >= kinds[FOLLOWS]
+    for question in trial.questions:
+        if question.edit is not None:
+            assert question.text != trial.edits[question.edit]
+
+
 def test_the_near_questions_are_of_twenty_kinds() -> None:
     questions = read_near().questions
     near = [question for question in questions if question.edit is None]
@@ -114,13 +137,15 @@ def test_the_near_questions_are_of_twenty_kinds() -> None:
 def test_the_card_has_the_figures_between_its_marks(tmp_path: Path, outcomes: Outcomes) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nearlier figures\n{END}\nafter\n")
-    write_card(tmp_path, measure([outcomes]))
+    write_card(tmp_path, measure([outcomes], [0.5]))
     text = readme.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "earlier figures" not in text
     assert "| made | 1 | 6,000 |" in text
-    assert json.loads((tmp_path / FIGURES).read_text())["made"]["follows"] > 50
+    figures = json.loads((tmp_path / FIGURES).read_text())["made"]
+    assert figures["follows"] > 50
+    assert figures["turned by the order"] == 0.5
 
 
 def test_near_questions_are_judged_with_their_edits(tmp_path: Path, encoder: MiniLM) -> None:
@@ -142,5 +167,7 @@ def test_near_questions_are_judged_with_their_edits(tmp_path: Path, encoder: Min
     outcomes = answer_trial(trial, encoder, judge)
     assert outcomes.is_right.tolist() == [True, False]
     assert outcomes.probability[0] > 0.5
+    assert share_turned(outcomes, encoder, judge, 0.5) in (0.0, 50.0, 100.0)
+    assert share_turned(outcomes, encoder, judge, 0.0) == 0.0
     with pytest.raises(FileNotFoundError, match="--sets"):
         read_near(tmp_path / "nowhere.jsonl")

@@ -1,33 +1,30 @@
-"""The judge learns, goes on where it stopped, and gives the same output in service as in training."""
+"""The judge learns by the clock, goes on where it stopped, and gives the same output in service as in training."""
 
+import itertools
 import random
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from models.encoder.minilm import MiniLM
-from models.packs.pack import WORLD, Pack
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
 from models.training.progress import Progress
-from models.training.scope.__main__ import write
+from models.training.scope.__main__ import make_net, write
 from models.training.scope.facts import WrittenFacts
-from models.training.scope.graph import quantize
-from models.training.scope.learning import Learning, cosines_of, read_tokens
-from models.training.scope.names import Names
-from models.training.scope.natural import Natural
-from models.training.scope.net import COSINE, Net
-from models.training.scope.pairs import PairMaker, TrainingPair, read_forms
-from models.training.scope.plan import DEFAULT, Plan
+from models.training.scope.graph import quantize, read_weights
+from models.training.scope.pairs import TrainingPair
+from models.training.scope.plan import DEFAULT
 from models.training.scope.relations import Relations
-from models.training.scope.rewrites import Rewriter
-from models.training.scope.wordnet import WordNet
+from models.training.scope.steps import learning
+from models.training.scope.steps.learning import Clock, Learning
+from models.training.scope.steps.net import COSINE, Net, PairTokens
+from models.training.scope.steps.supply import Batch, PoolMaker, Source, Supply, read_tokens, write_batch
+from tests.models.training.scope.conftest import FILES
 
-SMALL_STAGE = replace(DEFAULT.stages[0], steps=4, warmup=2)
-SMALL = replace(DEFAULT, batch=2, pool=8, keep_every=4, stages=(SMALL_STAGE, SMALL_STAGE))
+SMALL = replace(DEFAULT, batch=16, pool=64, warmup=1, lr=1e-3, head_lr=5e-3, dropout=0.0)
 PAIRS = [
     TrainingPair("What is the capital of Peru?", "Peru's capital?", True, ""),
     TrainingPair("Who founded Acme?", "When was Acme founded?", False, ""),
@@ -35,95 +32,151 @@ PAIRS = [
 ]
 
 
-def learn(
-    plan: Plan,
-    folder: Path,
-    encoder: MiniLM,
-    relations: Relations,
-    facts: WrittenFacts,
-    sets: Path,
-    wordnet: WordNet,
-) -> Net:
-    forms = read_forms()
-    names = Names(Pack.load(WORLD), "train", forms)
-    make = partial(
-        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms
-    )
-    torch.manual_seed(plan.seed)
-    net = Net(encoder)
-    Learning(plan, net, encoder, make).run(Progress(folder, "a plan"), lambda line: None)
-    return net
+@pytest.fixture
+def source(tmp_path: Path, relations: Relations, facts: WrittenFacts, sets: Path) -> Source:
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    return Source(relations.train, facts.train, sets, tmp_path)
 
 
-def test_it_goes_on_where_it_stopped(
-    tmp_path: Path,
-    encoder: MiniLM,
-    relations: Relations,
-    facts: WrittenFacts,
-    sets: Path,
-    wordnet: WordNet,
+@pytest.fixture
+def batch(encoder: MiniLM) -> Batch:
+    return write_batch(*read_tokens(encoder.tokenizer, PAIRS), [pair.is_same for pair in PAIRS])
+
+
+def tokens_of(batch: Batch) -> PairTokens:
+    return PairTokens.of(batch.ids, batch.first, batch.length, torch.device("cpu"))
+
+
+class Ticks:
+    """A clock of which a second passes whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        self.now_s += 1
+        return self.now_s
+
+
+def test_the_loss_falls_and_an_interrupted_training_goes_on(
+    tmp_path: Path, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders = [tmp_path / name for name in ("whole", "halves")]
-    for folder in folders:
-        folder.mkdir()
-    whole = learn(SMALL, folders[0], encoder, relations, facts, sets, wordnet)
-    torch.manual_seed(0)
-    interruption = pytest.MonkeyPatch()
-    with interruption.context() as patch:
-        patch.setattr(Learning, "_batches", _stop_after(4, Learning._batches))
-        with pytest.raises(KeyboardInterrupt):
-            learn(SMALL, folders[1], encoder, relations, facts, sets, wordnet)
-    halves = learn(SMALL, folders[1], encoder, relations, facts, sets, wordnet)
-    for name, weight in whole.state_dict().items():
-        assert torch.equal(weight, halves.state_dict()[name]), name
+    monkeypatch.setattr(learning, "time", Ticks())
+    monkeypatch.setattr(learning, "SAY_EVERY_S", 5.0)
+    torch.manual_seed(1)
+    net, lines, progress = Net(), list[str](), Progress(tmp_path, "a plan")
+    plan = replace(SMALL, keep_every_s=10)
+    with pytest.raises(KeyboardInterrupt):
+        Learning(plan, net).run(progress, stop_after(12, batch), 100, lines.append)
+    losses = [float(line.rpartition("loss ")[2]) for line in lines]
+    assert losses[-1] < losses[0]
+    again = Net()
+    assert Learning(plan, again).run(progress, itertools.repeat(batch), 100, lines.append) > 3
+    assert "100 s: step" in lines[-1]
+    with torch.no_grad():
+        verdicts = again(tokens_of(batch)) > 0
+    assert verdicts.tolist() == [True, False, False]
+    assert Learning(plan, again).run(progress, itertools.repeat(batch), 100, lines.append) == 0
+    with pytest.raises(ValueError, match="another plan"):
+        Learning(plan, again).run(Progress(tmp_path, "another"), itertools.repeat(batch), 100, lines.append)
 
 
-def _stop_after(steps: int, batches):  # type: ignore[no-untyped-def]
-    def stopping(self: Learning, step: int):  # type: ignore[no-untyped-def]
-        if step >= steps:
-            raise KeyboardInterrupt
-        yield from batches(self, step)
-
-    return stopping
+def stop_after(steps: int, batch: Batch):  # type: ignore[no-untyped-def]
+    yield from itertools.repeat(batch, steps)
+    raise KeyboardInterrupt
 
 
-def test_the_graph_says_what_the_net_says(tmp_path: Path, encoder: MiniLM) -> None:
+def test_the_rate_falls_to_zero_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = Ticks()
+    monkeypatch.setattr(learning, "time", ticks)
+    clock = Clock.resume(10, 4)
+    assert clock.remainder == pytest.approx(0.5)
+    ticks.now_s += 20
+    assert clock.remainder == 0
+
+
+def test_pairs_are_read_in_both_orders(encoder: MiniLM, batch: Batch) -> None:
+    first, second = read_tokens(encoder.tokenizer, PAIRS)
+    tokens = tokens_of(batch)
+    reverse = tokens_of(write_batch(second, first, [True] * 3))
+    orders = tokens.in_both_orders()
+    assert torch.equal(orders.ids[:3], tokens.ids)
+    assert torch.equal(orders.ids[3:], reverse.ids)
+    assert torch.equal(orders.first[3:], reverse.first)
+    torch.manual_seed(2)
+    net = Net().eval()
+    with torch.no_grad():
+        net.sides.normal_(std=0.05)
+        torch.testing.assert_close(net(orders)[3:], net(reverse), atol=1e-4, rtol=1e-4)
+
+
+def test_cosines_are_the_encoders(encoder: MiniLM, batch: Batch) -> None:
+    short = write_batch(*read_tokens(encoder.tokenizer, PAIRS[:2]), [True, False])
+    first, second = (
+        encoder.encode([getattr(pair, side) for pair in PAIRS[:2]]) for side in ("first", "second")
+    )
+    expected = (first.sentences * second.sentences).sum(-1)
+    torch.testing.assert_close(Net().cosines(tokens_of(short)), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_the_graph_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch: Batch) -> None:
     """The outputs are equal to torch's for weights that 8 bits keep, and close to them for trained weights."""
     torch.manual_seed(1)
-    net = Net(encoder).eval()
+    net = Net().eval()
     with torch.no_grad():
         net.sides.normal_(std=0.05)
         net.out.weight.mul_(5)
     write(tmp_path, net.served_weights(), Calibration(1.0, COSINE, -COSINE * MIDDLE))
     judge = Judge.load(encoder, tmp_path)
-    first, second = read_tokens(encoder, PAIRS)
-    cosines = cosines_of(encoder, PAIRS)
+    first, second = read_tokens(encoder.tokenizer, PAIRS)
     pairs = list(zip(map(pack_tokens, first), map(pack_tokens, second), strict=True))
+    tokens = tokens_of(batch)
+    cosines = net.cosines(tokens)
     with torch.no_grad():
-        torch.testing.assert_close(judge(pairs, cosines), net(first, second, cosines), atol=0.1, rtol=0.1)
+        torch.testing.assert_close(judge(pairs, cosines), net(tokens), atol=0.1, rtol=0.1)
         for name, weight in net.layers.named_parameters():
             if weight.dim() == 2 and "LayerNorm" not in name:
                 codes, scale = quantize(weight.numpy())
                 weight.copy_(torch.from_numpy(codes * scale))
-        torch.testing.assert_close(judge(pairs, cosines), net(first, second, cosines), atol=1e-3, rtol=1e-4)
+        torch.testing.assert_close(judge(pairs, cosines), net(tokens), atol=1e-3, rtol=1e-4)
     assert judge.tokens(PAIRS[2].first) == pack_tokens(first[2])
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 12e6
+    weights = net.served_weights()
+    for name, weight in read_weights((tmp_path / "judge.onnx").read_bytes()).items():
+        torch.testing.assert_close(weight.view_as(weights[name]), weights[name], atol=1e-6, rtol=1e-5)
 
 
-def test_the_pairs_of_a_step_follow_from_the_seed(
-    encoder: MiniLM, relations: Relations, facts: WrittenFacts, sets: Path, wordnet: WordNet
+def test_a_training_may_begin_with_a_judge_that_is_served(
+    tmp_path: Path, encoder: MiniLM, batch: Batch
 ) -> None:
-    forms = read_forms()
-    names = Names(Pack.load(WORLD), "train", forms)
-    make = partial(
-        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms
-    )
-    draws = [make(random.Random("5/16")).draw(50, DEFAULT.stages[0]) for _ in range(2)]
+    net = Net().eval()
+    with torch.no_grad():
+        net.sides.normal_(std=0.05)
+    write(tmp_path, net.served_weights(), Calibration(1.0, 0.0, 0.0))
+    again = make_net(DEFAULT, torch.device("cpu"), tmp_path / "judge.onnx").eval()
+    with torch.no_grad():
+        torch.testing.assert_close(again(tokens_of(batch)), net(tokens_of(batch)), atol=0.1, rtol=0.1)
+
+
+def test_a_pool_has_its_shares_and_all_its_pairs_are_in_batches(source: Source) -> None:
+    maker = PoolMaker(replace(SMALL, pool=400), source, random.Random(3))
+    kinds = [pair.kind for pair in maker.draw()]
+    n_near = sum(kind in ("crowd", "same_name", "family", "covered") for kind in kinds)
+    assert n_near == round(400 * SMALL.mix.near)
+    batches = maker.batches()
+    assert [len(batch.is_same) for batch in batches] == [16] * 25
+    lengths = [batch.length.max() - batch.length.min() for batch in batches]
+    assert sum(lengths) / len(lengths) < 8
+
+
+def test_pairs_follow_from_the_seed(source: Source) -> None:
+    draws = [PoolMaker(SMALL, source, random.Random(5)).draw() for _ in range(2)]
     assert draws[0] == draws[1]
 
 
-def test_each_stage_ends_with_a_whole_pool_and_has_rates_of_its_own() -> None:
-    plan = replace(DEFAULT, batch=4, pool=16, stages=(replace(SMALL_STAGE, steps=5), SMALL_STAGE))
-    assert plan.steps == 12
-    assert [plan.stage_at(step) for step in (0, 7)] == [(plan.stages[0], 0), (plan.stages[0], 7)]
-    assert [plan.stage_at(step) for step in (8, 11)] == [(plan.stages[1], 0), (plan.stages[1], 3)]
+@pytest.mark.parametrize("processes", [0, 1])
+def test_batches_come_from_this_process_or_from_others(source: Source, processes: int) -> None:
+    with Supply(SMALL, source, processes) as supply:
+        batches = list(itertools.islice(supply, 5))
+    assert all(batch.ids.shape == (len(batch.length), batch.length.max()) for batch in batches)

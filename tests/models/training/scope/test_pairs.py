@@ -18,7 +18,7 @@ from models.training.scope.relations import Relations
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import WordNet
 
-PLAIN = replace(DEFAULT.stages[0], same=0.4, with_statement=0.0, sentences=0.0, fact_share=0.0)
+PLAIN = replace(DEFAULT.mix, same=0.4, with_statement=0.0, sentences=0.0, fact_share=0.0)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_every_kind_is_drawn_in_the_shares_of_the_plan(maker: PairMaker) -> None
             assert not any(pair.is_same for pair in group)
 
 
-def test_a_stage_may_ask_more_often_about_two_relations_of_one_subject(maker: PairMaker) -> None:
+def test_a_mix_may_ask_more_often_about_two_relations_of_one_subject(maker: PairMaker) -> None:
     rare, often = (
         len(by_kind(maker.draw(3_000, replace(PLAIN, other_relation=weight)))["other_relation"])
         for weight in (20, 120)
