@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class Fact:
         object: The value as text.
         object_id: Id of the object; "" for a number, a text, or an object that is no entity of the graph.
         edit: Id of the edit that says so, "" for the base.
+        linked_text: The text of the statement, where it names no id and the object is the one entity of that name.
     """
 
     relation: str
@@ -22,6 +24,12 @@ class Fact:
     object: str
     object_id: str = ""
     edit: str = ""
+    linked_text: str = ""
+
+    @property
+    def statement_object(self) -> tuple[str, str]:
+        """Return the object's text and its id as the statement has them."""
+        return (self.linked_text, "") if self.linked_text else (self.object, self.object_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,26 @@ class Entity:
     @property
     def degree(self) -> int:
         return len(self.facts)
+
+    def with_links(self, ids: Mapping[str, str], new_labels: Mapping[str, str]) -> Entity:
+        """Return the entity with the objects that are texts taken for entities.
+
+        Args:
+            ids: Text of an object -> the one entity that has this name.
+            new_labels: Newer labels of entities, by their ids.
+        """
+        facts = tuple(
+            replace(
+                fact,
+                object=new_labels.get(ids[fact.object], fact.object),
+                object_id=ids[fact.object],
+                linked_text=fact.object,
+            )
+            if not fact.object_id and fact.object in ids
+            else fact
+            for fact in self.facts
+        )
+        return replace(self, facts=facts)
 
 
 @dataclass(frozen=True, slots=True)

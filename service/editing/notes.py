@@ -17,7 +17,7 @@ ONLY_THE_GRAPH = "graph"  # value of `only`: no answer is expected to change
 
 @dataclass(frozen=True)
 class FactNote:
-    """A fact, in words."""
+    """A fact, in words; `object_id` is the entity that its object was taken for, "" for a text, None for a name."""
 
     subject: str
     relation: str
@@ -27,6 +27,7 @@ class FactNote:
     after: str = ""
     warnings: Sequence[str] = ()
     only: str | None = None
+    object_id: str | None = None
 
     def to_fact(self) -> tuple[str, str, str, str]:
         """Return subject, relation, object and act, as a diff lists them."""

@@ -37,6 +37,7 @@ MAX_CACHED = 20_000  # entities of one view
 FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
 # Characters of a batch's questions that are linked on the event loop; more take over a millisecond, in a thread
 SHORT_CHARS = 2_000
+MAX_NAMESAKES = 16  # entities of all versions that a name may mean; a text that may mean more stays a text
 FEW_ENTITIES = 500  # entities that are folded on the event loop; more take some milliseconds, in a thread
 LOOK_AGAIN_S = 10.0
 
@@ -218,7 +219,8 @@ class Lookup:
         for active in view.imports:
             if active.edit in rows:
                 rows[active.edit] += await self._rows.further_statements(active.manifest, id)
-        return await asyncio.to_thread(view.entity, id, rows)
+        entities = {view: {id: await asyncio.to_thread(view.entity, id, rows)}}
+        return (await self._link_objects(entities, None))[view][id]
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
         """Return the statements of one import about an entity, whether the import is active or not."""
@@ -233,10 +235,7 @@ class Lookup:
         """Return the entities that have each of many names, by one reading."""
         ids = {name: self.linker.resolve(name) for name in names}
         entities = await self.entities({id for candidates in ids.values() for id in candidates}, view)
-        return {
-            name: [e for id in candidates if (e := entities[id]) is not None and has_name(e, fold(name))]
-            for name, candidates in ids.items()
-        }
+        return {name: _bearers(name, candidates, entities) for name, candidates in ids.items()}
 
     async def find_misspelt(self, text: str, view: GraphView, is_common: IsCommon) -> dict[str, list[str]]:
         """Return the stretches of a text that no name of the view has, with the names of one slip less.
@@ -265,17 +264,62 @@ class Lookup:
             entities[view] = {id: cache[id] for id in view_ids if id in cache}
             missing[view] = view_ids - entities[view].keys()
             self._rows.hits += len(entities[view]) * len(view.imports)  # rows behind the cached entities
-        rows = await self._read_rows(missing, unavailable)
-        n_missing = sum(map(len, missing.values()))
-        fresh = (
-            _fold_entities(rows)
-            if n_missing <= FEW_ENTITIES
-            else await asyncio.to_thread(_fold_entities, rows)
-        )
+        fresh = await self._link_objects(await self._fold(missing, unavailable), unavailable)
         for view, view_entities in fresh.items():
             self._cache[view].update(view_entities)
             entities[view] |= view_entities
         return entities
+
+    async def _fold(
+        self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None
+    ) -> dict[GraphView, Entities]:
+        rows = await self._read_rows(ids, unavailable)
+        if sum(map(len, ids.values())) <= FEW_ENTITIES:
+            return _fold_entities(rows)
+        return await asyncio.to_thread(_fold_entities, rows)
+
+    async def _link_objects(
+        self, entities: dict[GraphView, Entities], unavailable: ErrataError | None
+    ) -> dict[GraphView, Entities]:
+        """Return entities whose objects are taken for entities: each text that is the name of exactly one of its view.
+
+        So a fact leads on to its object, whichever of the two was written first, and is a text again when the entity
+        is taken back.
+        """
+        n_entities = sum(map(len, entities.values()))
+        if n_entities <= FEW_ENTITIES:
+            namesakes = self._find_namesakes(entities)
+        else:
+            namesakes = await asyncio.to_thread(self._find_namesakes, entities)
+        if not namesakes:
+            return entities
+        wanted_ids = {
+            view: {id for ids in by_text.values() for id in ids} for view, by_text in namesakes.items()
+        }
+        bearers = await self._fold(wanted_ids, unavailable)
+        results = dict(entities)
+        for view, by_text in namesakes.items():
+            bearers_by_text = {text: _bearers(text, ids, bearers[view]) for text, ids in by_text.items()}
+            only_ids = {text: only[0].id for text, only in bearers_by_text.items() if len(only) == 1}
+            results[view] = {
+                id: entity and entity.with_links(only_ids, view.new_labels)
+                for id, entity in entities[view].items()
+            }
+        return results
+
+    def _find_namesakes(
+        self, entities: Mapping[GraphView, Entities]
+    ) -> dict[GraphView, dict[str, tuple[str, ...]]]:
+        """Return the texts of objects that may be names of entities, with their ids; views without any are left out."""
+        namesakes: dict[GraphView, dict[str, tuple[str, ...]]] = {}
+        for view, of_view in entities.items():
+            texts = {fact.object for e in of_view.values() if e for fact in e.facts if not fact.object_id}
+            by_text = {
+                text: ids for text in texts if 0 < len(ids := self.linker.resolve(text)) <= MAX_NAMESAKES
+            }
+            if by_text:
+                namesakes[view] = by_text
+        return namesakes
 
     async def _load_in_edges(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
@@ -359,6 +403,11 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
         if bearers:
             mentions.append(Mention(span.start, span.end, tuple(bearers)))
     return tuple(sorted(mentions, key=lambda mention: mention.start))
+
+
+def _bearers(name: str, ids: Iterable[str], entities: Mapping[str, Entity | None]) -> list[Entity]:
+    """Return those of the entities with these ids that have the name."""
+    return [entity for id in ids if (entity := entities[id]) is not None and has_name(entity, fold(name))]
 
 
 def has_name(entity: Entity, folded_name: str) -> bool:

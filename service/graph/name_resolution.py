@@ -51,7 +51,8 @@ async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str)
     return candidates[0] if candidates else None
 
 
-def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambiguous:
+def ambiguous_name(name: str, candidates: Sequence[Entity], field: str, otherwise: str = "") -> Ambiguous:
+    """Return the question which of several entities is meant; `otherwise` is what else can be done."""
     ranking = sorted(candidates, key=lambda entity: (-entity.degree, entity.id))
     details: list[JSON] = [
         {"id": e.id, "label": e.label, "description": e.description, "degree": e.degree} for e in ranking
@@ -59,7 +60,7 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambig
     first = ", ".join(f"{entity.id} ({entity.description or entity.label})" for entity in ranking[:5])
     suffix = f" and {len(ranking) - 5} more" if len(ranking) > 5 else ""
     detail = f"{name!r} names {len(ranking)} entities: {first}{suffix}; write the id of the one that is meant"
-    return Ambiguous(detail, field=field, candidates=details)
+    return Ambiguous(detail + otherwise, field=field, candidates=details)
 
 
 def resolve_relation(name: str, view: GraphView) -> str:

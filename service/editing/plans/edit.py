@@ -34,7 +34,7 @@ from service.editing.plans.conflicts import (
 )
 from service.editing.plans.extended import extend
 from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
-from service.editing.plans.fact_resolver import FactResolver, clean_fact
+from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clean_fact
 from service.editing.plans.options import resolve_options
 from service.editing.plans.other_names import reword
 from service.editing.plans.replaced import find_named
@@ -214,19 +214,26 @@ class EditPlan:
         view = state.memories[models.fact_memory].view
         resolver = FactResolver(view, models.lookup)
         methods = {name: _method(self._options[m.name]) for name, m in models.answer_memories.items()}
-        edits: list[PlannedEdit] = []
+        facts: dict[int, tuple[FactItem, ResolvedFact]] = {}
+        relations: dict[int, PlannedEdit] = {}
         for place, item in enumerate(self._items):
             if place in self._refusals:
                 continue
             with self._refusals.collect(place), resolver.transaction():
                 if isinstance(item, FactItem):
                     fact = clean_fact(item, place)
-                    resolution = await resolver.resolve(fact, place)
-                    edits += plan_fact(fact, resolution, place, view, models, methods)
+                    facts[place] = fact, await resolver.resolve(fact, place)
                 elif isinstance(item, RelationItem):
                     relation = clean_relation(item, place)
                     resolver.define(relation)
-                    edits.append(plan_relation(relation, place, view, models))
+                    relations[place] = plan_relation(relation, place, view, models)
+        edits: list[PlannedEdit] = []
+        for place in sorted({*facts, *relations}):
+            if place in relations:
+                edits.append(relations[place])
+                continue
+            fact, resolution = facts[place]
+            edits += plan_fact(fact, resolver.with_object(resolution), place, view, models, methods)
         # Facts that make up one answer give it after the last of them.
         last = {(edit.model, edit.question): edit for edit in edits if edit.is_answer}
         edits = [e for e in edits if not e.is_answer or last[e.model, e.question] is e]

@@ -35,10 +35,9 @@ def plan_fact(
     methods: Mapping[str, str],
 ) -> list[PlannedEdit]:
     """Plan one edit of the graph, and one of each memory that takes corrected answers."""
-    relation = view.base.relations.get(fact.relation)
-    question, *paraphrases = (
-        [p.replace("{subject}", fact.label) for p in relation.phrasings] if relation else [""]
-    )
+    relation, is_name = view.base.relations.get(fact.relation), fact.relation in NAME_RELATIONS.values()
+    phrasings = relation.phrasings if relation else ("",)
+    question, *paraphrases = (phrasing.replace("{subject}", fact.label) for phrasing in phrasings)
     obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
     note = FactNote(
         fact.label,
@@ -49,6 +48,7 @@ def plan_fact(
         one_line(fact.after),
         [*fact.warnings, *([obstacle] if obstacle else [])],
         item.only or None,
+        None if is_name else fact.object_id,
     )
     graph_edit = PlannedEdit(
         place=place,
@@ -60,10 +60,10 @@ def plan_fact(
         given_paraphrases=tuple(paraphrases),
         triple=Triple(fact.subject, fact.relation, fact.object, fact.act),
         statements={fact.subject: fact.statements},
-        no_op_reason=GRAPH_SAYS_SO if fact.before == fact.after else None,
+        no_op_reason=GRAPH_SAYS_SO if fact.before == fact.after and not fact.links else None,
         note=note,
     )
-    if item.only or obstacle is not None or fact.relation in NAME_RELATIONS.values():
+    if item.only or obstacle is not None or is_name:
         return [graph_edit]
     return [
         graph_edit,

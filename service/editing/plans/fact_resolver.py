@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from errata.wire import Act, FactItem, RelationItem
 
@@ -23,11 +23,18 @@ from service.graph.formats.text import MAX_RELATION_CHARS, clean
 from service.graph.linking.folding import fold
 from service.graph.linking.words import unlinkable
 from service.graph.lookup import Lookup
-from service.graph.name_resolution import NAME_RELATIONS, find_free_id, resolve_entity, resolve_relation
+from service.graph.name_resolution import (
+    NAME_RELATIONS,
+    ambiguous_name,
+    find_free_id,
+    resolve_entity,
+    resolve_relation,
+)
 
 NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
+KEEP_TEXT = ", or say `create` (--create) to keep the object as a text"
 MAX_SIMILAR = 20  # names that a problem document lists
 ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like an id
 
@@ -40,6 +47,8 @@ class ResolvedFact:
         before: Values of its relation before it, in the graph's order.
         after: Values after it.
         statements: Statements about the subject that are written; its name comes first if the subject is new.
+        object_id: The entity that the object is; "" for a text.
+        links: Whether a value that was a text, or another entity of the same name, becomes this entity.
     """
 
     subject: str
@@ -51,6 +60,8 @@ class ResolvedFact:
     after: tuple[str, ...]
     statements: tuple[Statement, ...]
     warnings: tuple[str, ...] = ()
+    object_id: str = ""
+    links: bool = False
 
 
 @dataclass
@@ -77,6 +88,12 @@ class Subject:
         if relation == DESCRIPTION:
             return (self.entity.description,) if self.entity.description else ()
         return tuple(dict.fromkeys(fact.object for fact in self.entity.facts if fact.relation == relation))
+
+    def says_as_another(self, relation: str, text: str, object_id: str) -> bool:
+        """Return whether the graph has a value with this text that is not this entity, as a text for example."""
+        facts = self.entity.facts if self.entity and relation not in self.values else ()
+        ids = {fact.object_id for fact in facts if (fact.relation, fact.object) == (relation, text)}
+        return bool(ids) and object_id not in ids
 
 
 @dataclass
@@ -111,7 +128,7 @@ class FactResolver:
         """Resolve a cleaned item.
 
         Raises:
-            Ambiguous: A name means several entities.
+            Ambiguous: A name means several entities, that of a new object too.
             InvalidInput: A name is wrong.
             NothingToDo: The value that it removes is not in the graph.
         """
@@ -123,16 +140,16 @@ class FactResolver:
         if not item.create:
             self._check_relation(item.relation, relation, f"{where}.relation")
         subject, warnings = await self._subject(item.subject, f"{where}.subject", item.create)
-        text, object_id, object_warnings = await self._object(item, relation)
         before = subject.current(relation)
+        text, object_id, object_warnings = await self._object(item, relation, before, f"{where}.object")
         is_defined = relation in self.holds or self.view.is_defined(relation)
         if before and text not in before and item.act is None and not is_defined:
             raise _add_or_set(item, before, where)
         if act == "remove":
             text, statements = _removal(item, subject, relation, text, object_id, before)
         else:
-            text = _current_spelling(subject.entity, relation, object_id, text)
-            statements = (Statement(relation, text, object_id, act),)
+            text, spelling = _current_spelling(subject.entity, relation, object_id, text)
+            statements = (Statement(relation, spelling, object_id, act),)
         if warnings and relation != LABEL:
             statements = (Statement(LABEL, subject.label), *statements)
         if relation == LABEL and act == "set" and subject.entity and text != subject.label:
@@ -142,13 +159,18 @@ class FactResolver:
         if act != "set":
             without = tuple(value for value in before if value != text)
             after = without if act == "remove" else before if text in before else (*before, text)
+        links = act != "remove" and object_id != "" and subject.says_as_another(relation, text, object_id)
         subject.values[relation] = after
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[fold(text)] = subject
         warnings = [*warnings, *object_warnings]
-        return ResolvedFact(
-            subject.id, subject.label, relation, text, act, before, after, statements, tuple(warnings)
-        )
+        names = subject.id, subject.label, relation, text
+        return ResolvedFact(*names, act, before, after, statements, tuple(warnings), object_id, links)
+
+    def with_object(self, fact: ResolvedFact) -> ResolvedFact:
+        """Return the fact with the entity that its object is after all facts of the request."""
+        later = self.subjects.get(fold(fact.object))
+        return replace(fact, object_id=later.id) if later and not fact.object_id else fact
 
     def _check_relation(self, name: str, relation: str, where: str) -> None:
         """Check a relation's name.
@@ -191,15 +213,32 @@ class FactResolver:
         self.subjects[id] = self.subjects[fold(name)] = subject
         return subject, [NEW_ENTITY.format(name, id)]
 
-    async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
-        """Return the object's text, its id if it is one entity, and warnings."""
+    async def _object(
+        self, item: FactItem, relation: str, values: Sequence[str], where: str
+    ) -> tuple[str, str, list[str]]:
+        """Return the object's text, its id if it is one entity, and warnings.
+
+        Args:
+            item: The fact.
+            relation: Its relation in the graph.
+            values: Values that the relation has.
+            where: Its field of the request.
+
+        Raises:
+            Ambiguous: The text is a new value, and several entities have this name.
+        """
         if relation in NAME_RELATIONS.values():
             return item.object, "", []
+        fresh = self.subjects.get(item.object) or self.subjects.get(fold(item.object))
         by_id = (await self.lookup.entities([item.object], self.view))[item.object]
         entities = [by_id] if by_id else await self.lookup.entities_named(item.object, self.view)
         if len(entities) == 1:
             label = entities[0].label
             return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
+        if fresh is not None and not entities:
+            return fresh.label if item.object == fresh.id else item.object, fresh.id, []
+        if entities and not item.create and item.object not in values:
+            raise ambiguous_name(item.object, entities, where, KEEP_TEXT)
         return item.object, "", [AMBIGUOUS_OBJECT.format(item.object)] if entities else []
 
 
@@ -237,28 +276,34 @@ def clean_text(where: str, text: str, *limit: int) -> str:
         raise InvalidInput(str(refused), field=where) from refused
 
 
-def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
-    """Return the spelling that the graph has for an entity, so that it stays one value whichever name is written."""
+def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> tuple[str, str]:
+    """Return the spelling of an entity that the graph shows, and the one of its statement.
+
+    So the entity stays one value, whichever of its names is written.
+    """
     facts = entity.facts if entity and object_id else ()
-    spellings = (fact.object for fact in facts if (fact.relation, fact.object_id) == (relation, object_id))
-    return next(spellings, text)
+    same = (fact for fact in facts if (fact.relation, fact.object_id) == (relation, object_id))
+    return next(((fact.object, fact.statement_object[0]) for fact in same), (text, text))
 
 
 def _removal(
     item: FactItem, subject: Subject, relation: str, text: str, object_id: str, before: Sequence[str]
 ) -> tuple[str, tuple[Statement, ...]]:
     """Return the value as the graph spells it, and statements that remove it as a text and as every entity."""
-    spelling = _current_spelling(subject.entity, relation, object_id, text)
+    spelling, _ = _current_spelling(subject.entity, relation, object_id, text)
     removed_value = next((value for value in before if fold(value) == fold(spelling)), None)
     if removed_value is None:
         says = f"it says {one_line(before)}" if before else "it says nothing of that"
         detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
         raise NothingToDo(f"{detail}; there is nothing to remove")
     facts = subject.entity.facts if subject.entity else ()
-    ids = {f.object_id for f in facts if (f.relation, f.object) == (relation, removed_value) and f.object_id}
-    ids |= {object_id} - {""}
-    removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids))
-    return removed_value, (*removals, Statement(relation, removed_value, "", "remove"))
+    statement_objects = {
+        f.statement_object for f in facts if (f.relation, f.object) == (relation, removed_value)
+    }
+    ids = {id for _, id in statement_objects} | {object_id}
+    texts = {removed_value, *(text for text, id in statement_objects if not id)}
+    removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids - {""}))
+    return removed_value, (*removals, *(Statement(relation, text, "", "remove") for text in sorted(texts)))
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:

@@ -70,8 +70,9 @@ class Entities:
             )
         since, removed_facts = await asyncio.to_thread(self._replay, id, await self._statements(id))
         facts = [
-            EntityFact(**asdict(fact), added_in=since.get((fact.relation, fact.object_id or fact.object), 0))
+            EntityFact(**asdict(fact), added_in=since.get((fact.relation, object_id or text), 0))
             for fact in entity.facts[:MAX_FACTS]
+            for text, object_id in (fact.statement_object,)
         ]
         return EntityState(
             **dict(_head(entity)),

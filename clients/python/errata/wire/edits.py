@@ -104,8 +104,10 @@ class FactItem(Request):
         act: Set one value in place of all others, add one, or remove one. None follows the relation: 409 `add_or_set`
             where it has a value and does not say how many it holds.
         only: "graph" changes the graph alone, and no other memory.
+        object: A value; where it is the id or the name of an entity, now or later, it is that entity (409 `ambiguous`
+            when several have the name).
         create: Make a new subject or relation, though its name is one letter away from one in use (otherwise 409
-            `similar_name`).
+            `similar_name`), and keep as a text an object that is the name of several entities.
     """
 
     subject: Text

@@ -18,6 +18,8 @@ class EntityFact(Response):
     Attributes:
         label: The relation in words.
         object_id: The entity that is the object, "" for a number or a text.
+        linked_text: The text that was taken for the entity, because it is the name of this entity alone at the version;
+            "" where the fact names the entity itself.
         edit: The edit or import that wrote the fact, "" for the base.
         added_in: The first version with the fact.
     """
@@ -26,6 +28,7 @@ class EntityFact(Response):
     label: str
     object: str
     object_id: str = ""
+    linked_text: str = ""
     edit: str = ""
     added_in: Version = 0
 

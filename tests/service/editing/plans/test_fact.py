@@ -180,8 +180,10 @@ async def test_an_ambiguous_subject_is_refused_with_candidates_and_taken_by_its_
     assert await values(editor, "Q230", "capital") == ["Tbilisi"]
 
 
-async def test_an_ambiguous_object_is_kept_as_a_text_and_said(editor: Editor) -> None:
-    receipt = await fact(editor, "Peru", "twin", "Georgia")
+async def test_an_ambiguous_object_is_asked_about_and_kept_as_a_text_if_told_so(editor: Editor) -> None:
+    question = await fact(editor, "Peru", "twin", "Georgia")
+    assert (question["code"], {c["id"] for c in question["candidates"]}) == ("ambiguous", {"Q230", "Q1428"})
+    receipt = await fact(editor, "Peru", "twin", "Georgia", create=True)
     assert "names several entities" in warnings(receipt)
     assert [
         fact["object_id"] for fact in (await entity(editor, "Q419"))["facts"] if fact["relation"] == "twin"

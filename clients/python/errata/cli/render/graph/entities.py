@@ -71,6 +71,7 @@ def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
         if isinstance(fact, RemovedFact):
             since = f"{since}, removed in version {fact.removed_in}"
         origin = f"{since} · {fact.edit}" if fact.edit else since
-        table.add_row("" if title == previous else title, one_line(fact.object), fact.object_id, origin)
+        object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
+        table.add_row("" if title == previous else title, one_line(fact.object), object_id, origin)
         previous = title
     return Padding.indent(table, 2)

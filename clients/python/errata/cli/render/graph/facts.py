@@ -88,7 +88,9 @@ def group_facts(edits: Sequence[EditReport]) -> list[list[EditReport]]:
 def draw_fact(reports: Sequence[EditReport]) -> list[RenderableType]:
     """Draw the fact, a line for each system, then the other wordings of its question."""
     notes = reports[0].notes
-    lines: list[RenderableType] = [Text.assemble("  ", describe_change(notes), (describe_act(notes), "dim"))]
+    taken_for = f"  ({notes['object_id']})" if notes.get("object_id") else ""
+    title = Text.assemble("  ", describe_change(notes), (taken_for, "cyan"), (describe_act(notes), "dim"))
+    lines: list[RenderableType] = [title]
     table = make_grid()
     for report in reports:
         if "define" in report.notes or is_import(report.notes):
