@@ -32,6 +32,7 @@
     │   └── LedgerUnavailable            503 ledger_unavailable   Retry-After
     │                                    both: in_doubt where a write may be made, idempotency_key to repeat it
     ├── LedgerCorrupt                    503 ledger_corrupt       extras: version or block
+    ├── Crashed                          500 crashed              extras: crash_id
     └── Internal                         500 internal
 
 The domain raises, one handler answers. Status, title and Retry-After follow from the code by a table that the client
@@ -223,6 +224,12 @@ class LedgerCorrupt(ErrataError):
     """The stored data was altered or lost. A person has to act, so there is no Retry-After."""
 
     code = "ledger_corrupt"
+
+
+class Crashed(ErrataError):
+    """The request ended the processes that worked for it. It is refused, and nothing was changed."""
+
+    code = "crashed"
 
 
 class Internal(ErrataError):

@@ -65,6 +65,7 @@ from service.graph.informer import find_informer
 from service.ledger import tags
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
+from service.ledger.suspects import SUSPECT, Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
@@ -78,10 +79,14 @@ P = ParamSpec("P")
 
 
 def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Outcome]]:
-    """Turn the error that a method raises into its outcome; an unexpected error is logged with its traceback."""
+    """Turn the error that a method raises into its outcome; an unexpected error is logged with its traceback.
+
+    Each method also takes `suspect`, the id of a request that was in an editor when that died.
+    """
 
     @wraps(method)
     async def call(*args: P.args, **kwargs: P.kwargs) -> Outcome:
+        token = SUSPECT.set(str(kwargs.pop("suspect", SUSPECT.get())))
         try:
             return await method(*args, **kwargs)
         except ErrataError as error:
@@ -90,6 +95,8 @@ def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Ou
             log.exception("%s failed", method.__name__)
             detail = f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
             return Outcome.of(Internal(detail), None)
+        finally:
+            SUSPECT.reset(token)
 
     return call
 
@@ -105,7 +112,8 @@ class Editor:
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         lookup = find_informer((bundle.system for bundle in bundles.values()), self._ledger.connection)
-        self._models = Models(bundles, lookup, thread, settings.model_to_correct)
+        suspects = Suspects(self._ledger.connection, "editor", "nothing was changed")
+        self._models = Models(bundles, lookup, thread, settings.model_to_correct, suspects)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self._models.probes)
@@ -179,6 +187,7 @@ class Editor:
             self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
         )
 
+    @outcome
     async def edit_document(
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:

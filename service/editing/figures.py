@@ -10,13 +10,16 @@ from service.editing.evaluation.capacity import SlotBudget
 from service.editing.pipeline import Result
 from service.editing.state import EditorState
 from service.editing.timings import PARTS
-from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
+from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.metrics import metrics
 
 KINDS = ("edit", "revert", "rollback", "import")
 REPETITION = "repeated"  # outcome of a request whose Idempotency-Key has made a commit already
 CANCELLED = "cancelled"  # outcome of a request that the caller or Ray cancelled
-FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.code, CANCELLED)
+FAILURES = (
+    *(error.code for error in (Internal, Crashed, NotReady, LedgerUnavailable, LedgerCorrupt)),
+    CANCELLED,
+)
 
 
 def create_series() -> None:

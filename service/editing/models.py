@@ -51,6 +51,7 @@ from models.system import (
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 from service.ledger.commit import EditRecord
+from service.ledger.suspects import SUSPECT, Suspects
 from service.scheduling.priority import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
@@ -271,6 +272,7 @@ class Models:
         lookup: Lookup | None = None,
         thread: ThreadPoolExecutor | None = None,
         default: str | None = None,
+        suspects: Suspects | None = None,
     ) -> None:
         """Join the systems.
 
@@ -279,6 +281,7 @@ class Models:
             lookup: Entities of the graph; needed if a system takes them in its questions.
             thread: Thread in which the systems were loaded; torch in a second one takes twice as long in both.
             default: Model to correct if a request names none; None for the first.
+            suspects: Watches the work for requests that may have ended an editor.
         """
         self.default = default or next(iter(bundles))
         self._systems = {name: bundle.system for name, bundle in bundles.items()}
@@ -287,6 +290,7 @@ class Models:
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
+        self._suspects = suspects
         self.priority = CommitPriority()
 
     @property
@@ -342,8 +346,11 @@ class Models:
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run one piece of work in the models' thread when it is its turn."""
         loop = asyncio.get_running_loop()
+        piece = partial(work, *args, **kwargs)
+        if self._suspects and (suspect := SUSPECT.get()):
+            piece = partial(self._suspects.run, loop, suspect, piece)
         async with self.priority.turn():
-            return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+            return await loop.run_in_executor(self._thread, piece)
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
         """Return a memory with the rows of `image`, ready for questions."""

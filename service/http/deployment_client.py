@@ -1,8 +1,8 @@
 """The deployments behind the ingress, as typed calls; the one place that maps foreign exceptions of a call to ours.
 
 A call that died with its replica is sent again if that is harmless, so that the loss of a replica costs a question
-some milliseconds and not its answer. Ray is imported only after a call has failed, so that the application can be
-built, and tested, without it.
+some milliseconds and not its answer. It is sent with an id, and refused if it ended two processes (ledger/suspects.py).
+Ray is imported only after a call has failed, so that the application can be built, and tested, without it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
+from uuid import uuid4
 
 from errata.wire import ReplicaList, Wait
 
@@ -26,10 +27,14 @@ COMMIT_S = 600.0  # time limit of a commit: a thousand edits, each measured befo
 FEED_S = 120.0
 STUDY_S = 120.0
 FINISH_S = 3_600.0
-COMMIT_ATTEMPTS = 3
+ATTEMPTS = 5  # attempts of a call; its own deaths are two, and others may end the process that it waits for
 DOUBT = "it may have been made: look at the log, or send it again with the same Idempotency-Key"
 
 log = logging.getLogger(__name__)
+
+
+class ProcessDied(Exception):
+    """The process that a call was in died."""
 
 
 class DeploymentClient:
@@ -52,18 +57,38 @@ class DeploymentClient:
         Raises:
             ErrataError: The method's error; TooMany, NotReady or Internal if the call itself fails.
         """
-        return await self._call(lambda: method.remote(*args), timeout_s, self._attempts)
+        return await self._call(lambda suspect: method.remote(*args), timeout_s, self._attempts)
 
-    async def _call(self, start: Callable[[], Awaitable[Any]], timeout_s: float, attempts: int) -> Any:
+    async def _call(
+        self, start: Callable[[str], Awaitable[Any]], timeout_s: float, attempts: int, suspect: str = ""
+    ) -> Any:
+        """Start a call with an id, "" before its process died, and start it again when its process dies.
+
+        Args:
+            start: Starts the call, given its id.
+            timeout_s: Time limit of each attempt.
+            attempts: Most attempts.
+            suspect: Id of a call whose process has died before.
+        """
+        for _ in range(attempts):
+            try:
+                return await self._try(partial(start, suspect), timeout_s)
+            except ProcessDied:
+                suspect = suspect or self._suspect()
+        raise self._not_ready()
+
+    def _suspect(self) -> str:
+        """Return a new id for a call whose process died."""
+        suspect = uuid4().hex[:12]
+        log.warning("%s: a process died during a call, which gets the id %s", self._name, suspect)
+        return suspect
+
+    def _not_ready(self) -> NotReady:
+        return NotReady(f"{self._name} is being started again: try again in a moment")
+
+    async def _try(self, start: Callable[[], Awaitable[Any]], timeout_s: float) -> Any:
         try:
             async with asyncio.timeout(timeout_s) as timeout:
-                for _ in range(attempts - 1):
-                    try:
-                        return await start()
-                    except Exception as error:
-                        if not _is_death(error):
-                            raise
-                        log.warning("%s: a replica died during a call; asking another", self._name)
                 return await start()
         except (Exception, asyncio.CancelledError) as error:
             raise self._translate(error, timeout_s if timeout.expired() else None) from error
@@ -84,8 +109,10 @@ class DeploymentClient:
             return NotReady(f"the call to {self._name} was given up: try again in a moment")
         if isinstance(cause, BackPressureError):
             return TooMany(f"{self._name} has more requests waiting than it takes: try again in a moment")
-        if isinstance(cause, DeploymentUnavailableError) or _is_death(cause):
-            return NotReady(f"{self._name} is being started again: try again in a moment")
+        if _is_death(cause):
+            return ProcessDied()
+        if isinstance(cause, DeploymentUnavailableError):
+            return self._not_ready()
         log.error("%s failed", self._name, exc_info=error)
         kind = type(cause).__name__
         return Internal(f"{self._name} failed in a way it should not ({kind}); the log says more")
@@ -110,29 +137,39 @@ class ModelClient(DeploymentClient):
     def _streaming(self) -> Any:
         return self.handle.options(stream=True).stream
 
-    async def answer(self, question: Mapping[str, object]) -> Outcome:
-        outcome: Outcome = await self.send(self._methods[0], question, timeout_s=ANSWER_S)
+    async def answer(self, question: Mapping[str, object], suspect: str = "") -> Outcome:
+        """Answer a question, `suspect` if its process has died before."""
+
+        def start(suspect: str) -> Awaitable[Outcome]:
+            outcome: Awaitable[Outcome] = self._methods[0].remote(_mark(question, suspect))
+            return outcome
+
+        outcome: Outcome = await self._call(start, ANSWER_S, self._attempts, suspect)
         return outcome
 
-    async def answer_many(self, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
-        """Return the outcomes of questions, in order, from one replica."""
-        outcomes: list[Outcome] = await self.send(self._methods[1], questions, timeout_s=ANSWER_S)
+    async def answer_many(self, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome | Exception]:
+        """Return the outcomes of questions, in order, from one replica; if that dies, each is asked by itself."""
+        try:
+            outcomes: list[Outcome] = await self._try(lambda: self._methods[1].remote(questions), ANSWER_S)
+        except ProcessDied:
+            answers = [self.answer(question, self._suspect()) for question in questions]
+            return await asyncio.gather(*answers, return_exceptions=True)  # type: ignore[return-value]
         return outcomes
 
     async def stream(self, question: Mapping[str, object]) -> AsyncIterator[bytes | Outcome]:
         """Yield deltas as JSON, and last the outcome. Another replica is asked if one dies before its first word."""
         stream: Any = None
 
-        def begin() -> Awaitable[bytes | Outcome]:
+        def begin(suspect: str) -> Awaitable[bytes | Outcome]:
             nonlocal stream
-            stream = self._streaming.remote(question)
+            stream = self._streaming.remote(_mark(question, suspect))
             return anext(stream)
 
         try:
             item = await self._call(begin, ANSWER_S, self._attempts)
             while not isinstance(item, Outcome):
                 yield item
-                item = await self._call(lambda: anext(stream), ANSWER_S, attempts=1)
+                item = await self._call(lambda suspect: anext(stream), ANSWER_S, attempts=1)
             yield item
         finally:
             stream.cancel()
@@ -148,14 +185,27 @@ class ModelClient(DeploymentClient):
         return state
 
 
+def _mark(question: Mapping[str, object], suspect: str) -> Mapping[str, object]:
+    return {**question, "suspect": suspect} if suspect else question
+
+
 class EditorClient(DeploymentClient):
     """The one writer. Every outcome is a wire model or a problem document, ready to leave."""
 
     def __init__(self, handle: Any) -> None:
         super().__init__(handle, "the editor")
 
-    async def _outcome(self, method: Any, *args: Any, timeout_s: float = READ_S) -> Outcome:
-        outcome: Outcome = await self.send(method, *args, timeout_s=timeout_s)
+    async def _outcome(
+        self, method: Any, *args: Any, timeout_s: float = READ_S, attempts: int = ATTEMPTS
+    ) -> Outcome:
+        """Send a call that changes nothing, or one that is made once however often it is sent."""
+
+        def start(suspect: str) -> Awaitable[Outcome]:
+            marks = {"suspect": suspect} if suspect else {}
+            outcome: Awaitable[Outcome] = method.remote(*args, **marks)
+            return outcome
+
+        outcome: Outcome = await self._call(start, timeout_s, attempts)
         return outcome
 
     async def _write(
@@ -167,10 +217,9 @@ class EditorClient(DeploymentClient):
             NotReady: It may have been made; the error has `in_doubt` and the key.
         """
         try:
-            outcome: Outcome = await self._call(lambda: method.remote(*args), timeout_s, attempts)
+            return await self._outcome(method, *args, timeout_s=timeout_s, attempts=attempts)
         except NotReady as error:
             raise NotReady(f"{error.detail}; {DOUBT}", in_doubt=True, idempotency_key=key) from error
-        return outcome
 
     async def edit(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
         return await self._commit(self.handle.edit, request, author, key)
@@ -189,7 +238,7 @@ class EditorClient(DeploymentClient):
         """Send a request for a commit; a dry run is never in doubt."""
         if request["dry_run"] or not request.get("measure", True):
             return await self._outcome(method, request, author, key, timeout_s=COMMIT_S)
-        return await self._write(method, request, author, key, key=key, attempts=COMMIT_ATTEMPTS)
+        return await self._write(method, request, author, key, key=key, attempts=ATTEMPTS)
 
     async def check(self, superseded: bool) -> Outcome:
         """Run the fact tests."""
@@ -200,13 +249,13 @@ class EditorClient(DeploymentClient):
         return await self._outcome(self.handle.check, False, superseded)
 
     async def import_begin(self, order: Mapping[str, Any], author: str, key: str) -> Outcome:
-        return await self._outcome(self.handle.import_begin, order, author, key, timeout_s=FEED_S)
+        return await self._outcome(self.handle.import_begin, order, author, key, timeout_s=FEED_S, attempts=1)
 
     async def import_feed(self, session: str, data: bytes) -> Outcome:
-        return await self._outcome(self.handle.import_feed, session, data, timeout_s=FEED_S)
+        return await self._outcome(self.handle.import_feed, session, data, timeout_s=FEED_S, attempts=1)
 
     async def import_progress(self, session: str) -> Outcome:
-        return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S)
+        return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S, attempts=1)
 
     async def import_finish(self, session: str, wait: Wait, key: str) -> Outcome:
         """Commit the import of this key. An editor that died has lost it, so the call is not sent again."""
@@ -275,7 +324,7 @@ class EditorClient(DeploymentClient):
 
     async def find_replicas(self) -> ReplicaList | None:
         """Return the last report of every replica; None while the ledger, to which they report, is away."""
-        outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S)
+        outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S, attempts=1)
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
     async def state(self) -> dict[str, Any]:

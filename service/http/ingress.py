@@ -11,15 +11,13 @@ from ray.serve.handle import DeploymentHandle
 from service.concurrency import freeze_gc
 from service.config import Settings
 from service.http.app import build_app
-from service.http.deployment_client import EditorClient, ModelClient
+from service.http.deployment_client import ATTEMPTS, EditorClient, ModelClient
 from service.http.middleware import ray_headers
 from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits
 from service.http.routes import discovery
 from service.metrics import metrics
 from service.scheduling.work import load_cost
-
-ATTEMPTS = 3  # attempts of a question; an edit has one, unless its caller has given a key
 
 
 class Ingress:

@@ -19,6 +19,7 @@ from models.cost import Cost, default_cost
 from service.concurrency import KeyedSemaphore
 from service.config import AUTO
 from service.errors import (
+    Crashed,
     ErrataError,
     Internal,
     LedgerCorrupt,
@@ -37,7 +38,7 @@ from service.scheduling.work import bound_cost, to_ask
 from service.tracing import inject
 
 SERVER_FAILURES = tuple(
-    error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
+    error.code for error in (Internal, Crashed, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
 )
 
 BATCHES_AHEAD = 4  # batches of one request in the queue of a model
@@ -169,7 +170,9 @@ class ModelRouter:
         return await asyncio.gather(*map(answer, questions))
 
 
-async def _send_batch(client: ModelClient, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
+async def _send_batch(
+    client: ModelClient, questions: Sequence[Mapping[str, object]]
+) -> Sequence[Outcome | Exception]:
     """Send a batch in a fresh context: Ray ends the calls of a request when its caller hangs up."""
     return await asyncio.create_task(client.answer_many(questions), context=Context())
 

@@ -10,6 +10,8 @@
     {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> its version, author and time (tags.py)
+    {errata}:suspects         hash     id of a request that may have ended a process -> the process that works for it
+                                       (suspects.py)
     {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
                                        ` extension` follows it where the ledger was not empty
     {errata}:kept             string   layouts 1 and 2: the value of `restore`, and which versions had rows (schema.py)
@@ -32,6 +34,7 @@ IMPORTS = PREFIX + "imports"
 DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 TAGS = PREFIX + "tags"
+SUSPECTS = PREFIX + "suspects"
 RESTORE = PREFIX + "restore"
 LEGACY_RESTORE = PREFIX + "kept"
 SCHEMA = PREFIX + "schema"

@@ -195,6 +195,11 @@ READY_TIME = Gauge(
     ["part"],
     multiprocess_mode="livemax",
 )
+CRASHING = Counter(
+    "errata_crashing_requests",
+    "Requests that were refused because they had ended two processes of a part.",
+    ["part"],
+)
 STARTS = Counter("errata_process_starts", "Processes of a part that started.", ["part"])
 ENDS = Counter("errata_process_ends", "Processes of a part that ended on request.", ["part"])
 RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], multiprocess_mode="livesum")

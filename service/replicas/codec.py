@@ -23,6 +23,7 @@ class QueuedQuestion:
     Attributes:
         snapshot: The snapshot that it reads; None reads the newest when its batch begins.
         work: Its work, in short questions.
+        suspect: Id of a question that may have ended a process; "" of any other.
         on_delta: Receives the deltas of a streamed answer.
         steps: The remaining steps of an answer in steps.
         graph_s: Seconds in the graph so far.
@@ -33,6 +34,7 @@ class QueuedQuestion:
     snapshot: Snapshot | None = None
     asker: Asker = NO_ASKER
     work: int = 1
+    suspect: str = ""
     on_delta: Callable[[AnswerDelta], None] | None = None
     steps: Iterator[AnswerDelta | Reply | None] | None = None
     arrived_at: float = field(default_factory=perf_counter)

@@ -10,9 +10,10 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -38,6 +39,7 @@ from service.graph.informer import find_informer
 from service.ledger.schema import migrate
 from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
+from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
@@ -85,6 +87,7 @@ class Replica:
         self._loader = SnapshotLoader(self._ledger, memories, self._informer)
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
+        self._suspects = Suspects(self._ledger.connection, model, "ask it in other words")
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
         self._queue = BatchQueue(
             self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
@@ -183,11 +186,17 @@ class Replica:
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
         """Return a question with the snapshot that it pins, and with a memory's facts about its words."""
-        question = QueuedQuestion(read_ask(request, self._system), asker=request.get("asker", NO_ASKER))
+        question = QueuedQuestion(
+            read_ask(request, self._system),
+            asker=request.get("asker", NO_ASKER),
+            suspect=request.get("suspect", ""),
+        )
         question.snapshot = await self._find_snapshot(request)
         if self._informer is not None:
             question.ask = await self._informing.submit(question, question.asker)
         question.work = self._cost(question.ask)
+        if question.suspect:  # then it fills a batch
+            question.work = max(question.work, self._settings.max_batch)
         return question
 
     def _complete(self, answer: AnsweredQuestion) -> Outcome:
@@ -305,12 +314,14 @@ class Replica:
         """Answer in one forward pass, each question on its snapshot, or take one step of a long question."""
         start, snapshots = perf_counter(), self._pin(questions)
         asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
-        replies: Sequence[Reply | AnswerDelta | ErrataError | None]
+        work: Callable[[], Sequence[Reply | AnswerDelta | ErrataError | None]]
         if len(questions) == 1 and self._begin_steps(questions[0], snapshots[0].views):
-            replies = [await loop.run_in_executor(self._worker, take_step, questions[0])]
+            work = partial(take_step, questions[0])
         else:
             metrics.BATCH.labels(self._model).observe(len(questions))
-            replies = await loop.run_in_executor(self._worker, self._reply, asks, snapshots)
+            work = partial(self._reply, asks, snapshots)
+        suspect = questions[0].suspect  # is alone in its batch
+        replies = await loop.run_in_executor(self._worker, self._suspects.run, loop, suspect, work)
         results: list[AnsweredQuestion | Exception | Requeue] = []
         for question, snapshot, reply in zip(questions, snapshots, replies, strict=True):
             question.model_s += perf_counter() - start
@@ -345,7 +356,7 @@ class Replica:
             return [reply for replies in single for reply in replies]
 
 
-def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | None:
+def take_step(question: QueuedQuestion) -> list[AnswerDelta | Reply | ErrataError | None]:
     """Continue an answer until it yields a delta or a reply, or until others have their turn."""
     assert question.steps is not None
     end = perf_counter() + STEP_S
@@ -354,8 +365,8 @@ def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | N
             pass
     except Exception as error:
         log.exception("a question failed between two steps")
-        return _model_failure(error)
-    return item
+        return [_model_failure(error)]
+    return [item]
 
 
 def _model_failure(error: Exception) -> Internal:

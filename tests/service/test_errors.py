@@ -37,6 +37,7 @@ EXPECTED = {
     "ledger_unavailable": 503,
     "ledger_corrupt": 503,
     "not_ready": 503,
+    "crashed": 500,
     "internal": 500,
 }
 

@@ -32,7 +32,7 @@ STANDARD_WORDS = words(
     expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted restored
     superseded truncated degraded deprecated cancelled finished healthy trained allowed required supported
     malformed ignored skipped failed refused changed applied declined scheduled compressed limited isolated
-    unbounded unauthorized unsupported rejected rotated created decoded quantized pooled done denied"""
+    unbounded crashed unauthorized unsupported rejected rotated created decoded quantized pooled done denied"""
 )
 
 

@@ -38,6 +38,7 @@
         │   ├── NotReady                 503 not_ready
         │   └── LedgerUnavailable        503 ledger_unavailable
         └── Faulty                       500 internal, 503 ledger_corrupt: an operator has to look
+            └── Crashed                  500 crashed: it ended two processes, and nothing was changed
 
 `str(error)` is one sentence that names the mistake and the remedy. `error.in_doubt` is True for a write that failed
 and may have been made all the same. Repeated with `error.idempotency_key`, it is made only once; an import has none.
@@ -317,4 +318,8 @@ class LedgerUnavailable(Unavailable, codes=("ledger_unavailable",)):
 
 
 class Faulty(Refused, codes=("internal", "ledger_corrupt")):
+    pass
+
+
+class Crashed(Faulty, codes=("crashed",)):
     pass

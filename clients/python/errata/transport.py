@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from errata.errors import (
     Closed,
     Conflict,
+    Crashed,
     EditRefused,
     ErrataError,
     NotErrata,
@@ -195,7 +196,7 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
         error: The error of this attempt.
         sent_whole: True if this attempt sent the whole request.
     """
-    if isinstance(error, Conflict | EditRefused):
+    if isinstance(error, Conflict | EditRefused | Crashed):
         return False
     if before or not sent_whole:
         return before

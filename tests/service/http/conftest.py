@@ -57,8 +57,8 @@ class LocalMethod:
     part: object
     method: str
 
-    async def remote(self, *args: Any) -> Any:
-        return _pickle(await getattr(self.part, self.method)(*_pickle(args)))
+    async def remote(self, *args: Any, **marks: Any) -> Any:
+        return _pickle(await getattr(self.part, self.method)(*_pickle(args), **marks))
 
 
 @dataclass(frozen=True)

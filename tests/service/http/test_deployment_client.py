@@ -120,6 +120,44 @@ async def test_who_is_cancelled_ends() -> None:
 
 
 @serve.deployment
+class Answering:
+    """A model of which every process dies at a batch with `fatal`; that question alone is refused the third time."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    async def answer_many(self, questions: list[Mapping[str, Any]]) -> list[Outcome]:
+        self.calls.append(len(questions))
+        if any(question["question"] == "fatal" for question in questions):
+            raise ActorDiedError
+        return [Outcome(200, b"") for _ in questions]
+
+    async def answer(self, question: Mapping[str, Any]) -> Outcome:
+        self.calls.append(question)
+        n_calls = sum(call == question for call in self.calls)
+        if question["question"] == "fatal" and n_calls == 1:
+            raise ActorDiedError
+        return Outcome(500 if question["question"] == "fatal" else 200, question["suspect"].encode())
+
+    async def list_calls(self) -> list[Any]:
+        return self.calls
+
+
+async def test_questions_of_a_batch_whose_replica_dies_are_asked_each_by_itself() -> None:
+    handle = serve.run(Answering.bind(), _local_testing_mode=True)
+    model = ModelClient(handle, "the model", attempts=3)
+    outcomes = await model.answer_many([{"question": name} for name in ("a", "fatal", "b")])
+    assert [outcome.status for outcome in outcomes if isinstance(outcome, Outcome)] == [200, 500, 200]
+    ids = {outcome.body for outcome in outcomes if isinstance(outcome, Outcome)}
+    assert len(ids) == 3
+    assert b"" not in ids
+    calls = await handle.list_calls.remote()
+    assert len(calls) == 1 + 4
+    await model.answer_many([{"question": "c"}])
+    assert (await handle.list_calls.remote())[-1] == 1
+
+
+@serve.deployment
 class Streaming:
     """A deployment that streams. deaths: how often it dies before it yields the item `dies_at`."""
 

@@ -13,7 +13,7 @@ from ray.exceptions import ActorDiedError
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.http.app import build_app
-from service.http.deployment_client import COMMIT_ATTEMPTS
+from service.http.deployment_client import ATTEMPTS
 from tests.service.editing.requests import FRANCE, PERU, item
 from tests.service.http.conftest import ADMIN, client_of, local_editor, local_router
 
@@ -26,8 +26,8 @@ class MortalEditor:
         self._editor = editor
 
     def __getattr__(self, method: str) -> Any:
-        async def call(*args: Any) -> Any:
-            outcome = await getattr(self._editor, method)(*args)
+        async def call(*args: Any, **marks: Any) -> Any:
+            outcome = await getattr(self._editor, method)(*args, **marks)
             if self.deaths:
                 self.deaths -= 1
                 raise ActorDiedError
@@ -70,7 +70,7 @@ async def test_a_write_that_was_made_is_answered_though_its_editor_died(
         ],
         start=1,
     ):
-        mortal.deaths = COMMIT_ATTEMPTS - 1
+        mortal.deaths = ATTEMPTS - 1
         reply = await http.post(f"/admin/{route}", json=body)
         assert (reply.status_code, reply.json()["version"], await head(http)) == (201, version, version)
 
@@ -78,7 +78,7 @@ async def test_a_write_that_was_made_is_answered_though_its_editor_died(
 async def test_one_that_may_have_been_made_says_so_and_its_key_settles_it(
     http: httpx.AsyncClient, mortal: MortalEditor
 ) -> None:
-    mortal.deaths = COMMIT_ATTEMPTS
+    mortal.deaths = ATTEMPTS
     problem = await http.post("/admin/edits", json=edits(PERU, "Cusco"))
     body = problem.json()
     assert (problem.status_code, body["code"], body["in_doubt"]) == (503, "not_ready", True)
@@ -90,7 +90,7 @@ async def test_one_that_may_have_been_made_says_so_and_its_key_settles_it(
 
 async def test_a_dry_run_is_never_in_doubt(http: httpx.AsyncClient, mortal: MortalEditor) -> None:
     for trial in ({"dry_run": True}, {"measure": False, "dry_run": True}):
-        mortal.deaths = 1
+        mortal.deaths = ATTEMPTS
         problem = (await http.post("/admin/edits", json=edits(PERU, "Cusco") | trial)).json()
         assert (problem["code"], problem.get("in_doubt")) == ("not_ready", None)
 

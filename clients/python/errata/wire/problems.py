@@ -50,6 +50,7 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "not_ready": ProblemKind(503, "Not ready", retry_after_s=1),
         "ledger_unavailable": ProblemKind(503, "The ledger cannot be reached", retry_after_s=1),
         "ledger_corrupt": ProblemKind(503, "The ledger is damaged"),
+        "crashed": ProblemKind(500, "It ends the process that works for it"),
         "internal": ProblemKind(500, "Internal error"),
     }
 )
