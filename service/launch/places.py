@@ -12,7 +12,6 @@ import hashlib
 import os
 import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,13 +20,14 @@ from pathlib import Path
 
 from service.launch.exits import CannotStart
 from service.launch.orphans import stop_orphans
-from service.ledger.embedded.files import create_private_folder
+from service.ledger.embedded.files import create_private_folder, temporary_folder
 from service.ledger.embedded.lock import FolderLock
 
 PORTS = 65_536
 PORT_WAIT_S = 2.0
 POLL_S = 0.1
 RAY_SUBFOLDER = "r"  # short, because the paths of Ray's sockets below it may have 107 bytes
+RAY_SOCKET = RAY_SUBFOLDER + "/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
 
 
 @dataclass(frozen=True)
@@ -127,5 +127,6 @@ def free_port() -> int:
 
 def ray_folder(var: Path) -> Path:
     """Return the private folder around Ray's own."""
-    name = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
-    return Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}"
+    digest = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
+    name = f"errata-{os.getuid()}-{digest}"
+    return temporary_folder(f"{name}/{RAY_SOCKET}") / name

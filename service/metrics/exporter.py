@@ -6,15 +6,33 @@ serves the port, and when it ends another takes it within seconds.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ALL_INTERFACES = "0.0.0.0"  # like Ray's own page; a firewall has to protect it
+ALL_INTERFACES = ("::", "0.0.0.0")  # like Ray's own page; a firewall has to protect it
 PATH = "/metrics"
 RETRY_EVERY_S = 2.0
+
+
+class Listener(ThreadingHTTPServer):
+    """A server on both kinds of addresses; of the older kind alone where the machine lacks the newer."""
+
+    def __init__(self, port: int, page: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = socket.AF_INET6
+        try:
+            super().__init__((ALL_INTERFACES[0], port), page)
+        except OSError:
+            self.address_family = socket.AF_INET
+            super().__init__((ALL_INTERFACES[1], port), page)
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
 
 
 def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
@@ -38,7 +56,7 @@ def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
     def serve() -> None:
         while True:
             try:
-                server = ThreadingHTTPServer((ALL_INTERFACES, port), Page)
+                server = Listener(port, Page)
             except OSError:  # another of our processes has it
                 time.sleep(RETRY_EVERY_S)
                 continue

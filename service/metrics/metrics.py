@@ -26,11 +26,10 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.metrics import exporter
 from service.metrics.deaths import claim_death
-from service.metrics.multiprocess import prepare_directory, remove_stale_gauges
+from service.metrics.multiprocess import MachineCollector, prepare_directory, remove_stale_gauges
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -307,5 +306,5 @@ def render() -> bytes:
         return generate_latest(REGISTRY)
     remove_stale_gauges(Path(directory))
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
+    registry.register(MachineCollector(Path(directory)))
     return generate_latest(registry)

@@ -11,11 +11,29 @@ import os
 import re
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
 LIVE_GAUGES = "gauge_live*_{}.db"  # files of gauges, which mean nothing without their process
 SETTLED_S = 5.0  # age below which the process of a file may not have mapped it yet
+
+
+class MachineCollector(Collector):
+    """The metrics of all files in a directory. MultiProcessCollector takes the directory itself for a pattern."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metrics, those of several processes merged."""
+        files = map(os.fspath, self._directory.glob("*.db"))
+        metrics: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
+        return metrics
 
 
 def prepare_directory(directory: Path) -> None:

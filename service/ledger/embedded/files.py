@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import signal
@@ -37,8 +38,14 @@ class ValkeyFiles:
         self.pid_file = folder / "valkey.pid"
         self.socket = folder / "valkey.sock"
         if len(os.fsencode(self.socket)) > SOCKET_PATH_LIMIT:  # a private folder with a short name instead
-            name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-            self.socket = Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}" / "valkey.sock"
+            digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+            name = f"errata-{os.getuid()}-{digest}/valkey.sock"
+            self.socket = temporary_folder(name) / name
+
+    @property
+    def config_pattern(self) -> str:
+        """Return the path of the configuration for Valkey, which reads it as a pattern, and starts without a match."""
+        return glob.escape(str(self.config))
 
     def create_folder(self) -> None:
         try:
@@ -77,7 +84,7 @@ class ValkeyFiles:
             return
         if Path("/proc/self").exists():
             try:
-                if os.fsencode(self.config) not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if os.fsencode(self.config_pattern) not in Path(f"/proc/{pid}/cmdline").read_bytes():
                     return
             except OSError:
                 return
@@ -106,6 +113,12 @@ class ValkeyFiles:
             log.seek(offset)
             lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
         return " / ".join(line for line in lines[-LAST_LINES:] if line) or f"see {self.log}"
+
+
+def temporary_folder(path: str) -> Path:
+    """Return the system's temporary folder, or /tmp if a socket at this path in it would have too long a name."""
+    folder = Path(tempfile.gettempdir())
+    return folder if len(os.fsencode(folder / path)) <= SOCKET_PATH_LIMIT else Path("/tmp")
 
 
 def create_private_folder(folder: Path) -> None:

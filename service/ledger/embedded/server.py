@@ -126,7 +126,7 @@ class EmbeddedValkey:
             with self._files.log.open("ab") as log:
                 log_offset = log.tell()
                 self._process = subprocess.Popen(
-                    [str(_binary()), str(self._files.config)],
+                    [str(_binary()), self._files.config_pattern],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_rays_folder_is_short_in_a_private_one_and_each_services_own(tmp_path: P
         assert claimed_places.ray.parent == ray_folder(deep)
         assert mode(ray_folder(deep)) == 0o700
     assert not ray_folder(deep).exists(), "nothing has run"
+
+
+def test_a_temporary_folder_that_is_too_deep_for_sockets_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, parent in (("/scratch/job.1", "/scratch/job.1"), ("/scratch/slurm/job.1234567", "/tmp")):
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        path = ray_folder(tmp_path)
+        assert path.parent == Path(parent)
+        longest = path / "r" / "session_2026-11-26_22-43-50_280804_4194304" / "sockets" / "plasma_store"
+        assert len(os.fsencode(longest)) <= 107
 
 
 def test_logs_and_metrics_are_closed_to_others_also_where_they_were_open(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.http.middleware.metrics import MetricsMiddleware
 from service.http.routes.discovery import filter_listening
-from service.metrics import metrics
+from service.metrics import exporter, metrics
 from tests.cluster.running import ROOT, quiet_port, wait_until
 
 SETS = """
@@ -80,9 +80,10 @@ async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None
 def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
-    alive = process("nkb", "7", "1", folder=tmp_path)
-    dead = process("nkb", "5", "0", folder=tmp_path)
+    folder = tmp_path / "a folder [1] *"  # a pattern for those who take it for one
+    monkeypatch.setenv(metrics.DIRECTORY, str(folder))
+    alive = process("nkb", "7", "1", folder=folder)
+    dead = process("nkb", "5", "0", folder=folder)
     try:
         page = metrics.render().decode()
         assert 'errata_replica_version_min{model="nkb"} 5.0' in page
@@ -241,15 +242,23 @@ def test_a_machine_has_one_page_on_a_port_of_its_own_whoever_of_its_processes_di
         wait_until(lambda: 'model="kbert"' in read(port), 10, "the second one to take the port")
         assert 'model="nkb"' not in read(port)
         assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code == 404
+        assert 'model="kbert"' in read(port, "[::1]")
     finally:
         for child in (first, second):
             child.kill()
             child.communicate()
 
 
-def read(port: int) -> str:
+def test_a_machine_without_the_newer_kind_of_address_has_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = quiet_port()
+    monkeypatch.setattr(exporter, "ALL_INTERFACES", ("2001:db8::1", "127.0.0.1"))
+    exporter.start(lambda: b"the page", "text/plain", port)
+    wait_until(lambda: read(port) == "the page", 10, "the page")
+
+
+def read(port: int, host: str = "127.0.0.1") -> str:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        return httpx.get(f"http://{host}:{port}/metrics", trust_env=False).text
     except httpx.HTTPError:
         return ""
 

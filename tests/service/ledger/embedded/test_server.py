@@ -50,6 +50,16 @@ def test_it_answers_on_a_private_socket_and_on_no_port(own_valkey: EmbeddedValke
     assert [oct(path.stat().st_mode & 0o777) for path in (folder, folder / "valkey.sock")] == ["0o700"] * 2
 
 
+def test_a_folder_whose_name_is_a_pattern_has_its_own_server(tmp_path: Path) -> None:
+    """Valkey takes the name of its configuration for a pattern, and without a match it opens its usual port."""
+    folder = tmp_path / 'of [1] "Ana" *?'
+    with errata(folder) as (owner, pid):
+        kill(owner)
+        with EmbeddedValkey(folder) as server, client(server) as redis_client:
+            assert redis_client.config_get("port") == {"port": "0"}
+            assert not running(pid), "the orphan is found by its command line"
+
+
 def test_what_was_written_is_there_after_a_stop_and_a_start(tmp_path: Path) -> None:
     for expected in (None, b"1"):
         with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
