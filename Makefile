@@ -4,12 +4,14 @@ VAR ?= var
 FUZZ ?= 100
 GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
+# GPU=1 installs the builds for one by NVIDIA.
+KIND := $(if $(GPU),gpu,cpu)
 BIN := .venv/bin
 
-.PHONY: serve test live fuzz chaos chaos-wide lint parity bench bench-editing train pack clean
+.PHONY: serve test live fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
 
 serve: .venv/serve
-	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
+	@exec $(BIN)/python -m service --port $(PORT) --var "$(VAR)"
 
 # A dozen services start, and would all compile the same files.
 test live: export PYTHONDONTWRITEBYTECODE =
@@ -46,10 +48,10 @@ lint: .venv/dev
 parity: .venv/dev
 	$(BIN)/python -m pytest tests/parity --golden $(GOLDEN)
 
-bench: .venv/bench
+bench: .venv/dev
 	$(BIN)/python -m tests.bench
 
-bench-editing: .venv/bench
+bench-editing: .venv/dev
 	nice $(BIN)/python -m tests.bench.editing_methods
 
 # Freed memory stays in the process: otherwise it would be requested again at each step.
@@ -66,19 +68,15 @@ train: .venv/dev
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.ernie_doc
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.thu_ernie
 
-pack: .venv/build
+pack: .venv/dev
 	$(BIN)/python -m models.training.packs
 
 clean:
 	rm -rf .venv build *.egg-info
 
-# torch first and by its exact version: the registry's CPU build is found by pip alone.
-.venv/serve: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable '.[serve]'
-	touch $@
+# The versions and hashes of all packages; deploy/locks/README.md says how they are made.
+.venv/serve .venv/dev: .venv/%: pyproject.toml deploy/install.py deploy/locks/%-$(KIND).txt
+	@$(PYTHON) deploy/install.py $* $(KIND)
 
-.venv/dev .venv/bench .venv/build: .venv/%: .venv/serve
-	$(BIN)/python -m pip install --quiet --editable '.[serve,$*]'
-	touch $@
+locks:
+	deploy/locks/make.sh

@@ -2,7 +2,7 @@
 
 No container engine is needed: the files that the context lets through are copied to a clean folder by the Dockerfile's
 own COPY lines, installed from there as its last RUN does, and used from there. What is not tested is that the base
-image can be had and that pip finds the dependencies.
+image can be had and that pip finds the packages of the lock.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from deploy import install
 from tests.cluster.running import ROOT
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
@@ -81,7 +81,7 @@ def _copy(files: list[Path], origin: Path, folder: Path, to: str) -> None:
 @pytest.fixture(scope="module")
 def package_folder(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
-    assert "pip install --no-cache-dir --no-deps ." in instructions("RUN")
+    assert "pip install --no-cache-dir --no-deps --no-build-isolation ." in instructions("RUN")
     words = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(folder), "."]
     subprocess.run([sys.executable, "-m", *words], cwd=source, check=True, capture_output=True)
     return folder
@@ -147,30 +147,18 @@ def test_its_entry_point_is_the_service(package_folder: Path) -> None:
 def test_nothing_that_is_not_needed_gets_in(source: Path) -> None:
     by_pip = {"build", "errata.egg-info"}  # by pip, if an earlier test has installed it
     assert {path.name for path in source.iterdir()} - by_pip == {
-        *("pyproject.toml", "README.md", "LICENSE", "clients", "models", "service")
+        *("lock.txt", "pyproject.toml", "README.md", "LICENSE", "clients", "models", "service")
     }
     assert not list(source.rglob("__pycache__"))
     assert not list(source.rglob("admin.key"))
 
 
-def test_the_list_of_what_it_needs_is_pyprojects(source: Path) -> None:
-    [listing] = [line for line in instructions("RUN") if "tomllib" in line]
-    script = re.search(r"python -c '(.+)' >", listing)
-    assert script is not None
-    words = [sys.executable, "-c", script[1]]
-    output = subprocess.run(words, cwd=source, capture_output=True, text=True, check=True).stdout
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert output.split("\n")[:-1] == [*project["dependencies"], *project["optional-dependencies"]["serve"]]
-
-
-def test_both_variants_have_the_torch_that_pyproject_names() -> None:
-    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"][
-        "serve"
-    ]
-    [torch] = [requirement for requirement in requirements if requirement.startswith("torch==")]
-    stages = [line for line in instructions("RUN") if "venv" in line]
-    assert len(stages) == 2
-    assert all(line.endswith(torch) for line in stages)
+def test_each_variant_has_the_packages_of_its_lock() -> None:
+    locks = [f"deploy/locks/serve-{kind}.txt lock.txt" for kind in ("cpu", "gpu")]
+    assert [words for words in instructions("COPY") if "locks" in words] == locks
+    assert any("--require-hashes -r lock.txt" in command for command in instructions("RUN"))
+    [torch] = [command for command in instructions("RUN") if "torch==" in command]
+    assert torch.endswith(install.TORCH)
 
 
 def test_it_runs_as_nobody_in_particular_and_holds_no_secret() -> None:
