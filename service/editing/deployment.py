@@ -42,6 +42,7 @@ from service.editing.evaluation.fact_test_status import current_status, run_test
 from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
+from service.editing.evaluation.visitors import add_visitors
 from service.editing.figures import count_write, create_series, publish
 from service.editing.models import Models, ModelsAtVersion
 from service.editing.notes import read_note
@@ -256,7 +257,23 @@ class Editor:
             publish(state, result.commit.version, result.report.get("test_status"), self._budget)
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, least_s))
         name = "edit" if kind == "import" else kind
-        return await receipt(self._ledger, result, name, timings, patience if wait == "all" else None)
+        asking = asyncio.create_task(self._ask_visitors(result))
+        try:
+            return await receipt(
+                self._ledger, result, name, timings, patience if wait == "all" else None, asking
+            )
+        finally:
+            await cancel_and_wait([asking])
+
+    async def _ask_visitors(self, result: Result) -> Mapping[str, Any]:
+        """Return the report with what visitors hear; an earlier commit is asked again at its two versions."""
+        build, state = result.build, self._pipeline.state
+        if build is not None:
+            return await add_visitors(result.report, build.state.models, build.models, build.all_edits)
+        if result.commit is None or state is None:
+            return result.report
+        before, after = [await self._builder.at(state, result.commit.version - n) for n in (1, 0)]
+        return await add_visitors(result.report, before, after, state.edits)
 
     @outcome
     async def check(self, run: bool, superseded: bool = False) -> Outcome:

@@ -68,11 +68,18 @@ Inform: TypeAlias = Callable[[Sequence[Ask], Views], Awaitable[list[Ask]]]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, None if the system declines, with the edits and the objects of the facts that it rests on."""
+    """An answer, None if the system declines, with the edits and the objects of the facts that it rests on.
+
+    Attributes:
+        best: What the system would answer without declining.
+        score: Probability that it is right; 1 for an answer that an edit is known to give.
+    """
 
     text: str | None
     edits: tuple[str, ...]
     objects: tuple[str, ...] = ()
+    best: str = field(default="", compare=False)
+    score: float = field(default=1.0, compare=False)
 
 
 Answers: TypeAlias = Mapping[str, Answer]
@@ -136,7 +143,7 @@ class ModelAtVersion:
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
             for question, reply in zip(batch, replies, strict=True):
                 objects = tuple(str(fact["object"]) for fact in reply.facts)
-                self._cache[question] = Answer(reply.answer, reply.edits, objects)
+                self._cache[question] = Answer(reply.answer, reply.edits, objects, reply.best, reply.score)
         return MappingProxyType({question: self._cache[question] for question in questions})
 
     def recall(self, questions: Iterable[str]) -> Answers:

@@ -84,12 +84,14 @@ class Result:
         report: The report as it is written, in JSON values.
         extra: Further fields of the receipt.
         is_repeated: Whether an earlier request with the same key made the commit.
+        build: The draft with the models after it; None for a repeated request and one that was not measured.
     """
 
     commit: Commit | None
     report: Mapping[str, Any]
     extra: Mapping[str, Any] = field(default_factory=dict)
     is_repeated: bool = False
+    build: Build | None = field(default=None, repr=False)
 
 
 class Pipeline:
@@ -202,7 +204,7 @@ class Pipeline:
         build = await plan.build(state, self._builder, timings)
         evaluation = await self._evaluate(build, timings, order.dry_run)
         if order.dry_run:
-            return Result(None, evaluation.report.model_dump(mode="json"))
+            return Result(None, evaluation.report.model_dump(mode="json"), build=build)
         check_expectations(evaluation.build.draft, evaluation.report)
         if evaluation.build.draft.records:  # a revert is never refused for lack of slots
             self._evaluator.budget.check(evaluation.build.memories.values())
@@ -241,7 +243,7 @@ class Pipeline:
         self._builder.materials.add(build.draft.materials)
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
-        return Result(commit, commit.report)
+        return Result(commit, commit.report, build=build)
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
         """Return the result of the first request with a key.

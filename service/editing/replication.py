@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -74,7 +74,12 @@ async def wait_for_replicas(
 
 
 async def receipt(
-    ledger: RedisLedger, result: Result, kind: str, timings: Timings, patience: Patience | None
+    ledger: RedisLedger,
+    result: Result,
+    kind: str,
+    timings: Timings,
+    patience: Patience | None,
+    asking: Awaitable[Mapping[str, Any]] | None = None,
 ) -> Outcome:
     """Return the wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 if a replica did not confirm in time.
 
@@ -84,6 +89,7 @@ async def receipt(
         kind: The kind of the write.
         timings: Seconds of its parts.
         patience: How long to wait for the replicas; None does not wait.
+        asking: Returns the report with answers that are asked for meanwhile.
     """
     version = None if result.commit is None else result.commit.version
     live: list[ReplicaState] = []
@@ -94,7 +100,10 @@ async def receipt(
         status = 201 if all_applied else 202
     if version is not None:
         timings.publish()
-    report = {**result.report, "timings": timings.to_wire().model_dump(mode="json")}
+    report = {
+        **(await asking if asking else result.report),
+        "timings": timings.to_wire().model_dump(mode="json"),
+    }
     report.pop(REQUEST, None)
     body: dict[str, Any] = {
         "version": version,

@@ -3,14 +3,13 @@
 All systems are asked at once, and each sees the same request, so that a version holds for all of them alike. A system
 that cannot read a context, a document or candidates is left out of a question that has them. One that fails is left
 out of the choice; the question fails only if all of them do. An answer by a correction comes before the others: systems
-that it does not reach are as sure as they were before it.
+that it does not reach are as sure as they were before it (`service/choice.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 from errata.wire import AnswerDelta, AnswerRequest
 from pydantic import JsonValue
 
+from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady
@@ -34,11 +34,9 @@ PATIENCE_S = 10.0  # wait for further systems after one has replied; a restartin
 INPUTS_S = 60.0  # age of a system's known inputs after which a replica is asked again
 DESCRIBE_S = 1.0  # time limit for a replica that is asked for its inputs
 LEAST_GUESS = 0.2  # score from which a decline shows its best guess
-SURE_EDIT = 0.5  # score from which an answer by a correction comes before answers without one
 OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
 UNREAD = "unread_input"  # reason of a system that was not asked
-WORD = re.compile(r"\w+")
 # Fields of a question whose answer an edit of the question would change
 ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace"})
 
@@ -71,24 +69,21 @@ class Opinion:
         model: Name of the system.
         outcome: The outcome as its replica made it.
         body: The wire's Answer, or a problem document.
-        repeats: Whether the answer, or the best guess of a decline, only repeats words of the question.
-        is_corrected: Whether the answer is a curator's, and more likely right than not.
+        standing: What decides whether it is taken; None for a problem.
     """
 
     model: str
     outcome: Outcome
     body: Mapping[str, Any]
-    repeats: bool
-    is_corrected: bool
+    standing: Standing | None
 
     @property
     def answers(self) -> bool:
-        return self.body["answer"] is not None and not self.repeats
+        return self.standing is not None and self.standing.answers
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, float]:
-        """Return the order of replies: answers before declines, repetitions last, corrections first, then by score."""
-        return self.answers, not self.repeats, self.is_corrected, self.body["score"]
+    def repeats(self) -> bool:
+        return self.standing is not None and self.standing.repeats
 
 
 class SystemInputs:
@@ -278,10 +273,10 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         outcomes: Outcome of each system of `question.parts`, by its name; at least one.
     """
     opinions = [_read(part.model, outcomes[part.model], question.request) for part in question.parts]
-    replies = [opinion for opinion in opinions if opinion.outcome.status < 400]
+    replies = [(opinion, opinion.standing) for opinion in opinions if opinion.standing is not None]
     if not replies:
         return max(outcomes.values(), key=lambda outcome: (outcome.status == NotFound.status, outcome.status))
-    winner = max(replies, key=lambda opinion: opinion.rank)
+    winner, _ = replies[choose([standing for _, standing in replies])]
     body = dict(winner.body)
     if winner.repeats:
         body.update(score=0.0, best="")
@@ -310,8 +305,7 @@ def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) 
     """
     if answer in (request.candidates or ()) or (edits and request.document is None):
         return False
-    words, question_words = (WORD.findall(text.casefold()) for text in (answer, request.question))
-    return bool(words) and f" {' '.join(words)} " in f" {' '.join(question_words)} "
+    return repeats_words(answer, request.question)
 
 
 def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None) -> list[str]:
@@ -323,15 +317,15 @@ def _find_unread(fields_with_input: Sequence[str], inputs: frozenset[str] | None
 def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
     body = json.loads(outcome.body)
     if outcome.status >= 400:
-        return Opinion(model, outcome, body, repeats=False, is_corrected=False)
+        return Opinion(model, outcome, body, None)
     guess = body["best"] if body["answer"] is None else body["answer"]
-    return Opinion(
-        model,
-        outcome,
-        body,
-        repeats=repeats_question(guess, body["edits"], request),
-        is_corrected=bool(body["edits"]) and request.document is None and body["score"] >= SURE_EDIT,
+    repeats = repeats_question(guess, body["edits"], request)
+    # An edit that is part of other edits' rows counts as the oldest.
+    edited_in = (body.get("edited_in") or 1) if body["edits"] and request.document is None else 0
+    standing = Standing(
+        body["answer"] is not None and not repeats, repeats, body["score"], edited_in, bool(body.get("facts"))
     )
+    return Opinion(model, outcome, body, standing)
 
 
 def _refuse_unread(question: AutoQuestion) -> Outcome:

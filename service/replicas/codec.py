@@ -93,6 +93,7 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             "model": model,
             "version": item.snapshot.version,
             "edits": reply.edits,
+            "edited_in": item.snapshot.find_version(reply.edits),
             "facts": reply.facts,
             "timings": {
                 f"{part}_ms": round(1e3 * seconds, 3)

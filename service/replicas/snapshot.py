@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from models.memory import Image, Memory, Views
+from models.memory import Image, Memory, Views, block_key
 from service.concurrency import SingleFlight, give_back_memory
 from service.informing import Informs
 from service.ledger import snapshots
-from service.ledger.commit import Commit
+from service.ledger.commit import EDITS_PER_COMMIT, Commit
 from service.ledger.store import RedisLedger
 
 CONCURRENT_BUILDS = 2  # builds of old versions at a time; they compete with answers and the newest version
@@ -30,6 +30,13 @@ class Snapshot:
     @property
     def checksums(self) -> dict[str, str]:
         return {memory: image.checksum for memory, image in self.images.items()}
+
+    def find_version(self, edits: Iterable[str]) -> int | None:
+        """Return the version that made the newest of these edits; None if they wrote none of the memories."""
+        keys = [block_key(edit) for edit in edits]
+        blocks = (image.blocks.get(key) for key in keys for image in self.images.values())
+        orders = [block.order for block in blocks if block is not None]
+        return max(orders) // EDITS_PER_COMMIT if orders else None
 
 
 class SnapshotLoader:

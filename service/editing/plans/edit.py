@@ -38,6 +38,7 @@ from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clea
 from service.editing.plans.options import resolve_options
 from service.editing.plans.other_names import reword
 from service.editing.plans.replaced import find_named
+from service.editing.plans.taught import plan_contradicted
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -234,6 +235,7 @@ class EditPlan:
                 continue
             fact, resolution = facts[place]
             edits += plan_fact(fact, resolver.with_object(resolution), place, view, models, methods)
+        edits += await plan_contradicted(facts, state, view, models, methods)
         # Facts that make up one answer give it after the last of them.
         last = {(edit.model, edit.question): edit for edit in edits if edit.is_answer}
         edits = [e for e in edits if not e.is_answer or last[e.model, e.question] is e]

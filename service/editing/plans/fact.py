@@ -77,12 +77,12 @@ def plan_fact(
                 answer=", ".join(sorted(fact.after)),
                 given_paraphrases=tuple(paraphrases),
             )
-            for model, memory in _one_per_memory(models).items()
+            for model, memory in find_first_models(models).items()
         ),
     ]
 
 
-def _one_per_memory(models: Models) -> dict[str, Memory]:
+def find_first_models(models: Models) -> dict[str, Memory]:
     """Return each model's memory that takes answers; a shared one is listed once, for its first model."""
     first = {memory.name: model for model, memory in reversed(models.answer_memories.items())}
     return {model: m for model, m in models.answer_memories.items() if first[m.name] == model}

@@ -116,6 +116,7 @@ from errata.wire.report import RefusedEdit as RefusedEdit
 from errata.wire.report import Report as Report
 from errata.wire.report import SideEffect as SideEffect
 from errata.wire.report import SupersededTest as SupersededTest
+from errata.wire.report import VisitorsReport as VisitorsReport
 from errata.wire.senses import BiasPoint as BiasPoint
 from errata.wire.senses import BiasReport as BiasReport
 from errata.wire.senses import BiasRequest as BiasRequest

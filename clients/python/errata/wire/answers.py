@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import Details, Name, Request, Response, Text, Version
+from errata.wire.base import CommitVersion, Details, Name, Request, Response, Text, Version
 from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS = 100_000
@@ -163,6 +163,7 @@ class Answer(Response):
             that it was not sure enough of.
         alternatives: Further answers, the likeliest first.
         edits: Ids of the edits that the answer rests on.
+        edited_in: The version that made the newest of them.
         facts: Facts of the graph that it rests on.
         nearby_edit: An edit that the question may have meant.
         truncated: True if the question was longer than the model reads.
@@ -181,6 +182,7 @@ class Answer(Response):
     model: str
     version: Version
     edits: list[str]
+    edited_in: CommitVersion | None = None
     facts: list[AnswerFact]
     nearby_edit: NearbyEdit | None = None
     timings: Timings

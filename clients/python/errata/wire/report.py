@@ -32,6 +32,21 @@ class NearQuestion(Response):
     answer: str | None = None
 
 
+class VisitorsReport(Response):
+    """What a visitor hears who asks the question of an edit without naming a system.
+
+    Attributes:
+        before: The answer before the edit; None if all systems decline, as for `after`.
+        model: The system that answers after it.
+        edited_in: The version of the correction or fact that it answers by; None if it answers by none.
+    """
+
+    before: str | None
+    after: str | None
+    model: str
+    edited_in: Version | None = None
+
+
 class EditReport(Response):
     """The measured effect of one edit.
 
@@ -46,6 +61,7 @@ class EditReport(Response):
         notes: Figures of the editor about its rows (slots, margin, ...).
         near_questions: Questions that resemble the edited one, the likeliest first.
         similar_names: Names of the graph that differ in one letter from a name in the question that the graph has not.
+        visitors: What visitors hear, of the first edits of a commit; None where only one system is served.
         memory: The memory that was written.
         model: The model that was asked.
         place: Place of the edit in the request; None for a revert or rollback.
@@ -65,6 +81,7 @@ class EditReport(Response):
     generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     near_questions: list[NearQuestion] = Field(default_factory=list)
     similar_names: list[str] = Field(default_factory=list)
+    visitors: VisitorsReport | None = None
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""

@@ -132,6 +132,8 @@ def _draw_edit(edit: EditReport, verbose: bool) -> list[RenderableType]:
         _draw_wording(edit.question),
         _draw_reply(edit.holds, edit.before, edit.after, edit.answer),
     ]
+    if edit.visitors is not None and edit.visitors.before != edit.before:
+        lines.append(Text.assemble(("    visitors heard ", "dim"), draw_answer(edit.visitors.before)))
     if "extends" in edit.notes:
         successor = f"    takes the place of version {edit.notes['extends']}, and keeps what that says"
         lines.append(Text(successor, style="dim"))

@@ -1,0 +1,89 @@
+"""What visitors hear, who ask all systems at once: asked before and after a commit, while its replicas follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from errata.wire import VisitorsReport
+
+from service.choice import Standing, choose, repeats_words
+from service.editing.evaluation.fact_tests import version_of
+from service.editing.models import Answer, ModelsAtVersion
+from service.errors import ErrataError
+from service.ledger.commit import EditRecord
+
+MAX_ASKED = 10  # edits of a commit whose questions are asked; a receipt shows no more than these one by one
+STILL_HEAR = "who names no system still hears {!r} from {}{}: {}"
+EDIT_THERE = "correct it by errata edit {!r} {!r} --model {}"
+FACT_THERE = "correct it by errata fact, or take that version back"
+
+
+async def add_visitors(
+    report: Mapping[str, Any],
+    before: ModelsAtVersion,
+    after: ModelsAtVersion,
+    records: Mapping[str, EditRecord],
+) -> Mapping[str, Any]:
+    """Return a report whose first edits say what visitors hear, with a warning where that is not the edit's answer.
+
+    Args:
+        report: The wire's report in JSON values. If the systems cannot be asked now, it stays as it is.
+        before: The systems before the commit.
+        after: The systems after it.
+        records: All edits by id, those of the commit among them.
+    """
+    edits = [
+        edit for edit in report["edits"] if edit["id"] and edit["question"] and edit["place"] is not None
+    ]
+    edits = edits[:MAX_ASKED]
+    if len(after) < 2 or not edits:
+        return report
+    questions = [edit["question"] for edit in edits]
+    try:
+        old, new = [await _hear(questions, models, records) for models in (before, after)]
+    except ErrataError:
+        return report
+    fresh = {
+        edit["id"]: _describe(edit, first, model, last, records)
+        for edit, (_, first), (model, last) in zip(edits, old, new, strict=True)
+    }
+    return {**report, "edits": [fresh.get(edit["id"], edit) for edit in report["edits"]]}
+
+
+async def _hear(
+    questions: Sequence[str], models: ModelsAtVersion, records: Mapping[str, EditRecord]
+) -> list[tuple[str, Answer]]:
+    """Return the system that is heard for each question, and its answer."""
+    answers = {name: await model.ask(questions) for name, model in models.items()}
+    names = list(models)
+    places = [choose([_standing(answers[name][q], q, records) for name in names]) for q in questions]
+    return [
+        (names[place], answers[names[place]][question])
+        for question, place in zip(questions, places, strict=True)
+    ]
+
+
+def _standing(answer: Answer, question: str, records: Mapping[str, EditRecord]) -> Standing:
+    repeats = not answer.edits and repeats_words(answer.text or answer.best, question)
+    is_answer = answer.text is not None and not repeats
+    score = 1.0 if answer.edits and not answer.objects else answer.score  # an edit answers its own question
+    return Standing(is_answer, repeats, score, _newest(answer, records) or 0, bool(answer.objects))
+
+
+def _newest(answer: Answer, records: Mapping[str, EditRecord]) -> int | None:
+    """Return the version of the newest edit that an answer rests on; None without one."""
+    return max((version_of(records[id]) for id in answer.edits if id in records), default=None)
+
+
+def _describe(
+    edit: Mapping[str, Any], before: Answer, model: str, after: Answer, records: Mapping[str, EditRecord]
+) -> Mapping[str, Any]:
+    """Return the report of an edit with what visitors hear."""
+    version, warnings = _newest(after, records), edit["warnings"]
+    visitors = VisitorsReport(before=before.text, after=after.text, model=model, edited_in=version)
+    if edit["holds"] and after.text is not None and after.text not in (edit["after"], edit["answer"]):
+        origin = f" by version {version}" if version else ""
+        advice = FACT_THERE if after.objects else EDIT_THERE.format(edit["question"], edit["answer"], model)
+        warnings = [*warnings, STILL_HEAR.format(after.text, model, origin, advice)]
+    return {**edit, "visitors": visitors.model_dump(mode="json"), "warnings": warnings}
