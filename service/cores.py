@@ -28,17 +28,22 @@ def count_cores(membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int:
 
 def _read_quotas(membership: Path, groups: Path) -> Iterator[float]:
     """Yield the quotas, in cores, of the process's groups and of all groups around them."""
+    for folder in find_groups("cpu", membership, groups):
+        with suppress(OSError, ValueError):
+            yield _read_quota(folder)
+
+
+def find_groups(controller: str, membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> Iterator[Path]:
+    """Yield the folders of the process's groups of a controller, and of all groups around them; some may not exist."""
     lines = membership.read_text().splitlines() if membership.exists() else []
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
         # Version 2 lists no controllers, and has one mount for all. In a container the path may be the host's.
-        mounts = (groups / controllers, groups / "cpu") if controllers else (groups, groups / "unified")
+        mounts = (groups / controllers, groups / controller) if controllers else (groups, groups / "unified")
         group = PurePosixPath(path.lstrip("/"))
-        for folder in (mount / inner for mount in mounts for inner in (group, *group.parents)):
-            with suppress(OSError, ValueError):
-                yield _read_quota(folder)
+        yield from (mount / inner for mount in mounts for inner in (group, *group.parents))
 
 
 def _read_quota(folder: Path) -> float:

@@ -45,7 +45,7 @@ MAY = {
         *("service.concurrency", "errata.wire"),
     },
     "service/editing": {
-        *("service.editing", "service.ledger", "service.errors", "service.config"),
+        *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
         *("service.concurrency", "service.metrics", "service.tracing"),
         *(
             "service.loading",
@@ -80,7 +80,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.concurrency", "service.logs", "service.tracing"),
+        *("service.concurrency", "service.logs", "service.tracing", "service.choice"),
         *(
             "service.scheduling",
             "service.outcome",
@@ -90,7 +90,8 @@ MAY = {
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        *("service.app", "service.logs", "service.tracing", "models.device", "models.systems"),
+        *("service.app", "service.cores", "service.logs", "service.memory", "service.tracing"),
+        *("models.device", "models.systems"),
     },
     "service/errors.py": {"errata.wire"},
     "service/outcome.py": {"service.errors"},

@@ -8,8 +8,17 @@ from __future__ import annotations
 import importlib.util
 import ssl
 
+from models.systems import SYSTEMS
 from service.config import Settings
+from service.cores import count_cores
 from service.launch.exits import CannotStart
+from service.memory import count_memory
+
+GB = 1e9
+# Memory below which the systems of this repository do not run: some 15 % less than they take at a start
+OTHERS_GB = 1.1  # Ray's processes, Valkey, the launcher and the ingress
+REPLICA_GB = 0.45
+EDITOR_GB, EDITOR_SYSTEM_GB = 0.6, 0.2  # the editor, and each system in it
 
 
 def check_systems(settings: Settings) -> None:
@@ -62,3 +71,19 @@ def check_devices(settings: Settings) -> None:
             resolve_dtype(dtype, resolve_device(device))
         except DeviceUnavailable as error:
             raise CannotStart(f"the model {name!r} cannot be loaded: {error}") from error
+
+
+def check_memory(settings: Settings) -> None:
+    """Check that there is the memory that the systems of this repository need."""
+    names = [
+        name for name, loader in settings.systems.items() if loader.partition("?")[0] in SYSTEMS.values()
+    ]
+    n_replicas = len(names) * settings.share_cores(count_cores()).min_replicas
+    needed_gb = OTHERS_GB + REPLICA_GB * n_replicas + EDITOR_GB + EDITOR_SYSTEM_GB * len(names)
+    memory = count_memory()
+    if names and memory is not None and memory < needed_gb * GB:
+        parts = f"{', '.join(names)} in {n_replicas} processes and an editor"
+        advice = "name fewer models with --system or fewer replicas with --replicas, or give Errata more"
+        raise CannotStart(
+            f"there are {memory / GB:.1f} GB of memory, and {parts} need at least {needed_gb:.1f} GB: {advice}"
+        )

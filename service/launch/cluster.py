@@ -121,6 +121,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # despite its name, it keeps Ray's ports on 127.0.0.1
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_memory_monitor_refresh_ms": "0",  # it kills replicas where the whole machine, or its group, is 95 % full
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
         "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(settings.port),

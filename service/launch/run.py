@@ -15,7 +15,7 @@ from service.access.admin_key import BadKey, load_admin_key
 from service.access.api_keys import fingerprint
 from service.config import SecretMissing, Settings, explain, take_admin_key, take_redis_url
 from service.launch import exits, greeting
-from service.launch.checks import check_devices, check_systems, check_tls
+from service.launch.checks import check_devices, check_memory, check_systems, check_tls
 from service.launch.exits import CannotStart
 from service.launch.places import Places, claim
 
@@ -64,6 +64,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
     check_systems(settings)
     check_tls(settings)
     check_devices(settings)
+    check_memory(settings)
     from service.launch.ledger import (
         ledger,
     )  # late: torch and Ray take seconds to import, and errors come first

@@ -18,7 +18,6 @@ from uuid import uuid4
 from service.errors import Crashed, LedgerUnavailable
 from service.ledger import keys
 from service.ledger.redis.connection import Connection
-from service.metrics import metrics
 
 T = TypeVar("T")
 SUSPECT: ContextVar[str] = ContextVar("suspect", default="")  # id of the request that this task works for
@@ -33,12 +32,15 @@ class Suspects:
         connection: The ledger's Redis.
         part: `editor`, or the name of a model.
         remark: What holds for a refused request of this part, or what its sender may do.
+        on_refusal: Is called for each request that is refused.
     """
 
-    def __init__(self, connection: Connection, part: str, remark: str) -> None:
+    def __init__(
+        self, connection: Connection, part: str, remark: str, on_refusal: Callable[[], object]
+    ) -> None:
         self._connection, self._part, self._remark = connection, part, remark
+        self._on_refusal = on_refusal
         self._process = uuid4().hex.encode()
-        metrics.begin_at_zero(metrics.CRASHING, [part])
 
     def run(self, loop: asyncio.AbstractEventLoop, id: str, work: Callable[[], T]) -> T:
         """Run a piece of work in this thread, which does nothing else; the id "" stands for no suspect.
@@ -62,7 +64,7 @@ class Suspects:
                 await self._connection.commands.hset(keys.SUSPECTS, id, self._process)
                 return
         await self._end(id)
-        metrics.CRASHING.labels(self._part).inc()
+        self._on_refusal()
         log.error("request %s ended two processes of %s, and is refused", id, self._part)
         detail = f"this request ended two processes of {self._part!r} and is not tried again; {self._remark}"
         report = f"send the maintainers the request itself, the id {id} and the logs (VAR/log)"

@@ -87,7 +87,8 @@ class Replica:
         self._loader = SnapshotLoader(self._ledger, memories, self._informer)
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
-        self._suspects = Suspects(self._ledger.connection, model, "ask it in other words")
+        count = metrics.CRASHING.labels(model).inc
+        self._suspects = Suspects(self._ledger.connection, model, "ask it in other words", count)
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
         self._queue = BatchQueue(
             self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
