@@ -8,24 +8,35 @@ PYTHON ?= python3
 KIND := $(if $(GPU),gpu,cpu)
 BIN := .venv/bin
 
-.PHONY: serve test live fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
+.PHONY: serve test live readme processors fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var "$(VAR)"
 
 # A dozen services start, and would all compile the same files.
-test live: export PYTHONDONTWRITEBYTECODE =
+test live readme processors: export PYTHONDONTWRITEBYTECODE =
 # Two workers share the cores: threads that spin while they wait would take the cores from each other.
-test live: export OMP_WAIT_POLICY = PASSIVE
+test live readme processors: export OMP_WAIT_POLICY = PASSIVE
 
 test: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live --ignore tests/readme
 
 live: .venv/dev
 	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder -m "not alone" tests/live
 	$(BIN)/python -m pytest -m alone tests/live
+
+# The commands of the pages, by a newcomer.
+readme: .venv/dev
+	$(BIN)/python -m pytest tests/readme
+
+# Tests of what is computed, with the kernels of older processors.
+COMPUTED := tests/models/test_torch_private.py tests/models/test_matrix.py tests/models/scope/test_judge.py \
+	tests/models/*/test_system.py
+processors: .venv/dev
+	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest --numprocesses 2 $(COMPUTED)
+	ATEN_CPU_CAPABILITY=default $(BIN)/python -m pytest --numprocesses 2 $(COMPUTED)
 
 fuzz: .venv/dev
 	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)
