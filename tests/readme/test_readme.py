@@ -25,7 +25,7 @@ PAGES = ("README.md", "clients/README.md")
 NUMBER = re.compile(r"\d+\.\d+|\d+(?= %)")
 ANY = re.compile(r"\d+(?:\.\d+)? m?s\b|20\d\d-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?")
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-HERE = "<<'END'"  # begins lines of a file, which end with END
+FILE_LINES = "<<'END'"  # begins lines of a file, which end with END
 TOLERANCES = {True: 0.03, False: 2.0}  # of a decimal number, and of a percentage
 
 pytestmark = pytest.mark.timeout(1200)
@@ -59,7 +59,7 @@ def read_commands(page: str) -> list[Command]:
             continue
         for part in COMMAND.finditer(block[2]):
             words, output = part[1], part[2]
-            if words.endswith(HERE):
+            if words.endswith(FILE_LINES):
                 lines, _, output = output.partition("END\n")
                 words += f"\n{lines}END"
             place = line + block[2].count("\n", 0, part.start())
@@ -96,8 +96,8 @@ def is_same(expected: str, actual: str) -> bool:
     if match is None:
         return False
     return all(
-        abs(float(ours) - float(theirs)) <= TOLERANCES["." in ours]
-        for ours, theirs in zip(NUMBER.findall(expected), match.groups(), strict=True)
+        abs(float(number) - float(other)) <= TOLERANCES["." in number]
+        for number, other in zip(NUMBER.findall(expected), match.groups(), strict=True)
     )
 
 
