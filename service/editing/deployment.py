@@ -26,6 +26,7 @@ from errata.wire import (
     RevertRequest,
     RollbackRequest,
     SideEffect,
+    SupersededTest,
     Tag,
     TagList,
     Wait,
@@ -39,7 +40,9 @@ from service.config import Settings
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.fact_test_status import current_status, run_tests
+from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator
+from service.editing.evaluation.replaced_facts import find_replaced_facts
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.evaluation.visitors import add_visitors
@@ -60,7 +63,7 @@ from service.editing.replication import Patience, live_replicas, receipt, watch_
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
-from service.errors import ErrataError, Internal, NotFound, UnknownModel
+from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.informer import find_informer
 from service.ledger import tags
@@ -297,7 +300,8 @@ class Editor:
         if run:
             async with self._check_lock:  # a second run finds most answers cached
                 state = await self._pipeline.at_hand()
-                report = await run_tests(state.version, state.active_records, state.models)
+                edits, facts = state.active_records, await self._find_replaced_facts(state)
+                report = await run_tests(state.version, edits, state.models, facts)
                 update = {
                     "damaged_imports": await self._importer.find_damage(state),
                     "other_answers": await self._find_other_answers(state),
@@ -311,6 +315,17 @@ class Editor:
             )
         check = self._last_check
         return Outcome.ok(check if superseded else check.model_copy(update={"superseded_tests": None}))
+
+    async def _find_replaced_facts(self, state: EditorState) -> Mapping[TestKey, SupersededTest]:
+        """Return the facts of edits that the graph does not say any more; none if its rows cannot be read."""
+        memory = self._models.fact_memory
+        if not memory:
+            return {}
+        try:
+            view = state.memories[memory].view
+            return await find_replaced_facts(state.active_records, view, self._models.lookup)
+        except (LedgerUnavailable, LedgerCorrupt):
+            return {}
 
     async def _find_other_answers(self, state: EditorState) -> list[SideEffect]:
         """Return the questions of the pack that active corrections answer, though they ask for something else."""

@@ -71,6 +71,9 @@ class ImportNote:
     seconds: float
     source: str
     warnings: Sequence[str] = ()
+    n_replaced: int = 0
+    n_by_hand: int = 0
+    rows: Sequence[Mapping[str, Any]] = ()
 
     def to_fact(self) -> tuple[str, str, str, str]:
         """Return source and number of triples, as a diff lists them."""

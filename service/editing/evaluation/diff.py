@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from errata.wire import Change, Diff, FactChange, MemoryChange
+from errata.wire import Change, Diff, FactChange, ImportedTriple, MemoryChange
 from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import ask_all
@@ -139,7 +139,7 @@ def _changes_without_question(
             )
         else:
             subject, relation, text, act = note.to_fact()
-            triples = note.triples if isinstance(note, ImportNote) else 1
+            triples, rows = (note.triples, note.rows) if isinstance(note, ImportNote) else (1, ())
             facts.append(
                 FactChange(
                     edit=edit.id,
@@ -148,6 +148,7 @@ def _changes_without_question(
                     object=text,
                     act=act,
                     triples=triples,
+                    rows=[ImportedTriple.model_validate(triple) for triple in rows],
                     change=change,
                 )
             )

@@ -16,9 +16,11 @@ from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
 from service.editing.evaluation.given_tests import run_given_tests
+from service.editing.evaluation.replaced_facts import count_facts
 from service.editing.models import Answer, ModelsAtVersion
 from service.ledger.fold import ActiveRecords
 
+NO_FACTS: Mapping[TestKey, SupersededTest] = {}
 UncertainTest: TypeAlias = tuple[FactTest, str | None]
 """A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
 
@@ -39,6 +41,16 @@ class FactTestStatus:
     def superseded_edits(self) -> Set[str]:
         """The edits whose question is superseded."""
         return {edit for edit, place in self.superseded if place == 0}
+
+    def with_replaced(self, facts: Mapping[TestKey, SupersededTest]) -> FactTestStatus:
+        """Return the status in which the tests of replaced facts are superseded, and not broken."""
+        wordings = {
+            (edit, place): facts[edit, 0].model_copy(update={"question": test.question})
+            for (edit, place), test in self.broken.items()
+            if (edit, 0) in facts
+        }
+        broken = {key: test for key, test in self.broken.items() if key not in wordings}
+        return FactTestStatus(self.edits, broken, {**self.superseded, **facts, **wordings})
 
     def counts(self, total_edits: int) -> EditCounts:
         """Count the edits by status.
@@ -62,14 +74,26 @@ async def current_status(edits: ActiveRecords, models: ModelsAtVersion) -> FactT
     return _status(edits, await _uncertain_tests(edits, models), models)
 
 
-async def run_tests(version: int, edits: ActiveRecords, models: ModelsAtVersion) -> CheckReport:
-    """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all."""
+async def run_tests(
+    version: int,
+    edits: ActiveRecords,
+    models: ModelsAtVersion,
+    replaced_facts: Mapping[TestKey, SupersededTest] = NO_FACTS,
+) -> CheckReport:
+    """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all.
+
+    Args:
+        version: The version.
+        edits: Its active edits.
+        models: The systems at the version.
+        replaced_facts: Facts of edits that the graph does not say any more (`find_replaced_facts`).
+    """
     uncertain = await _uncertain_tests(edits, models)
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
     )
-    status = _status(edits, uncertain, models)
-    n_tests = sum(len(edit.wordings) for edit in edits.in_order if edit.model in models)
+    status = _status(edits, uncertain, models).with_replaced(replaced_facts)
+    n_tests = sum(len(edit.wordings) for edit in edits.in_order if edit.model in models) + count_facts(edits)
     n_given, failing = await run_given_tests(edits.in_order, status.superseded_edits, models)
     return CheckReport(
         version=version,

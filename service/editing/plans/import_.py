@@ -25,6 +25,7 @@ from service.editing.draft import Build, Draft, request_digest
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.plans.respect import Respect, examine
 from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
@@ -33,6 +34,7 @@ from service.errors import (
     InvalidInput,
     LedgerUnavailable,
     NotFound,
+    NothingToDo,
     StaleVersion,
     TooMany,
     TooSlow,
@@ -112,7 +114,9 @@ class ImportSession:
             "rejected": counts.rejections.total(),
         }
 
-    def note(self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str]) -> ImportNote:
+    def note(
+        self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str], respect: Respect
+    ) -> ImportNote:
         """Return the note with the counts of the import."""
         counts = self.resolver.counts
         return ImportNote(
@@ -127,7 +131,10 @@ class ImportSession:
             list(counts.rejected_lines),
             round(monotonic() - self.created_at, 3),
             self.order.source,
-            warnings,
+            [*respect.warnings(), *warnings],
+            respect.n_replaced,
+            respect.n_by_hand,
+            [triple.model_dump(mode="json", exclude_defaults=True) for triple in respect.rows],
         )
 
     def check_graph(self, state: EditorState) -> None:
@@ -281,7 +288,9 @@ class Importer:
             reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in lines)
             detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
             raise InvalidInput(detail, field="body")
-        session.check_graph(await self._pipeline.newest())
+        state = await self._pipeline.newest()
+        session.check_graph(state)
+        respect = await self._examine(session, state)
         session.start_phase("writing", resolver.counts.triples)
         buckets = BucketBuilder(
             resolver.spool,
@@ -290,6 +299,7 @@ class Importer:
             resolver.labels,
             resolver.ids_by_name,
             resolver.has_entity,
+            respect.left_out,
         )
         try:
             with timings.part("editor"):
@@ -299,7 +309,7 @@ class Importer:
             session.start_phase("committing")
             other_models = " and ".join(self._models.answer_memories)
             warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
-            note = session.note(manifest, buckets.new_entities, warnings)
+            note = session.note(manifest, buckets.new_entities, warnings, respect)
             plan = ImportPlan(session, manifest, note, self._models)
             conditions = Order(
                 session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
@@ -316,6 +326,28 @@ class Importer:
         counts = dump_note(note if record is None else read_note(record))
         counts.pop("warnings", None)
         return replace(result, extra={"counts": counts})
+
+    async def _examine(self, session: ImportSession, state: EditorState) -> Respect:
+        """Return what the file does to the graph; a request that made a commit already is not examined.
+
+        Raises:
+            BreaksTests: With `strict`, the file goes against what people edited.
+            NothingToDo: The graph says all of it.
+            SimilarName: With `strict`, a new name is one letter away from another.
+        """
+        key, order, resolver = session.idempotency_key, session.order, session.resolver
+        if key is not None and await self._pipeline.remembers(session.author, key):
+            return Respect()
+        respect = await examine(resolver, state, session.view, self._models.lookup, order.keep_corrections)
+        if order.strict and not order.dry_run:
+            respect.check()
+        is_known = resolver.is_compared and not resolver.has_names and not resolver.new_names
+        if is_known and not respect.n_new and not order.dry_run:
+            n_kept = len(respect.left_out)
+            suffix = f", but for {n_kept:,} that go against what people edited" if n_kept else ""
+            detail = f"nothing new: the graph says all {len(resolver.facts):,} triples of the file{suffix}"
+            raise NothingToDo(detail, version=state.version)
+        return respect
 
     async def _drop(self, session: ImportSession) -> None:
         """Delete the rows of an import that no commit names; the next import deletes those that remain."""

@@ -5,7 +5,7 @@ While facts are packed by their subjects, they are spooled again by their object
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from more_itertools import chunked
@@ -64,6 +64,7 @@ class BucketBuilder:
         buckets: Number of buckets.
         labels: Labels of entities that are objects by id only.
         ids_by_name: Entities that the file names, for objects that it named before.
+        left_out: Facts that are left out, each by its subject, relation and object.
         has_entity: Tells by id and label whether the graph has an entity already.
         new_entities: Number of entities built so far that the graph did not have.
     """
@@ -74,6 +75,7 @@ class BucketBuilder:
     labels: Mapping[str, str]
     ids_by_name: Mapping[str, str]
     has_entity: Callable[[str, str], bool]
+    left_out: Set[tuple[str, str, str]] = frozenset()
     new_entities: int = 0
 
     def build(self) -> Iterator[BucketBatch]:
@@ -90,6 +92,8 @@ class BucketBuilder:
         pending: dict[int, EntityRows] = {}
         for part in range(PARTS):
             for entity, *statement in self.spool.read_part(part):
+                if self.left_out and (entity, statement[0], statement[1]) in self.left_out:
+                    continue
                 if not statement[1]:
                     statement[1] = self.labels.get(statement[2]) or words_of(statement[2]) or statement[2]
                 elif not statement[2] and statement[0] not in NAME_ORDER:

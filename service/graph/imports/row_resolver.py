@@ -12,6 +12,7 @@ from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput, TooLarge
 from service.graph.formats.row import Rejection, Row
+from service.graph.imports.comparison import MAX_COMPARED, FileFact
 from service.graph.imports.spool import ImportLimits, Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
@@ -45,6 +46,9 @@ class RowResolver:
         labels: Labels of entities that the file knows by id.
         relations: Labels of the file's relations.
         ids_by_name: Entities that the file knows by name.
+        facts: The facts that are compared with the graph.
+        is_compared: Whether these are all facts of the file.
+        has_names: Whether the file gives labels, aliases or descriptions, or new labels of relations.
         objects_by_name: Whether the text of an object may name an entity; False for a file with ids.
     """
 
@@ -74,6 +78,9 @@ class RowResolver:
         self.labels: dict[str, str] = {}
         self.relations: dict[str, str] = {}
         self.ids_by_name: dict[str, str] = {}
+        self.facts: list[FileFact] = []
+        self.is_compared = True
+        self.has_names = False
         self._ambiguous_names: dict[str, Ambiguous] = {}
         self._bearers_by_name: dict[str, Sequence[Entity]] = {}
         self._graph_ids: set[str] = set()  # ids of the graph's entities that the file names
@@ -98,7 +105,9 @@ class RowResolver:
             return
         try:
             if row.kind == "relation_label":
-                self.relations[self._relation(row.subject)[0]] = row.object
+                relation, _ = self._relation(row.subject)
+                self.relations[relation] = row.object
+                self.has_names |= self._view.label(relation) != row.object
                 return
             is_fact, object_id = row.kind == "fact", row.object_id
             relation, act = self._relation(row.relation if is_fact else row.kind)
@@ -120,8 +129,23 @@ class RowResolver:
                 raise TooLarge(detail, limit=self._max_names)
             self.spool.add((subject, relation, row.object, object_id, act))
             self.counts.triples += is_fact
+            if is_fact and not relation.startswith("@"):
+                self._keep(FileFact(row.line, subject, relation, row.object, object_id, act))
+            else:
+                self.has_names = True
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
+
+    @property
+    def new_names(self) -> list[str]:
+        """Return the names of the file for which the graph has no entity."""
+        return [name for name, id in self.ids_by_name.items() if id not in self._graph_ids]
+
+    def _keep(self, fact: FileFact) -> None:
+        if len(self.facts) < MAX_COMPARED or fact.subject in self._view.edits:
+            self.facts.append(fact)
+        else:
+            self.is_compared = False
 
     def has_entity(self, entity: str, label: str) -> bool:
         """Return whether the graph had this entity before the file."""

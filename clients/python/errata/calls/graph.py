@@ -16,9 +16,14 @@ MAX_SOURCE_CHARS = 200
 
 
 class ImportOptions(CommitOptions, total=False):
-    """Options of an import. A file that is sent again with the same key is answered with its first receipt."""
+    """Options of an import. A file that is sent again with the same key is answered with its first receipt.
+
+    Attributes:
+        keep_corrections: Whether to leave out the triples that go against the edits of people.
+    """
 
     expected_version: int | None
+    keep_corrections: bool
 
 
 class _EntityQuery(Request):

@@ -76,6 +76,7 @@ from errata.wire.graph import EntityList as EntityList
 from errata.wire.graph import EntityState as EntityState
 from errata.wire.graph import Format as Format
 from errata.wire.graph import ImportCounts as ImportCounts
+from errata.wire.graph import ImportedTriple as ImportedTriple
 from errata.wire.graph import ImportOrder as ImportOrder
 from errata.wire.graph import ImportProgress as ImportProgress
 from errata.wire.graph import ImportReceipt as ImportReceipt

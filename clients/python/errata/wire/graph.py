@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from errata.wire.base import Message, Printable, Request, Response, Version
+from errata.wire.base import CommitVersion, Message, Printable, Request, Response, Version
 from errata.wire.edits import EditReceipt, Wait
 
 Format = Literal["tsv", "csv", "nt", "wikidata"]
@@ -71,10 +71,36 @@ class RejectedLine(Response):
     reason: str
 
 
+class ImportedTriple(Response):
+    """A triple of an import.
+
+    Attributes:
+        line: Line of the file.
+        before: The value that it replaced or stands beside; "" without one.
+        by_hand: Whether it goes against what a person edited: replaces that, stands beside it, or was taken away by it.
+        version: The version of the edit or import that it replaced or goes against; None without one.
+        author: Who made that.
+        is_left_out: Whether the triple was left out for the sake of a person's edit.
+    """
+
+    line: int
+    subject: str
+    relation: str
+    object: str
+    before: str = ""
+    by_hand: bool = False
+    version: CommitVersion | None = None
+    author: str = ""
+    is_left_out: bool = False
+
+
 class ImportCounts(Response):
     """The counts of an import.
 
     Attributes:
+        n_replaced: Number of values of the graph that it replaced.
+        n_by_hand: Number of triples that go against what a person edited.
+        rows: The first triples, and those that replaced a value or go against a person's edit.
         entities: Entities that the file names.
         new_entities: Entities that the graph did not have.
         rejected: Number of lines that cannot be used.
@@ -96,6 +122,9 @@ class ImportCounts(Response):
     rejected_lines: list[RejectedLine] = Field(default_factory=list)
     seconds: float
     source: str = ""
+    n_replaced: int = 0
+    n_by_hand: int = 0
+    rows: list[ImportedTriple] = Field(default_factory=list)
 
 
 class ImportReceipt(EditReceipt):
@@ -111,6 +140,9 @@ class ImportOrder(Request):
         format: None detects the format.
         language: Language of the labels that are taken.
         source: Name of the file, for the log.
+        strict: Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new
+            name is one letter away from another name.
+        keep_corrections: Leave out the triples that go against what a person edited.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
@@ -122,6 +154,7 @@ class ImportOrder(Request):
     expected_version: Version | None = None
     dry_run: bool = False
     strict: bool = False
+    keep_corrections: bool = False
     wait: Wait = "all"
 
 

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from errata.wire.answers import Answer, AnswerFact
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
+from errata.wire.graph import ImportedTriple
 from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
 from errata.wire.state import EditCounts
 
@@ -217,6 +218,7 @@ class FactChange(Response):
     Attributes:
         act: set, add or remove; "import" for an import.
         triples: Number of triples; more than one only for an import.
+        rows: Of an import, the triples that its commit lists.
         change: "added" if the later version has it.
     """
 
@@ -226,6 +228,7 @@ class FactChange(Response):
     object: str
     act: str
     triples: int = 1
+    rows: list[ImportedTriple] = Field(default_factory=list)
     change: Literal["added", "removed"]
 
 
@@ -272,7 +275,7 @@ class Diff(Response):
 
 
 class CheckReport(Response):
-    """The fact tests at one version, one for each wording of an active edit.
+    """The fact tests at one version, one for each wording of an active edit, and for each fact without a question.
 
     Attributes:
         holding: Number of tests that hold.

@@ -10,7 +10,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
-from errata.cli.render.graph.facts import describe_act, describe_change, draw_fact_change, draw_memory_change
+from errata.cli.render.graph.facts import (
+    describe_act,
+    describe_change,
+    draw_fact_change,
+    draw_memory_change,
+    is_import,
+    read_rows,
+)
+from errata.cli.render.graph.imports import draw_triples
 from errata.cli.render.text import (
     age,
     draw_answer,
@@ -23,9 +31,19 @@ from errata.cli.render.text import (
     shorten,
     utc_now,
 )
-from errata.wire import Change, Diff, Report, TagList, VersionDetail, VersionHead, VersionLog, VersionSummary
+from errata.wire import (
+    Change,
+    Diff,
+    Report,
+    TagList,
+    VersionDetail,
+    VersionHead,
+    VersionLog,
+    VersionSummary,
+)
 
 MAX_SUBJECT_LETTERS = 48
+MAX_TRIPLES = 20  # triples of an import that replaced nothing, and are shown
 
 
 def draw_log(log: VersionLog, limit: int, options: str = "", is_filtered: bool = False) -> RenderableType:
@@ -105,6 +123,8 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
             parts.append(_draw_side("-", reports[edit.id].before))
         if edit.answer:
             parts.append(_draw_side("+", edit.answer))
+        if is_import(edit.notes):
+            parts += draw_triples(read_rows(edit.notes), int(str(edit.notes["triples"])), MAX_TRIPLES)
         parts += [Text.assemble(("test ", "dim"), draw_test(test)) for test in edit.tests]
     parts += [Text(), *(draw_report(report, commit.kind) if report else [])]
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
@@ -136,7 +156,9 @@ def draw_diff(diff: Diff, verbose: bool = False) -> RenderableType:
         *_draw_changes(diff.changes),
     ]
     if diff.facts:
-        parts += [Text("the knowledge graph", style="cyan"), *map(draw_fact_change, diff.facts)]
+        parts.append(Text("the knowledge graph", style="cyan"))
+        for fact in diff.facts:
+            parts += [draw_fact_change(fact), *draw_triples(fact.rows, fact.triples, MAX_TRIPLES)]
     for memory in dict.fromkeys(change.memory for change in diff.memory_changes):
         changes = [change for change in diff.memory_changes if change.memory == memory]
         parts += [Text(memory, style="cyan"), *map(draw_memory_change, changes)]

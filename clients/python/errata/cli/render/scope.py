@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.graph.facts import describe_change, is_fact
+from errata.cli.render.graph.facts import describe_change, is_fact, is_import, read_rows
 from errata.cli.render.text import draw_answer, draw_test, make_table, one_line, percent, shorten
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
@@ -67,7 +67,8 @@ def draw_why(report: WhyReport) -> RenderableType:
     """Draw the answer, each edit and fact behind it, and what would answer without them."""
     answer = report.answer
     parts: list[RenderableType] = [_draw_given(answer)]
-    parts += [draw_edit(cause, _draw_match(cause)) for cause in report.causes]
+    for cause in report.causes:
+        parts += [draw_edit(cause, _draw_match(cause)), *draw_imported(cause, answer)]
     parts += [_draw_fact(fact, answer) for fact in report.facts]
     if not report.causes and not report.facts:
         parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
@@ -88,6 +89,23 @@ def draw_why(report: WhyReport) -> RenderableType:
             )
         )
     return Group(*parts)
+
+
+def draw_imported(cause: Cause, answer: Answer) -> list[Text]:
+    """Draw the facts of an import that the answer rests on, with their lines of the file if the commit lists them."""
+    notes = cause.edit.notes
+    facts = [fact for fact in answer.facts if fact.edit == cause.edit.id] if is_import(notes) else []
+    lines = {(triple.subject, triple.relation, triple.object): triple.line for triple in read_rows(notes)}
+    texts = []
+    for fact in facts:
+        line = lines.get((fact.subject, fact.label, fact.object))
+        place = f"  line {line:,} of {one_line(str(notes['source']))}" if line else ""
+        texts.append(
+            Text.assemble(
+                ("triple   ", "dim"), f"{fact.subject} · {fact.label} · {fact.object}", (place, "dim")
+            )
+        )
+    return texts
 
 
 def _draw_given(answer: Answer) -> Text:

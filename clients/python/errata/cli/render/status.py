@@ -24,11 +24,11 @@ def draw_check(check: CheckReport) -> RenderableType:
         reason = "no edit that is in use has a question"
         parts.append(Text(f"There is nothing to check at version {check.version}: {reason}."))
     elif not check.broken and not check.overwritten:
-        hold = "The only question of an edit gets its answer"
-        hold = hold if total == 1 else f"All {total:,} questions of edits get their answers"
+        hold = "The only question or fact of an edit holds"
+        hold = hold if total == 1 else f"All {total:,} questions and facts of edits hold"
         parts.append(Text(f"{hold} at version {check.version}{aside}.", style="green"))
     else:
-        hold = f"{check.holding:,} of {total:,} questions of edits get their answers"
+        hold = f"{check.holding:,} of {total:,} questions and facts of edits hold"
         parts.append(Text(f"{hold} at version {check.version}{aside}.", style="red"))
         if check.overwritten:
             heading = "Another edit took the place of these without having been told to:"
@@ -50,13 +50,12 @@ def draw_check(check: CheckReport) -> RenderableType:
     edits = check.edits
     if edits is not None and (edits.active or edits.reverted):
         states = {
-            ("holds", "hold"): edits.holding,
             ("is broken", "are broken"): edits.broken,
             ("is replaced", "are replaced"): edits.superseded,
             ("is taken back", "are taken back"): edits.reverted,
         }
         counts = [f"{n:,} {form if n == 1 else forms}" for (form, forms), n in states.items() if n]
-        parts.append(Text(f"Of all edits {', '.join(counts)}.", style="dim"))
+        parts += [Text(f"Of all edits {', '.join(counts)}.", style="dim")] if counts else []
     return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
 
 

@@ -22,6 +22,9 @@ STDIN = "-"
 File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
 FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
 Language = Annotated[str, typer.Option(help="Take labels in this language.")]
+KeepCorrections = Annotated[
+    bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
+]
 RejectedFile = Annotated[
     Path | None, typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV.")
 ]
@@ -33,6 +36,7 @@ def import_(
     format: FileFormat = None,
     language: Language = "en",
     rejected_file: RejectedFile = None,
+    keep_corrections: KeepCorrections = False,
     message: Message = "",
     dry_run: DryRun = False,
     strict: Strict = False,
@@ -61,6 +65,7 @@ def import_(
         language=language,
         progress=display.update,
         expected_version=expect,
+        keep_corrections=keep_corrections,
         **commit,
     )
     reply = session.send(call, "Importing", display)

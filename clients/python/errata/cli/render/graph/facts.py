@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from errata.cli.render.text import draw_change, make_grid, one_line
 from errata.cli.render.wordings import draw_tried
-from errata.wire import EditReport, FactChange, MemoryChange
+from errata.wire import EditReport, FactChange, ImportedTriple, MemoryChange
 
 
 def describe_change(notes: Mapping[str, JsonValue]) -> str:
@@ -41,6 +41,11 @@ def is_fact(notes: Mapping[str, JsonValue]) -> bool:
 
 def is_import(notes: Mapping[str, JsonValue]) -> bool:
     return isinstance(notes.get("triples"), int)
+
+
+def read_rows(notes: Mapping[str, JsonValue]) -> list[ImportedTriple]:
+    """Return the triples of an import that its commit lists; none of another edit."""
+    return TypeAdapter(list[ImportedTriple]).validate_python(notes.get("rows", ()))
 
 
 def describe_act(notes: Mapping[str, JsonValue]) -> str:

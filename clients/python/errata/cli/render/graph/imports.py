@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,9 +11,10 @@ from errata.cli.render.effects import draw_replaced, draw_side_effects
 from errata.cli.render.receipt import draw_replication
 from errata.cli.render.text import make_grid, make_table, one_line, plural, seconds
 from errata.cli.render.warnings import summarize_warnings
-from errata.wire import ImportCounts, ImportReceipt
+from errata.wire import ImportCounts, ImportedTriple, ImportReceipt
 
 MAX_REJECTED_LINES = 20
+MAX_EFFECTS = 40  # triples with an effect on other values that are shown
 
 
 def draw_import(receipt: ImportReceipt, verbose: bool = False) -> RenderableType:
@@ -40,13 +41,30 @@ def draw_import(receipt: ImportReceipt, verbose: bool = False) -> RenderableType
         table.add_row("time", f"{seconds(counts.seconds)}{rate}")
     report = receipt.report
     parts: list[RenderableType] = [Text.assemble(headline, draw_replication(receipt))]
-    parts += [*draw_replaced(report), table]
+    parts += [*draw_replaced(report), table, *draw_triples(counts.rows, counts.triples)]
     parts += _draw_rejected(counts) if counts.rejected else []
     parts += draw_side_effects(report)
     parts += summarize_warnings(("", warning) for edit in report.edits for warning in edit.warnings)
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
     return Group(*parts)
+
+
+def draw_triples(rows: Sequence[ImportedTriple], n_triples: int, n_others: int = 0) -> list[RenderableType]:
+    """Draw the triples that replaced values or go against the edits of people, then the first `n_others`."""
+    effects = [triple for triple in rows if triple.before or triple.by_hand]
+    other_rows = [triple for triple in rows if not triple.before and not triple.by_hand][:n_others]
+    if not effects and not other_rows:
+        return []
+    table = make_table(">line", "triple", "before", "by", "", indent=2)
+    for triple in [*effects[:MAX_EFFECTS], *other_rows]:
+        name = f"{one_line(triple.subject)} · {one_line(triple.relation)} · {one_line(triple.object)}"
+        origin = f"version {triple.version}, {triple.author}" if triple.version else ""
+        state = "left out" if triple.is_left_out else "edited by hand" if triple.by_hand else ""
+        table.add_row(f"{triple.line:,}", name, one_line(triple.before), origin, Text(state, style="red"))
+    n_more = n_triples - len(other_rows) - min(MAX_EFFECTS, len(effects))
+    rest = [Text(f"  and {plural(n_more, 'more triple')}", style="dim")] if other_rows and n_more > 0 else []
+    return [table, *rest]
 
 
 def _draw_rejected(counts: ImportCounts) -> list[RenderableType]:

@@ -19,9 +19,9 @@ def test_tests_that_hold_are_one_line(run: Any) -> None:
         == "There is nothing to check at version 0: no edit that is in use has a question.\n"
     )
     run("edit", PERU, "Cusco")
-    assert run("check").stdout == "The only question of an edit gets its answer at version 1.\n"
+    assert run("check").stdout == "The only question or fact of an edit holds at version 1.\n"
     run("edit", "q", "a")
-    assert run("check").stdout == "All 2 questions of edits get their answers at version 2.\n"
+    assert run("check").stdout == "All 2 questions and facts of edits hold at version 2.\n"
 
 
 def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny: Any) -> None:
@@ -29,7 +29,7 @@ def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny
     tiny.broken = [{"edit": "e1", "version": 1, "question": PERU, "expected": "Cusco", "actual": "Lima"}]
     result = run("check")
     assert result.exit_code == 5
-    assert result.stdout.startswith("0 of 1 questions of edits get their answers at version 1.\n")
+    assert result.stdout.startswith("0 of 1 questions and facts of edits hold at version 1.\n")
     assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
 
 
@@ -46,7 +46,7 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
     assert result.exit_code == 5
     lines = result.stdout.splitlines()
     assert lines[:2] == [
-        "The only question of an edit gets its answer at version 1.",
+        "The only question or fact of an edit holds at version 1.",
         "1 of 2 tests that came with edits fails:",
     ]
     assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco", "version", "3"]
@@ -83,9 +83,9 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
     monkeypatch.setattr(tiny, "check", lambda: report)
     lines = run("check", "--replaced").stdout.splitlines()
     assert tiny.requests[-1][0].url.query == "superseded=true"
-    assert lines[0] == "All 3 questions of edits get their answers at version 3 (1 replaced by later edits)."
+    assert lines[0] == "All 3 questions and facts of edits hold at version 3 (1 replaced by later edits)."
     assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
-    assert lines[4] == "Of all edits 3 hold, 1 is replaced, 2 are taken back."
+    assert lines[4] == "Of all edits 1 is replaced, 2 are taken back."
 
 
 def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
@@ -107,7 +107,7 @@ def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
     assert result.exit_code == 5
     lines = result.stdout.splitlines()
     assert lines[:2] == [
-        "1 of 2 questions of edits get their answers at version 2.",
+        "1 of 2 questions and facts of edits hold at version 2.",
         "Another edit took the place of these without having been told to:",
     ]
     assert lines[-1].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]

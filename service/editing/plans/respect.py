@@ -1,0 +1,163 @@
+"""The effects of an import on the graph as people edited it, found before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from errata.wire import BrokenTest, ImportedTriple
+from more_itertools import chunked
+
+from models.graph.view import GraphView
+from models.scope.spelling import resembling
+from service.editing.draft import one_line
+from service.editing.evaluation.fact_tests import version_of
+from service.editing.state import EditorState
+from service.errors import JSON, MAX_NAMED, BreaksTests, SimilarName
+from service.graph.imports.comparison import Comparison, compare
+from service.graph.imports.row_resolver import RowResolver
+from service.graph.linking.folding import fold
+from service.graph.lookup import Lookup
+from service.ledger import fold as ledger
+
+ENTITIES_PER_READ = 10_000
+MAX_LISTED = 200  # triples of an import that its note has, half a kilobyte each in memory
+MAX_NEW_NAMES = 2_000  # new names that are compared with others, a millisecond each
+BY_HAND = "line {}: {} · {} is {} by version {} of {}, and {} here"
+REPEAT = "nothing was imported; repeat it with `keep_corrections` (--keep-corrections) or without strict"
+
+
+@dataclass(frozen=True)
+class Respect:
+    """The effects of an import on the graph.
+
+    Attributes:
+        rows: The first triples, and those with an effect.
+        n_new: Number of triples that the graph does not say.
+        similar_names: New names of the file -> names one letter away.
+        left_out: Triples that are left out for the sake of people's edits, by subject, relation and object.
+    """
+
+    rows: Sequence[ImportedTriple] = ()
+    n_replaced: int = 0
+    n_by_hand: int = 0
+    n_new: int = 0
+    similar_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    left_out: frozenset[tuple[str, str, str]] = frozenset()
+
+    def warnings(self) -> list[str]:
+        names = [
+            f"{name!r} is new, and {one_line(similar)} is one letter away: if it is misspelt, take the import back"
+            for name, similar in self.similar_names.items()
+        ]
+        if not self.n_replaced and not self.n_by_hand:
+            return names
+        verb = "left as people edited them" if self.left_out else "that people edited"
+        return [f"{self.n_replaced:,} values replaced; {self.n_by_hand:,} {verb}", *names]
+
+    def check(self) -> None:
+        """Check that the import neither goes against people's edits nor misspells a name.
+
+        Raises:
+            BreaksTests: It would replace an edit by hand.
+            SimilarName: A new name is one letter away from another.
+        """
+        failing = [triple for triple in self.rows if triple.by_hand and not triple.is_left_out]
+        if failing:
+            first = failing[0]
+            values = first.subject, first.relation, first.before or "taken away", first.version, first.author
+            suffix = f" (and {self.n_by_hand - 1:,} more)" if self.n_by_hand > 1 else ""
+            tests: list[JSON] = [to_test(triple) for triple in failing[:MAX_NAMED]]
+            detail = BY_HAND.format(first.line, *values, first.object)
+            raise BreaksTests(f"{detail}{suffix}: {REPEAT}", tests=tests)
+        for name, similar in self.similar_names.items():
+            advice = (
+                "nothing was imported; write that name, or repeat it without strict if the new one is right"
+            )
+            raise SimilarName(
+                f"{name!r} is new, and {one_line(similar)} is one letter away: {advice}",
+                field="body",
+                candidates=list(similar),
+            )
+
+
+async def examine(
+    resolver: RowResolver, state: EditorState, view: GraphView, lookup: Lookup, keep_corrections: bool
+) -> Respect:
+    """Compare a file with the graph.
+
+    Args:
+        resolver: The facts of the file.
+        state: The ledger's edits, for their authors.
+        view: The graph before the file.
+        lookup: Finds the entities.
+        keep_corrections: Whether triples that go against people's edits are left out.
+    """
+    rows: list[ImportedTriple] = []
+    effects: list[ImportedTriple] = []
+    names = {id: name for name, id in resolver.ids_by_name.items()}
+    left_out: set[tuple[str, str, str]] = set()
+    n_new = n_replaced = 0
+    for batch in chunked(sorted(resolver.facts, key=lambda fact: fact.subject), ENTITIES_PER_READ):
+        entities = await lookup.entities({fact.subject for fact in batch}, view)
+        for item in compare(batch, entities, view):
+            is_left_out = keep_corrections and item.by_hand
+            if is_left_out:
+                left_out.add((item.fact.subject, item.fact.relation, item.fact.object))
+            n_new += item.is_new and not is_left_out
+            n_replaced += item.replaces and not is_left_out
+            triple = to_wire(item, names.get(item.fact.subject, item.label), state, view, is_left_out)
+            (effects if item.replaces or item.by_hand else rows).append(triple)
+    by_line = sorted(rows, key=lambda triple: triple.line)[: max(0, MAX_LISTED - len(effects))]
+    return Respect(
+        sorted([*effects[:MAX_LISTED], *by_line], key=lambda triple: triple.line),
+        n_replaced,
+        sum(triple.by_hand for triple in effects),
+        n_new,
+        await find_similar(resolver, view, lookup),
+        frozenset(left_out),
+    )
+
+
+def to_wire(
+    item: Comparison, label: str, state: EditorState, view: GraphView, is_left_out: bool
+) -> ImportedTriple:
+    fact, record = item.fact, state.edits.get(item.edit)
+    version = version_of(record) if record else None
+    return ImportedTriple(
+        line=fact.line,
+        subject=label,
+        relation=view.label(fact.relation),
+        object=fact.object,
+        before=one_line(item.values) if item.replaces or item.by_hand else "",
+        by_hand=item.by_hand,
+        version=version,
+        author=ledger.find(state.commits, version).author if version else "",
+        is_left_out=is_left_out,
+    )
+
+
+def to_test(triple: ImportedTriple) -> dict[str, Any]:
+    return BrokenTest(
+        edit="",
+        version=triple.version or 0,
+        question=f"{triple.subject} · {triple.relation}",
+        expected=triple.before or None,
+        actual=triple.object,
+    ).model_dump(mode="json")
+
+
+async def find_similar(resolver: RowResolver, view: GraphView, lookup: Lookup) -> dict[str, list[str]]:
+    """Return the new names of the file that are one letter away from another name, of the graph or of the file."""
+    new_names = {fold(name): name for name in resolver.new_names[:MAX_NEW_NAMES]}
+    of_file = {fold(name): name for name in resolver.ids_by_name}
+    similar: dict[str, list[str]] = {}
+    for key, name in new_names.items():
+        near = [other for other in resembling(key) if other in of_file or lookup.linker.resolve(other)]
+        bearers = await lookup.entities_by_name(near, view) if near else {}
+        names = [entity.label for other in near for entity in bearers[other]]
+        names += [of_file[other] for other in near if other in of_file and of_file[other] not in similar]
+        if names:
+            similar[name] = list(dict.fromkeys(names))
+    return similar

@@ -1,0 +1,106 @@
+"""Compares the facts of a file with the graph: which are new, and which values they replace or add to.
+
+A triple goes against what a person edited if it replaces a value that an edit gave, stands beside one that an edit
+set in place of all others, or is one that an edit took away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from models.graph.knowledge import Entity, Fact
+from models.graph.view import GraphView
+from service.graph.linking.folding import fold
+
+MAX_COMPARED = (
+    100_000  # facts of a file that are compared; beyond it only those about entities that a person edited
+)
+
+
+@dataclass(frozen=True)
+class FileFact:
+    """A fact of a file, with its names resolved."""
+
+    line: int
+    subject: str
+    relation: str
+    object: str
+    object_id: str
+    act: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A fact of a file beside the graph.
+
+    Attributes:
+        label: How the subject is called.
+        values: Values that the graph has for its relation.
+        edit: The edit or import whose value it replaces or stands beside, or which took it away; "" without one.
+        is_new: Whether the graph does not say it.
+        replaces: Whether it takes the place of other values.
+        by_hand: Whether it goes against what a person edited.
+    """
+
+    fact: FileFact
+    label: str
+    values: tuple[str, ...]
+    edit: str
+    is_new: bool
+    replaces: bool
+    by_hand: bool
+
+
+def compare(
+    facts: Sequence[FileFact], entities: Mapping[str, Entity | None], view: GraphView
+) -> Iterator[Comparison]:
+    """Yield the comparison of each fact; of several that set one relation, of the last.
+
+    Args:
+        facts: Facts of a file.
+        entities: Their subjects at the version of the view.
+        view: The graph before the file.
+    """
+    last = {(fact.subject, fact.relation): fact for fact in facts if fact.act == "set"}
+    for fact in facts:
+        if fact.act == "set" and last[fact.subject, fact.relation] is not fact:
+            continue
+        entity = entities.get(fact.subject)
+        present = [f for f in entity.facts if f.relation == fact.relation] if entity else []
+        other_values = [other for other in present if not is_same(other, fact)]
+        is_new = len(other_values) == len(present)
+        replaces = fact.act == "set" and bool(other_values)
+        edit = other_values[0].edit if replaces else ""
+        by_hand = replaces and is_by_hand(fact.subject, edit, view)
+        if not replaces and is_new:
+            edit = find_opponent(fact, other_values, view)
+            by_hand = bool(edit)
+        values = tuple(other.object for other in other_values)
+        label = entity.label if entity else fact.subject
+        yield Comparison(fact, label, values, edit, is_new or replaces, replaces, by_hand)
+
+
+def is_same(present: Fact, fact: FileFact) -> bool:
+    if fact.object_id and present.object_id:
+        return fact.object_id == present.object_id
+    return fold(fact.object) in (fold(present.object), fold(present.statement_object[0]))
+
+
+def is_by_hand(subject: str, edit: str, view: GraphView) -> bool:
+    return any(source.edit == edit for _, source in view.edits.get(subject, ()))
+
+
+def find_opponent(fact: FileFact, other_values: Sequence[Fact], view: GraphView) -> str:
+    """Return the edit by which a person set the relation to another value, or took this value away; "" without one."""
+    edits = {other.edit for other in other_values}
+    opponent = ""
+    for _, source in view.edits.get(fact.subject, ()):
+        for statement in source.statements:
+            if statement.relation != fact.relation:
+                continue
+            is_set = statement.act == "set" and source.edit in edits
+            is_removal = statement.act == "remove" and fold(statement.object) in ("", fold(fact.object))
+            if is_set or is_removal:
+                opponent = source.edit
+    return opponent
