@@ -4,11 +4,12 @@ VAR ?= var
 FUZZ ?= 100
 GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
+BASE ?= HEAD
 # GPU=1 installs the builds for one by NVIDIA.
 KIND := $(if $(GPU),gpu,cpu)
 BIN := .venv/bin
 
-.PHONY: serve test live readme processors fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
+.PHONY: serve test quick live readme processors fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var "$(VAR)"
@@ -21,6 +22,11 @@ test live readme processors: export OMP_WAIT_POLICY = PASSIVE
 test: .venv/dev
 	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live --ignore tests/readme
+
+quick: .venv/dev
+	$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/python -m tests.quick $(BASE)
 
 live: .venv/dev
 	@deploy/prometheus/install.sh
