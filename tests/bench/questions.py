@@ -6,11 +6,6 @@ from models.packs.pack import Pack
 
 
 def questions(count: int, seed: int = 7) -> list[str]:
-    return [question for question, _ in questions_and_subjects(count, seed)]
-
-
-def questions_and_subjects(count: int, seed: int = 7) -> list[tuple[str, str]]:
-    """Return questions, each with the id of its subject."""
     rng = random.Random(seed)
     items = rng.sample(list(Pack.load().items()), count)
-    return [(item.relation.question(item.subject.label, rng.randrange(5)), item.subject.id) for item in items]
+    return [item.relation.question(item.subject.label, rng.randrange(5)) for item in items]

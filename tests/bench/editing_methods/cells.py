@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from models.checkpoint import CONFIG, WEIGHTS, verify_sums
+from models.checkpoint import CONFIG, WEIGHTS, read_verified
 from models.nkb.reader import DEFAULT, TOKENIZER
 from models.packs.pack import Item, Pack
 from tests.bench.bank import nkb_of
@@ -74,7 +74,7 @@ class Cells:
         self._edits = Edits(model)
         _, memory = nkb_of(model.reader)
         self._surgery = Surgery(memory)
-        self._decoder_digest = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
+        self._decoder_digest = read_verified(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER)).digest
 
     def score(self, name: str, workload: str, n: int, seed: int) -> Cell:
         start = time.perf_counter()
