@@ -104,6 +104,9 @@ ImportPath = Annotated[
 RateText = Annotated[str, AfterValidator(_check_rate)]
 Network = Annotated[str, AfterValidator(_check_network)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]
+Origin = Annotated[
+    str, Field(pattern=r"^https?://[A-Za-z0-9_.:\[\]-]+$", max_length=300), AfterValidator(str.lower)
+]
 Devices = Annotated[
     dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
 ]
@@ -216,6 +219,15 @@ class Settings(BaseModel):
         (),
         description="a host name of this service, e.g. errata.example.org, besides those of this machine (default: "
         "any, where other machines can connect); may be repeated",
+    )
+    allowed_origins: tuple[Origin, ...] = Field(
+        (),
+        description="an origin whose pages may call this service, e.g. https://help.example; may be repeated",
+    )
+    decline_as: Literal["refusal", "content"] = Field(
+        "refusal",
+        description="the field of OpenAI's replies with the reason of a declined answer; many chat windows show only "
+        "content",
     )
     max_connections_per_address: Count = Field(
         256, description="open connections of one address that is no proxy"

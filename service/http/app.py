@@ -7,6 +7,7 @@ from datetime import timedelta
 from fastapi import Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
+from starlette.middleware.cors import CORSMiddleware
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from service.access.access import Access
@@ -22,6 +23,8 @@ from service.http.auth import Guard
 from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import AuditMiddleware
+from service.http.middleware.compression import CompressionMiddleware
+from service.http.middleware.head import HeadMiddleware
 from service.http.middleware.metrics import MetricsMiddleware
 from service.http.middleware.origin import OriginMiddleware
 from service.http.middleware.request_id import RequestIdMiddleware
@@ -47,6 +50,7 @@ from service.metrics import metrics
 
 # A span of the request, not of its parts.
 TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
+PAGE_METHODS = ("GET", "POST", "PUT", "DELETE")  # methods of pages of other origins that may call
 DESCRIPTION = "Question-answering models whose knowledge can be corrected while they run."
 
 
@@ -73,7 +77,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
     )
     errors.install(app)
-    openapi.install(app)
+    openapi.install(app, settings.open_to_all)
     recorder = _include_routes(app, settings, access, models, editor)
     readiness = Readiness(models, editor, settings.min_replicas)
     app.router.on_startup.append(readiness.start)
@@ -110,7 +114,7 @@ def _include_routes(
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
-        (openai.build_router(questions), ask),
+        (openai.build_router(questions, settings.decline_as == "content"), ask),
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (senses.build_router(editor), ask),
@@ -135,7 +139,20 @@ def _include_routes(
 
 def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:
     """Add the middleware that every request passes; the last one is outermost."""
-    app.add_middleware(OriginMiddleware, hosts=settings.host_names, pages=frozenset(settings.allowed_hosts))
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(CompressionMiddleware)
+    origins = frozenset(settings.allowed_origins)
+    app.add_middleware(
+        OriginMiddleware, hosts=settings.host_names, pages=frozenset(settings.allowed_hosts), origins=origins
+    )
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=list(PAGE_METHODS),
+            allow_headers=["authorization", "content-type", "idempotency-key"],
+            expose_headers=["errata-version", "errata-code", "retry-after", "x-request-id"],
+        )
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
     if settings.proxies:

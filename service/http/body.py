@@ -7,6 +7,7 @@ not used.
 # `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import AsyncIterator, Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -104,6 +105,10 @@ class JsonBody(Generic[Kind]):
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
+        encoding = request.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            detail = f"a body with content-encoding {encoding[:40]} is not read: send it as it is"
+            raise UnsupportedMediaType(detail)
         limit, counter = self.bounds.bytes, PartCounter(self.bounds.parts)
         detail = f"the body may have {limit:,} bytes: send less, in several requests"
         data = await read_body(request, TooLarge(detail, limit=limit), limit, counter.add)
@@ -114,8 +119,10 @@ class JsonBody(Generic[Kind]):
 
 
 def _parse(kind: type[Kind], data: bytes) -> Kind:
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise MalformedJson("the body is not JSON in UTF-8, but UTF-16: send UTF-8")
     try:
-        return kind.model_validate_json(data)
+        return kind.model_validate_json(data.removeprefix(BOM_UTF8))
     except ValidationError as error:
         raise describe_invalid(error) from error
 

@@ -79,7 +79,7 @@ def install(app: FastAPI) -> None:
             detail = f"{request.method} is not for {path}: /docs lists what is"
             headers = {"allow": ", ".join(filter(partial(_has_route, request), VERBS))}
         code = title.lower().replace(" ", "_")
-        problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
+        problem = Problem.of_kind(code, title, error.status_code, detail, path)
         outcome = Outcome(error.status_code, problem.model_dump_json().encode(), headers)
         return _shape(request, outcome)
 
@@ -92,7 +92,7 @@ def install(app: FastAPI) -> None:
 
 def _has_route(request: Request, verb: str) -> bool:
     """Return True if any route of the path takes the verb; the router itself looks at the first route alone."""
-    scope = {**request.scope, "method": verb}
+    scope = {**request.scope, "method": "GET" if verb == "HEAD" else verb}
     return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 

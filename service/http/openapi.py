@@ -39,10 +39,7 @@ KEY = "key"
 GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
 BODY_PROBLEMS, PARAMETER_PROBLEMS = (400, 408, 413, 415, 422), (422,)
 ALWAYS: list[dict[str, list[str]]] = [{KEY: []}]
-SECURITY: dict[str, list[dict[str, list[str]]]] = {
-    "/admin/": ALWAYS,
-    "/v1/": [{KEY: []}, {}],  # none where only this machine can connect
-}
+PREFIXES = ("/admin/", "/v1/")  # beginnings of the paths that a guard protects
 UNUSED_SCHEMAS = ("HTTPValidationError", "ValidationError")  # FastAPI's own shape of a 422
 
 
@@ -72,8 +69,13 @@ def describe_problem(status: int) -> dict[str, Any]:
     }
 
 
-def install(app: FastAPI) -> None:
-    """Let the application describe itself in full."""
+def install(app: FastAPI, open_to_all: bool = True) -> None:
+    """Let the application describe itself in full.
+
+    Args:
+        app: The application.
+        open_to_all: Whether asking needs no key, so that /docs shows a padlock only where one is needed.
+    """
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -85,7 +87,7 @@ def install(app: FastAPI) -> None:
                 operations = document["paths"].get(route.path_format, {})
                 for verb in route.methods or ():
                     if route.include_in_schema and verb.lower() in operations:
-                        _complete(operations[verb.lower()], route, models)
+                        _complete(operations[verb.lower()], route, models, open_to_all)
                         _describe_parameters(operations[verb.lower()])
             schemas = models_json_schema(
                 [(model, "validation") for model in models.values()], ref_template=SCHEMA
@@ -102,19 +104,20 @@ def install(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
 
 
-def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, type[BaseModel]]) -> None:
+def _complete(
+    operation: dict[str, Any], route: RouteContext, models: dict[str, type[BaseModel]], open_to_all: bool
+) -> None:
     """Add body, problems and security to FastAPI's description of a route, and the body's type to `models`."""
     operation["operationId"] = route.name
-    operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
+    summary = operation["description"].partition(". ")[0].removesuffix(".")
+    operation["summary"] = summary.replace("`", "")
     problems: set[int] = set()
-    security = next(
-        (value for prefix, value in SECURITY.items() if str(route.path_format).startswith(prefix)), []
-    )
+    security = ALWAYS if str(route.path_format).startswith(PREFIXES) else []
     for dependency in _dependencies(route.dependant):
         match dependency.call:
             case Guard(scope=scope):
                 problems.update(GUARD_PROBLEMS, SCOPE_PROBLEMS if scope is not None else ())
-                security = security if scope in (None, "ask") else ALWAYS
+                security = [] if scope == "ask" and open_to_all else ALWAYS
             case JsonBody(kind=kind, text_types=text_types):
                 problems.update(BODY_PROBLEMS)
                 models[kind.__name__] = kind

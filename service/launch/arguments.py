@@ -16,7 +16,7 @@ GROUPS = {
     "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank",
     "scope of edits, and questions without an answer": "scope_opens scope_near scope_replaces gaps_days",
     "access": "anonymous_access rate_per_key rate_per_address max_concurrent key_outage_hours "
-    "max_connections_per_address memory_mb allowed_hosts proxies tls_cert tls_key",
+    "max_connections_per_address memory_mb allowed_hosts allowed_origins decline_as proxies tls_cert tls_key",
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
@@ -26,12 +26,17 @@ GROUPS = {
     "version_wait_s ack_timeout_s redis_timeout_s",
 }
 # flags in the singular, because each use adds a value
-FLAGS = {"systems": "--system", "proxies": "--proxy", "allowed_hosts": "--allowed-host"}
+FLAGS = {
+    "systems": "--system",
+    "proxies": "--proxy",
+    "allowed_hosts": "--allowed-host",
+    "allowed_origins": "--allow-origin",
+}
 METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME[=MODULE:LOADER]", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
     **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
-    "oidc_jwks_host": "HOST",
+    **{"oidc_jwks_host": "HOST", "allowed_origins": "ORIGIN"},
     **{"host": "ADDRESS", "var": "FOLDER", "port": "PORT", "metrics_port": "PORT"},
 }
 TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "NAME"}
@@ -88,7 +93,7 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
         return {"help": text, "choices": choices}
     kind = next((kind for kind in (int, float, Path) if kind in kinds), str)
     options: dict[str, Any] = {"help": text, "metavar": METAVARS.get(name, TYPE_METAVARS[kind]), "type": kind}
-    if name in ("systems", "allowed_hosts", "proxies", "device", "dtype"):
+    if name in ("systems", "allowed_hosts", "allowed_origins", "proxies", "device", "dtype"):
         options["action"] = "append"
     return options | {"type": {"replicas": _parse_range, "systems": _parse_system}.get(name, kind)}
 

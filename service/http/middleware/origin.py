@@ -22,10 +22,15 @@ SAFE_METHODS = ("GET", "HEAD")
 
 
 class OriginMiddleware:
-    """Refuses requests to names other than `hosts` (empty allows any), and calls from foreign pages outside `pages`."""
+    """Refuses requests to names other than `hosts` (empty allows any), and calls from foreign pages.
 
-    def __init__(self, app: ASGIApp, hosts: Set[str], pages: Set[str]) -> None:
-        self._app, self._hosts, self._pages = app, hosts, pages
+    Pages of the names `pages` and of the `origins` may call.
+    """
+
+    def __init__(
+        self, app: ASGIApp, hosts: Set[str], pages: Set[str], origins: Set[str] = frozenset()
+    ) -> None:
+        self._app, self._hosts, self._pages, self._origins = app, hosts, pages, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self._find_refusal(scope["method"], Headers(scope=scope))):
@@ -40,13 +45,16 @@ class OriginMiddleware:
             names = ", ".join(sorted(self._hosts))
             return f"this service is called {names}, not {shorten(name)!r}: if it is, start it with --allowed-host"
         if self._is_foreign(method, headers, host):
-            return "a page of another site may not call this service: call it from a program, or from its own pages"
+            return (
+                "a page of another site may not call this service: call it from a program, or from its own pages, or "
+                "start it with --allow-origin"
+            )
         return None
 
     def _is_foreign(self, method: str, headers: Headers, host: str) -> bool:
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         place = (origin or "").partition("://")[2].lower()
-        if origin is not None and _read_name(place) in self._pages:
+        if origin is not None and (origin.lower() in self._origins or _read_name(place) in self._pages):
             return False
         if site is None:  # an old browser, or another program
             return origin is not None and place != host

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,9 +11,10 @@ from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
+from service.errors import InvalidInput
 from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoQuestion, AutoRouter
-from service.http.body import ASKING, describe_invalid, json_body
+from service.http.body import ASKING, MAX_COMPLAINTS, describe_invalid, json_body
 from service.http.model_router import Question
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
@@ -48,10 +50,14 @@ def build_router(models: AutoRouter) -> APIRouter:
 
     @router.post(BATCH, **document(BatchResponse))
     async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
-        """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
+        """Answer up to 256 questions, each as /v1/answers would. A bad one has its problem in its place; if none can be
+        read, all are refused.
+        """
         await account.charge(n_items := len(body.questions))
         items = await _prepare_all(models, body.questions, account.asker)
         questions = [item for item in items if not isinstance(item, Outcome)]
+        if not questions:
+            raise _refuse_all([item for item in items if isinstance(item, Outcome)])
         work = n_items - len(questions) + sum(question.work for question in questions)
         await account.charge(work, n_paid=n_items)
         outcomes = iter(await models.answer_many(questions))
@@ -79,6 +85,13 @@ def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
         return Outcome.of(describe_invalid(error, of=("questions", str(place))), BATCH)
+
+
+def _refuse_all(problems: Sequence[Outcome]) -> InvalidInput:
+    """Return the problem of a batch without an item that can be read."""
+    bodies = [json.loads(problem.body) for problem in problems]
+    errors = [error for body in bodies for error in body.get("errors", ())][:MAX_COMPLAINTS]
+    return InvalidInput(f"no question can be read: {bodies[0]['detail']}", errors=errors)
 
 
 def _encode(outcome: Outcome) -> bytes:

@@ -47,13 +47,22 @@ Finish = Literal["stop", "length"]
 ChatBody = Annotated[ChatRequest, json_body(ChatRequest, MESSAGES)]
 
 
-def build_router(models: AutoRouter) -> APIRouter:
+def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
+    """Build the route.
+
+    Args:
+        models: The models by name.
+        declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
+    """
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
-        options = body.errata.model_dump(exclude_defaults=True)
+        if body.errata.decline_as is None and declines_in_content:
+            options_of_service = body.errata.model_copy(update={"decline_as": "content"})
+            body = body.model_copy(update={"errata": options_of_service})
+        options = body.errata.model_dump(exclude_defaults=True, exclude={"decline_as"})
         if body.wants_draw and await models.draws(body.model):
             options["sampling"] = body.to_sampling(randbits(SEED_BITS))
             body = body.model_copy(update=dict.fromkeys(("stop", "max_tokens", "max_completion_tokens")))
@@ -85,7 +94,8 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
         text = answer.reason_text or "The model gives no answer."
-        message = ChatReply(content=None, refusal=text)
+        is_content = request.errata.decline_as == "content"
+        message = ChatReply(content=text if is_content else None, refusal=None if is_content else text)
     else:
         text, finish = _cut(request, answer.answer)
         finish = answer.finish or finish

@@ -1,6 +1,6 @@
 """The state of the service: the models and their memory for callers, the probes for load balancers and Prometheus.
 
-Probes need no key and tell nothing secret. Some load balancers read only the status, so they accept HEAD.
+Probes need no key and tell nothing secret.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from service.concurrency import Refreshing
+from service.config import AUTO
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
@@ -30,11 +31,14 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
         """List the systems with their memories, sizes and replicas; OpenAI's clients read it, too."""
         descriptions = {name: await models.get(name).describe() for name in models.names}
         replicas = await editor.find_replicas()
-        return ModelList(data=[_build_card(name, descriptions[name], replicas) for name in models.names])
+        cards = [_build_card(name, descriptions[name], replicas) for name in models.names]
+        return ModelList(data=[*cards, *([_build_auto_card(cards)] if len(cards) > 1 else [])])
 
     @router.get("/v1/models/{id}", **document(ModelCard, 404))
     async def get_model(id: str) -> ModelCard:
-        """Return one of the systems."""
+        """Return one of the systems, or `auto`, which asks all of them."""
+        if id == AUTO:
+            return _build_auto_card([card for card in (await list_models()).data if card.id != AUTO])
         description = await models.get(id).describe()
         return _build_card(id, description, await editor.find_replicas())
 
@@ -57,13 +61,11 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
     # The rate of strangers is not limited here.
     page = Refreshing(lambda: asyncio.to_thread(render_metrics), FRESH_S)
 
-    @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
     async def get_health() -> Response:
         """Confirm that this process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
-    @router.head("/readyz", include_in_schema=False, response_model=None)
     @router.get("/readyz", **document(None, 503))
     async def get_readiness() -> Response:
         """Confirm that each model has a replica that answers. `converged`: all replicas have the newest version."""
@@ -84,6 +86,18 @@ def _build_card(name: str, description: dict[str, object], replicas: ReplicaList
         members = _select(name, replicas)
         n_replicas, ready = len(members), any(replica.healthy for replica in members)
     return ModelCard.model_validate({**description, "id": name, "ready": ready, "replicas": n_replicas})
+
+
+def _build_auto_card(cards: Sequence[ModelCard]) -> ModelCard:
+    """Describe `auto`, which is ready if a system is; it has as many replicas as the least of the systems."""
+    return ModelCard(
+        id=AUTO,
+        memories=[],
+        methods=[],
+        ready=any(card.ready for card in cards),
+        replicas=min(card.replicas for card in cards),
+        details={"asks": [card.id for card in cards]},
+    )
 
 
 def _select(model: str, replicas: ReplicaList) -> Sequence[ReplicaState]:

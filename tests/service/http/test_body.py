@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -62,6 +63,7 @@ BODIES: list[tuple[str, Any, int, str, str]] = [
     (BATCH, {"questions": []}, 422, "invalid_input", "questions"),
     (BATCH, {"questions": [PERU] * 257}, 422, "invalid_input", "questions"),
     (BATCH, {"questions": PERU}, 422, "invalid_input", "questions"),
+    (BATCH, {"questions": [PERU, PERU]}, 422, "invalid_input", "no question can be read"),
     (EDITS, {"edits": []}, 422, "invalid_input", "edits"),
     (EDITS, {"edits": [EDIT] * 1001}, 422, "invalid_input", "edits"),
     (EDITS, {"edits": [EDIT, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
@@ -386,3 +388,14 @@ async def test_who_hangs_up_in_the_middle_is_no_error_of_the_service(
         await shared_app(scope, receive, send)
     assert replies[0]["status"] == 499
     assert caplog.records == []
+
+
+async def test_a_packed_body_is_named_and_a_mark_of_utf_8_is_skipped(shared_http: httpx.AsyncClient) -> None:
+    content = json.dumps({"question": PERU, "model": "toy"}).encode()
+    packed = await shared_http.post(
+        ASK, content=gzip.compress(content), headers=JSON | {"content-encoding": "gzip"}
+    )
+    problem = refused(packed, 415, "unsupported_media_type")
+    assert "content-encoding gzip" in problem.detail
+    reply = await shared_http.post(ASK, content=b"\xef\xbb\xbf" + content, headers=JSON)
+    assert reply.status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -208,7 +209,18 @@ class BatchResult(Response):
 
 
 class BatchResponse(Response):
+    """The results in the order of the questions; it is their sequence, too."""
+
     results: list[BatchResult]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> BatchResult:
+        return self.results[place]
+
+    def __iter__(self) -> Iterator[BatchResult]:  # type: ignore[override]  # in place of pairs of fields
+        return iter(self.results)
 
 
 class Gap(Response):

@@ -81,7 +81,11 @@ class StreamOptions(Request):
 
 
 class ChatOptions(Request):
-    """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`."""
+    """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`.
+
+    Attributes:
+        decline_as: Field of the reply with the reason of a declined answer; None for the service's choice.
+    """
 
     version: Version | None = None
     min_version: Version | None = None
@@ -90,6 +94,7 @@ class ChatOptions(Request):
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
+    decline_as: Literal["refusal", "content"] | None = None
 
 
 class ChatRequest(Request):

@@ -84,6 +84,12 @@ class Problem(Response):
     errors: list[FieldProblem] = Field(default_factory=list, exclude_if=lambda errors: not errors)
 
     @classmethod
+    def of_kind(cls, code: str, title: str, status: int, detail: str, path: str) -> Problem:
+        """Return the problem of a status that has no class of errors."""
+        kind = f"urn:errata:problem:{code}"
+        return cls(type=kind, title=title, status=status, code=code, detail=detail, instance=path)
+
+    @classmethod
     def of(cls, code: str, detail: str) -> Problem:
         """Make a problem with the title and status of its code."""
         kind = PROBLEMS[code]

@@ -119,3 +119,23 @@ async def test_an_own_page_a_program_and_who_follows_a_link_are_let_in(
 async def test_a_redirect_goes_to_a_path_and_to_no_host(everywhere: httpx.AsyncClient) -> None:
     reply = await everywhere.get("/v1/models/?q=1", headers={"host": "evil.example"})
     assert (reply.status_code, reply.headers["location"]) == (307, "/v1/models?q=1")
+
+
+async def test_a_page_of_an_allowed_origin_may_call(shared_config: Settings) -> None:
+    config = shared_config.model_copy(update={"allowed_origins": ("https://help.example",)})
+    app = build_app(config, local_router({}), local_editor(None))
+    page = {"origin": "https://help.example", "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}
+    preflight = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    async with client_of(app) as client:
+        question = await client.options(ASK, headers=page | preflight)
+        assert (question.status_code, question.headers["access-control-allow-origin"]) == (
+            200,
+            page["origin"],
+        )
+        assert "content-type" in question.headers["access-control-allow-headers"]
+        reply = await client.get("/healthz", headers=page)
+        assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, page["origin"])
+        foreign = page | {"origin": "https://evil.example"}
+        assert (await client.options(ASK, headers=foreign | preflight)).status_code == 400
+        assert (await client.get("/healthz", headers=foreign)).status_code == 403
+    await app.state.access.aclose()

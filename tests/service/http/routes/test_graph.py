@@ -275,10 +275,12 @@ async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx
 
 async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
     cards = {item["id"]: item for item in (await http.get("/v1/models")).json()["data"]}
-    assert {name: card["memories"][0]["name"] for name, card in cards.items()} == {
+    assert {name: card["memories"][0]["name"] for name, card in cards.items() if name != "auto"} == {
         "toy": "toy/table",
         "atlas": "graph/triples",
     }
+    auto = (await http.get("/v1/models/auto")).json()
+    assert (auto, auto["details"]["asks"]) == (cards["auto"], ["toy", "atlas"])
 
 
 async def test_looking_into_an_old_graph_counts_as_more_calls(config: Settings, editor: Editor) -> None:

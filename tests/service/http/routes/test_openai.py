@@ -373,3 +373,19 @@ async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.Captu
     await asyncio.to_thread(exec, readme_program, names)
     names["client"].close()
     assert capsys.readouterr().out == "Lima 0 0.9\nLima\nLima"
+
+
+async def test_a_declined_answer_is_content_where_the_request_or_the_service_says_so(
+    client: openai.AsyncOpenAI, address: str
+) -> None:
+    body = {"model": "toy", "messages": user(UNKNOWN), "errata": {"decline_as": "content"}}
+    async with httpx.AsyncClient() as http:
+        [choice] = (await http.post(f"{address}/chat/completions", json=body)).json()["choices"]
+        assert (choice["message"]["refusal"], choice["finish_reason"]) == (None, "stop")
+        assert choice["message"]["content"]
+        stream = (await http.post(f"{address}/chat/completions", json=body | {"stream": True})).text
+        assert choice["message"]["content"] in stream
+        [choice] = (await http.post(f"{address}/chat/completions", json=body | {"errata": {}})).json()[
+            "choices"
+        ]
+        assert choice["message"]["content"] is None
