@@ -93,7 +93,10 @@ class Model:
 
 
 def load(
-    folder: Path = DEFAULT, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    folder: Path = DEFAULT,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    with_unseen: bool = True,
 ) -> Model:
     """Load the model of a checkpoint folder.
 
@@ -101,6 +104,7 @@ def load(
         folder: The folder.
         device: Device of the model.
         dtype: Type of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
+        with_unseen: Whether unseen relations are checked; the record of another judge is refused then.
 
     Raises:
         CheckpointError: A file is missing or does not fit; the text names it.
@@ -117,7 +121,7 @@ def load(
             {name: value for name, value in heads.items() if name != BEND},
             heads[BEND],
             {kind: Confidence.parse(raw[kind]) for kind in KINDS},
-            _read_unseen(contents),
+            _read_unseen(contents) if with_unseen else None,
         )
         return assemble(files, trained, contents.digest, device, dtype)
     except CheckpointError:

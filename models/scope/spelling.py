@@ -1,5 +1,7 @@
 """Words that differ in one slip: a letter left out, added, exchanged, or swapped with the next.
 
+A word with another first letter is another name (Dalford, Walford): people seldom mistype the first letter.
+
 The encoder reads a rare word piece by piece, and one wrong letter splits it into other pieces: the question is no
 longer near the wording that it asks for. An unknown word is read as the only word of the wordings for which it may be
 a slip.
@@ -89,9 +91,8 @@ class Lexicon:
     def _repair(self, word: str, is_read: Tensor) -> str:
         if len(word) < MIN_LETTERS - 1 or not word.isalpha() or self._has(word, is_read):
             return word
-        options = {
-            other for other in self._words_of_rows(list(resembling(word))) if self._has(other, is_read)
-        }
+        slips = [other for other in resembling(word) if other[0] == word[0]]
+        options = {other for other in self._words_of_rows(slips) if self._has(other, is_read)}
         return options.pop() if len(options) == 1 else word
 
     def _words_of_rows(self, words: Sequence[str]) -> Iterator[str]:

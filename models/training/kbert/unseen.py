@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="only measure; nothing is written")
     arguments = parser.parse_args()
     torch.set_num_threads(PLAN.threads)
-    model = load(arguments.out)
+    model = load(arguments.out, with_unseen=arguments.measure)
     judge = Judge.load(MiniLM())
     if not arguments.measure:
         scale = fit_scale(model, judge, arguments.sets)

@@ -6,7 +6,7 @@ Each rewrite returns None if it does not apply.
 import random
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from models.training.scope.wordnet import WordNet
 
@@ -42,28 +42,38 @@ class Rewriter:
 
     def other_word(self, question: str, rng: random.Random) -> str | None:
         """Replace one content word by its opposite or by a sister."""
+
+        def replacements_of(stem: str) -> list[str]:
+            antonyms, sisters = self._wordnet.replacements(stem)
+            return antonyms * ANTONYM_WEIGHT + ([rng.choice(sisters)] if sisters else [])
+
+        return self._replace_word(question, replacements_of, rng)
+
+    def other_synonym(self, question: str, rng: random.Random) -> str | None:
+        """Replace one noun by one of the same meaning."""
+        return self._replace_word(question, self._wordnet.synonyms, rng)
+
+    def _replace_word(
+        self, question: str, replacements_of: Callable[[str], list[str]], rng: random.Random
+    ) -> str | None:
+        """Replace one content word by one of those that `replacements_of` returns for its stem."""
         options: list[tuple[str, str]] = []
         for match in re.finditer(r"[A-Za-z]+", question):
             word = match[0]
             is_name = word[0].isupper() and match.start() > 0
             if len(word) > 2 and word.lower() not in QUESTION_WORDS and not is_name:
-                options += self._replacements(word, rng)
+                options += [(word, new) for new in self._find_forms(word.lower(), replacements_of)]
         if not options:
             return None
         word, new = rng.choice(options)
         return re.sub(rf"\b{word}\b", new.capitalize() if word[0].isupper() else new, question, count=1)
 
-    def _replacements(self, word: str, rng: random.Random) -> list[tuple[str, str]]:
-        stem, ending = word.lower(), ""
-        antonyms, sisters = self._wordnet.replacements(stem)
-        if not antonyms and not sisters:
-            stems = [(stem[: -len(end)], end) for end in ENDINGS if stem.endswith(end)]
-            stem, ending = next(
-                ((s, end) for s, end in stems if len(s) > 2 and s in self._wordnet), (stem, "")
-            )
-            antonyms, sisters = self._wordnet.replacements(stem)
-        options = antonyms * ANTONYM_WEIGHT + ([rng.choice(sisters)] if sisters else [])
-        return [(word, _inflect(new, ending)) for new in options]
+    def _find_forms(self, word: str, replacements_of: Callable[[str], list[str]]) -> list[str]:
+        if word in self._wordnet:
+            return replacements_of(word)
+        stems = [(word[: -len(end)], end) for end in ENDINGS if word.endswith(end)]
+        stem, ending = next(((s, end) for s, end in stems if len(s) > 2 and s in self._wordnet), (word, ""))
+        return [_inflect(new, ending) for new in replacements_of(stem)]
 
     def other_question_word(self, question: str, rng: random.Random) -> str | None:
         match = QUESTION_WORD.match(question)
@@ -119,7 +129,7 @@ class Rewriter:
         return question
 
     def as_people_write(self, question: str, rng: random.Random, name: str = "") -> str:
-        """Return the question in lower case, in a frame or with a slip in a word; in a third of the cases unchanged."""
+        """Return the question in lower case, in a frame, with a slip or a synonym; in a quarter unchanged."""
         change = rng.random()
         if change < 0.15:
             return question.lower()
@@ -133,6 +143,8 @@ class Rewriter:
             pattern, text = (r"[^\W\d_]{6,}", name) if is_name else (r"[A-Za-z]{4,}", question)
             words = [word for word in re.findall(pattern, text) if is_name or word not in name]
             return question.replace(word := rng.choice(words), misspell(word, rng), 1) if words else question
+        if change < 0.75:
+            return self.other_synonym(question, rng) or question
         return question
 
 

@@ -1,4 +1,4 @@
-"""Words with the same role and another meaning: antonyms, and sisters under one more general word.
+"""Words with the same role and another meaning: antonyms, and sisters under one more general word; and synonyms.
 
 Miller, WordNet (Communications of the ACM 38, 1995), version 3.0, as Debian's `wordnet-base` has it (install.sh).
 """
@@ -13,6 +13,7 @@ FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 LEXICOGRAPHER = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}  # part of speech in a sense key
 ANTONYM, HYPERNYM, HYPONYM = "!", "@", "~"
 CACHE_SIZE = 1 << 16
+MIN_LETTERS = 4  # letters of a noun that has synonyms; shorter ones have too many meanings
 
 Synset = tuple[str, str]  # part of speech, offset
 
@@ -83,8 +84,7 @@ class WordNet:
     @lru_cache(CACHE_SIZE)  # noqa: B019  one WordNet lives as long as its training
     def replacements(self, word: str) -> tuple[list[str], list[str]]:
         """Return antonyms and sisters of the word's commonest senses, if they are common words."""
-        likeliest = max("nvar", key=lambda pos: self._counts.get((word, pos), 0))
-        senses = [synset for synset in self._senses.get(word, []) if synset[0] == likeliest][:2]
+        senses = [synset for synset in self._senses.get(word, []) if synset[0] == self._likeliest(word)][:2]
         antonyms = {
             self._words[pointer.synset][pointer.target - 1]
             for synset in senses
@@ -94,6 +94,25 @@ class WordNet:
         sisters = {sister for synset in senses[:1] for sister in self._sisters(synset)}
         synonyms = {other for synset in self._senses.get(word, []) for other in self._words[synset]}
         return self._common(antonyms, word), self._common(sisters - synonyms, word)
+
+    @lru_cache(CACHE_SIZE)  # noqa: B019  one WordNet lives as long as its training
+    def synonyms(self, noun: str) -> list[str]:
+        """Return common nouns whose commonest sense is the noun's commonest sense; none if it is rather a verb."""
+        first = self._first_sense(noun)
+        if first is None or first[0] != "n" or len(noun) < MIN_LETTERS:
+            return []
+        return self._common(
+            {other for other in self._words[first] if self._first_sense(other) == first}, noun
+        )
+
+    def _first_sense(self, word: str) -> Synset | None:
+        return next(
+            (sense for sense in self._senses.get(word, []) if sense[0] == self._likeliest(word)), None
+        )
+
+    def _likeliest(self, word: str) -> str:
+        """Return the part of speech that the word has most often."""
+        return max("nvar", key=lambda pos: self._counts.get((word, pos), 0))
 
     def _sisters(self, synset: Synset) -> list[str]:
         return [

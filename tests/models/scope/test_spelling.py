@@ -41,6 +41,10 @@ def test_what_is_right_or_means_nobody_stays(reader: Reader, lexicon: Lexicon) -
     )
 
 
+def test_another_first_letter_is_another_name(reader: Reader, lexicon: Lexicon) -> None:
+    assert repair(reader, lexicon, "What is the motto of Sundebrand?", 0) is None
+
+
 def test_a_word_that_may_be_two_stays(reader: Reader, lexicon: Lexicon) -> None:
     assert repair(reader, lexicon, "Who founded Elisinhof?", 1, 2) is None
     assert repair(reader, lexicon, "Who founded Elisinhof?", 1) == "who founded elisenhof ?"

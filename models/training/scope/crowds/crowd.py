@@ -17,6 +17,8 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 SIZE = 8  # names of a crowd
+INVENTED_NAMES = 0.3  # share of the first and last names that are made of syllables
+OF_WORDS = 0.2  # share of the stems that are words
 REAL, NEIGHBOUR = 0.3, 0.15  # shares of real crowds, and of names one letter away
 LARGEST_GROUP = 400  # names that share a word; with more, the word tells little
 GROUP_WEIGHTS = {"word": 5, "begin": 2, "end": 2, "letter": 2, "type": 2}
@@ -147,14 +149,15 @@ class _Words:
         if slot in numbers:
             return str(numbers[slot]())
         if slot in ("stem", "Stem"):
-            stem = self._stem()
-            return stem.capitalize() if slot == "Stem" else stem[:1].upper() + stem[1:]
+            return self._stem().capitalize()
         if slot == "letter":
             return rng.choice(string.ascii_uppercase)
+        if slot in ("first", "last") and rng.random() < INVENTED_NAMES:
+            return self._stem().capitalize() + str(rng.choice(read_words()["ending"]))
         return str(rng.choice(self._suffixes if slot == "suffix" else read_words()[slot]))
 
     def _stem(self) -> str:
-        """Make a syllable that no test uses; in some crowds all of them differ in one sound."""
+        """Make a syllable, or take a word, that no test uses; in some crowds all of them differ in one sound."""
         rng, words = self._rng, read_words()
         while True:
             sounds = {part: rng.choice(words[part]) for part in self._sounds}
@@ -162,6 +165,8 @@ class _Words:
                 part = rng.choice(sorted(sounds))
                 sounds = self._sounds | {part: sounds[part]}
             stem = "".join(sounds.values()) + rng.choice(("", "", "", rng.choice(words["vowel"])))
+            if not self._are_near and rng.random() < OF_WORDS:
+                stem = str(rng.choice(words[rng.choice(("noun", "adjective", "thing"))])).lower()
             if not stem.startswith(tuple(words["test_stem"])):
                 return stem
 

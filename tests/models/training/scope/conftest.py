@@ -34,12 +34,14 @@ FILES = {
 minimum n 1 2 ! @ 1 1 00000002
 maximum n 1 2 ! @ 1 1 00000003
 aunt n 1 1 @ 1 1 00000005
+auntie n 1 1 @ 1 0 00000005
 niece n 1 1 @ 1 1 00000006
 """,
     "index.verb": "close v 1 0 1 1 00000009\n",
     "index.adj": "open a 1 0 1 1 00000010\n",
     "index.adv": "never r 1 0 1 1 00000011\n",
-    "cntlist.rev": "minimum%1:03:00:: 1 5\nmaximum%1:03:00:: 1 5\naunt%1:18:00:: 1 2\nniece%1:18:00:: 1 2\n",
+    "cntlist.rev": "minimum%1:03:00:: 1 5\nmaximum%1:03:00:: 1 5\n"
+    "aunt%1:18:00:: 1 2\nauntie%1:18:00:: 1 1\nniece%1:18:00:: 1 2\n",
 }
 PAIRS = [
     (
