@@ -10,7 +10,9 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -106,6 +108,7 @@ def _init(settings: Settings, places: Places) -> None:
         object_store_memory=OBJECT_STORE_BYTES,
         num_gpus=n_gpus,
         runtime_env={
+            "py_executable": shlex.quote(sys.executable),  # Ray hands it to a shell
             "worker_process_setup_hook": "service.launch.worker.set_up",
             "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **log_variables},
         },

@@ -35,8 +35,9 @@ class Service:
         system: str = TOY,
         port: int | None = None,
         words: Sequence[str] = (),
+        python: str = sys.executable,
     ) -> None:
-        self.var, self.port = var, port or quiet_port()
+        self.var, self.port, self._python = var, port or quiet_port(), python
         self._words = [
             "--port",
             str(self.port),
@@ -67,7 +68,7 @@ class Service:
     def launch(self, **environment: str) -> subprocess.Popen[str]:
         with self.output.open("w") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "service", *self._words],
+                [self._python, "-m", "service", *self._words],
                 cwd=ROOT,
                 env=clean_environment() | environment,
                 stdout=output,
