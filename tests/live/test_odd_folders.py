@@ -1,4 +1,4 @@
-"""A service starts, answers and is edited in folders whose names are unusual: blanks, brackets, a long TMPDIR, no HOME."""
+"""A service starts, answers and is edited in folders with unusual names: blanks, brackets, a long TMPDIR, no HOME."""
 
 from __future__ import annotations
 
