@@ -159,8 +159,8 @@ async def test_what_an_import_has_stays_when_its_backup_is_given_again(
     await old.errata.backup(tmp_path / "all.tar")
     for _ in range(2):
         await new.errata.restore(tmp_path / "all.tar")
-    (tmp_path / "ev.tsv").write_bytes(b"Ev\tcapital\tCity of Ev\n")
-    await new.errata.import_graph(tmp_path / "ev.tsv")
+    (tmp_path / "ix.tsv").write_bytes(b"Ix\tcapital\tCity of Ix\n")
+    await new.errata.import_graph(tmp_path / "ix.tsv")
     (oz,) = (await new.errata.entities("Oz")).entities
     assert (await new.errata.entity(oz.id)).facts == (await old.errata.entity(oz.id)).facts != []
     await new.errata.backup(tmp_path / "again.tar")
