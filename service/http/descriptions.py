@@ -185,6 +185,7 @@ PARAMETERS: Mapping[str, str] = MappingProxyType(
         "format": "The form of the file; left out, its content tells.",
         "language": "Language of the labels that are taken from a file with several.",
         "source": "Name of the file, for the log.",
+        "subject": "Heading of the column with the names, of a table with a row for each thing.",
         "keep_corrections": "Leave out the triples that go against what a person edited.",
         "from": "A version.",
         "to": "Another version.",

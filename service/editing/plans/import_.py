@@ -160,6 +160,7 @@ class ImportPlan:
 
     def __init__(self, session: ImportSession, manifest: Manifest, note: ImportNote, models: Models) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
+        order |= {"subject": session.order.subject} if session.order.subject else {}
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
         self._session, self._manifest, self._model = session, manifest, models.fact_readers[0]
@@ -213,6 +214,7 @@ class Importer:
             _entities_by_name(lookup, view),
             lookup.has_no_other_names(view),
             self._limits,
+            sets_undefined=order.subject != "",
         )
         session = ImportSession(
             new_edit_id(),
@@ -223,7 +225,7 @@ class Importer:
             memory,
             view,
             resolver,
-            GraphFileReader(order.format, order.language),
+            open_reader(order),
         )
         self._sessions[session.id] = session
         return session
@@ -383,6 +385,18 @@ class Importer:
     def _close(self, session: ImportSession) -> None:
         self._sessions.pop(session.id, None)
         session.resolver.spool.close()
+
+
+def open_reader(order: ImportOrder) -> GraphFileReader:
+    """Return the reader of a file.
+
+    Raises:
+        InvalidInput: The order contradicts itself.
+    """
+    try:
+        return GraphFileReader(order.format, order.language, order.subject)
+    except GraphFileError as error:
+        raise InvalidInput(str(error), field="subject") from error
 
 
 def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:

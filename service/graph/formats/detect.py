@@ -42,13 +42,15 @@ def detect(line: bytes) -> str:
     if tabs != TABS and _DUMP.match(line):
         return "wikidata"
     text = line.decode(errors="replace")
-    if "subject" in (header_name(cell.strip().strip('"')) for cell in text.split(",")):
+    cells = [cell.strip().strip('"') for mark in ",;" for cell in text.split(mark)]
+    if "subject" in map(header_name, cells):
         return "csv"
     if tabs == TABS:
         return "tsv"
     raise GraphFileError(
         f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, nt or wikidata), "
-        "or begin with a header that has a column 'subject'"
+        "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "
+        "with its name (`subject`, --subject)"
     )
 
 

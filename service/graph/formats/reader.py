@@ -35,11 +35,23 @@ class GraphFileReader:
     Both methods are generators: exhaust one before the next call. After a GraphFileError reading cannot continue.
     """
 
-    def __init__(self, format: str | None = None, language: str = "en") -> None:
+    def __init__(self, format: str | None = None, language: str = "en", subject: str = "") -> None:
+        """Begin a file.
+
+        Args:
+            format: Its format; None to detect it.
+            language: Language of the labels that are taken.
+            subject: Heading of the column with the names of things, of a CSV table with a row for each.
+        """
+        if subject and format not in (None, "csv"):
+            raise GraphFileError(
+                f"a table has a column {subject!r}, and the format is {format}: leave one out"
+            )
+        format = "csv" if subject else format
         if format is not None and format not in READERS:
             raise GraphFileError(f"there is no format '{format}': choose one of {', '.join(READERS)}")
         self.format = format
-        self._language = language
+        self._language, self._subject = language, subject
         self._gunzip = Gunzip()
         self._lines = Lines((READERS[format] if format else WikidataReader).max_line_bytes)
         self._reader: Reader | None = None
@@ -98,7 +110,8 @@ class GraphFileReader:
         yield from self._reader.read(lines)
 
     def _begin(self, format: str) -> Iterator[Result]:
-        reader = READERS[format](self._language)
+        is_wide = self._subject != "" and format == "csv"
+        reader = CsvReader(self._language, self._subject) if is_wide else READERS[format](self._language)
         self.format, self._reader = format, reader
         self._lines.max_bytes = reader.max_line_bytes
         lines, self._comments = self._comments, []

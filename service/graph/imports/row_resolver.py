@@ -59,6 +59,7 @@ class RowResolver:
         entities_by_name: EntitiesByName,
         linker_is_current: bool,
         limits: ImportLimits,
+        sets_undefined: bool = False,
     ) -> None:
         """Resolve names against a version of the graph.
 
@@ -68,10 +69,12 @@ class RowResolver:
             entities_by_name: Returns the entities that have names at that version.
             linker_is_current: Whether the linker knows names of that version only.
             limits: The largest size of the file.
+            sets_undefined: Whether a value takes the place of others where the relation does not say how many it holds,
+                as a cell of a table does.
         """
         self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
         self._entities_by_name = entities_by_name
-        self._max_names = limits.names
+        self._max_names, self._sets_undefined = limits.names, sets_undefined
         self.spool = Spool(limits.disk_bytes // 2)
         self.objects_by_name = True
         self.counts = Counts()
@@ -164,7 +167,8 @@ class RowResolver:
         cached = self._relation_cache.get(name)
         if cached is None:
             relation = resolve_relation(name, self._view)
-            act = "set" if self._view.cardinality(relation) == "one" else "add"
+            is_table = self._sets_undefined and not self._view.is_defined(relation)
+            act = "set" if is_table or self._view.cardinality(relation) == "one" else "add"
             cached = self._relation_cache[name] = relation, act
         return cached
 

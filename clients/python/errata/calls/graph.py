@@ -20,10 +20,12 @@ class ImportOptions(CommitOptions, total=False):
 
     Attributes:
         keep_corrections: Whether to leave out the triples that go against the edits of people.
+        subject: Heading of the column with the names of things, of a table with a row for each thing.
     """
 
     expected_version: int | None
     keep_corrections: bool
+    subject: str
 
 
 class _EntityQuery(Request):

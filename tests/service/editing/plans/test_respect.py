@@ -145,3 +145,15 @@ async def test_the_log_and_a_difference_have_the_lines_of_the_file(editor: Edito
     ]
     diff = body_of(await editor.diff(1, 2))
     assert [row["line"] for row in diff["facts"][0]["rows"]] == [1, 2, 3]
+
+
+async def test_a_table_sets_its_cells_and_again_is_nothing_new(editor: Editor) -> None:
+    table = "Museum;director;phone\nSkelby;Edith Lund;555 02\nOak Hall;Bo Lund;555 03\n".encode("utf-8-sig")
+    refused = await import_file(editor, table, subject="Museum", strict=True)
+    assert refused["code"] == "breaks_tests"
+    receipt = await import_file(editor, table, subject="Museum", keep_corrections=True)
+    assert (receipt["status"], receipt["counts"]["n_replaced"], receipt["counts"]["n_by_hand"]) == (201, 1, 1)
+    assert await values(editor, SKELBY, "phone") == ["555 02"], "a cell takes the place of the old value"
+    assert await values(editor, SKELBY, "director") == ["Ida Brook"]
+    again = await import_file(editor, table, subject="Museum", keep_corrections=True)
+    assert again["code"] == "nothing_to_do"

@@ -46,7 +46,7 @@ def test_a_header_with_a_mark_quotes_and_spaces_is_understood() -> None:
     [
         (b"", "lacks subject, relation, object"),
         (b"subject,object\na,b\n", "lacks relation"),
-        (b"subject;relation;object\na;b;c\n", "commas between them"),
+        (b"subject|relation|object\na|b|c\n", "commas, semicolons or tabs between them"),
         (b"subject,relation,object,subject\n", "subject twice"),
         (b"subject,relation,obj\xffect\n", "cannot be read"),
         (b'subject,relation,"object\n', "at line 1 is never closed"),

@@ -22,6 +22,14 @@ STDIN = "-"
 File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
 FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
 Language = Annotated[str, typer.Option(help="Take labels in this language.")]
+Subject = Annotated[
+    str,
+    typer.Option(
+        "--subject",
+        metavar="COLUMN",
+        help="The file is a table with a row for each thing, whose name is in this column; the others are its facts.",
+    ),
+]
 KeepCorrections = Annotated[
     bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
 ]
@@ -36,6 +44,7 @@ def import_(
     format: FileFormat = None,
     language: Language = "en",
     rejected_file: RejectedFile = None,
+    subject: Subject = "",
     keep_corrections: KeepCorrections = False,
     message: Message = "",
     dry_run: DryRun = False,
@@ -48,6 +57,7 @@ def import_(
     """Fill the knowledge graph from a file, in one commit.
 
     TSV (.spo) of subject, relation and object, CSV whose first line names these columns, N-Triples, or Wikidata JSON.
+    With --subject, a table as a spreadsheet has it. Commas, semicolons or tabs may stand between the columns of CSV.
     """
     if rejected_file is not None:
         check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
@@ -66,6 +76,7 @@ def import_(
         progress=display.update,
         expected_version=expect,
         keep_corrections=keep_corrections,
+        subject=subject,
         **commit,
     )
     reply = session.send(call, "Importing", display)

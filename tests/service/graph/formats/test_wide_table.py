@@ -1,0 +1,72 @@
+"""A table with a row for each thing is read as people have it; a sheet that cannot be one is refused in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import GraphFileError
+from tests.service.graph.formats.drive import Output, read
+
+SHEET = "Museum{0}Director{0}Opening hours{0}Phone\nTide Mill{0}Ida Brook{0}{0}555 01\nRope Walk{0}{0}10{0}555 02\n"
+FACTS = [
+    ("Tide Mill", "Director", "Ida Brook"),
+    ("Tide Mill", "Phone", "555 01"),
+    ("Rope Walk", "Opening hours", "10"),
+    ("Rope Walk", "Phone", "555 02"),
+]
+
+
+def read_wide(data: str | bytes, subject: str = "Museum") -> Output:
+    reader = GraphFileReader(None, "en", subject)
+    content = data.encode() if isinstance(data, str) else data
+    results = [*reader.feed(content), *reader.finish()]
+    return Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("beginning", ["", "\ufeff"])
+def test_each_cell_is_a_fact_whatever_stands_between_them(mark: str, line_end: str, beginning: str) -> None:
+    output = read_wide(beginning + SHEET.format(mark).replace("\n", line_end))
+    assert (output.facts, output.bad, output.skipped) == (FACTS, [], {"empty_cell": 2})
+    assert [row.line for row in output.rows] == [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", ","])
+def test_a_table_of_facts_may_have_the_same_marks(mark: str) -> None:
+    data = f"subject{mark}relation{mark}object\r\nPeru{mark}capital{mark}Lima\r\n"
+    assert read("\ufeff" + data).facts == [("Peru", "capital", "Lima")]
+
+
+def test_a_cell_with_marks_line_ends_and_quotes_stands_in_quotes() -> None:
+    output = read_wide('museum;Note\nTide Mill;"a; ""b""\nand c"\nRope Walk;d\n')
+    assert output.facts == [("Tide Mill", "Note", 'a; "b" and c'), ("Rope Walk", "Note", "d")]
+
+
+def test_a_bad_cell_and_a_bad_row_are_rejected_alone_and_empty_rows_are_none() -> None:
+    output = read_wide("Museum,Phone,Price\nTide Mill,#REF!,5\nRope Walk,1,2,3\n,,\n,1,2\nOak,#N/A,7\n")
+    assert output.facts == [("Tide Mill", "Price", "5"), ("Oak", "Price", "7")]
+    assert output.bad == [(2, "syntax"), (3, "columns"), (5, "empty"), (6, "syntax")]
+    assert "Phone of Tide Mill shows the error of a formula, #REF!" in output.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("Museum,Phone,phone\na,b,c\n", "two columns are called phone"),
+        ("House,Phone\na,b\n", "no column is called 'Museum': the header is 'House, Phone'"),
+        ("Museum\na\n", "there is no column beside 'Museum'"),
+        (",".join(["Museum", *(f"c{n}" for n in range(299))]) + "\n", "the table has 300 columns"),
+        (b"PK\x03\x04...", "zip archive"),
+        ('Museum,Phone\nOak,"1\n', "never closed"),
+    ],
+)
+def test_a_sheet_that_cannot_be_used_is_refused_with_what_to_do(data: str | bytes, problem: str) -> None:
+    with pytest.raises(GraphFileError, match=problem):
+        read_wide(data)
+
+
+def test_a_table_of_another_format_is_refused() -> None:
+    with pytest.raises(GraphFileError, match="the format is nt"):
+        GraphFileReader("nt", "en", "Museum")
