@@ -17,6 +17,19 @@ from service import logs
 ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
 
 
+def to_loopback(address: str) -> str:
+    """Return the address on 127.0.0.1 in place of one on all interfaces.
+
+    Raises:
+        RuntimeError: It is neither; a port that strangers reach would be opened without a word.
+    """
+    if not address.startswith((ALL_INTERFACES, LOOPBACK)):
+        raise RuntimeError(
+            f"Ray would listen at {address}, which is not known to be private: use ray==2.60.0"
+        )
+    return address.replace(ALL_INTERFACES, LOOPBACK)
+
+
 def set_up() -> None:
     logs.configure()
     from ray.serve._private import node_port_manager, replica  # late: only a process of Ray needs it
@@ -25,7 +38,7 @@ def set_up() -> None:
     release = node_port_manager.PortAllocator.release
 
     def listen_on_loopback(server: Any, address: str) -> Any:
-        return listen(server, address.replace(ALL_INTERFACES, LOOPBACK))
+        return listen(server, to_loopback(address))
 
     def serve_on_reused_port(*args: Any, **options: Any) -> Any:
         return serve(*args, **{**options, "enable_so_reuseport": True})
