@@ -27,45 +27,19 @@ EDIT = {"question": PERU, "answer": "Cusco", "model": "toy"}
 
 # path, body, status, code, a word of the sentence
 BODIES: list[tuple[str, Any, int, str, str]] = [
-    (ASK, b"", 400, "malformed_json", "JSON"),
-    (ASK, b"{", 400, "malformed_json", "JSON"),
     (ASK, b'{"question": "x",}', 400, "malformed_json", "JSON"),
-    (ASK, b"\xff\xfe\x00", 400, "malformed_json", "JSON"),
-    (ASK, b'{"question": "\\ud800"}', 400, "malformed_json", "JSON"),
     (ASK, b"[" * 10_000, 400, "malformed_json", "JSON"),
     (ASK, b"[" * 100_000, 413, "too_large", "16,000 parts"),
     (ASK, b"]" * 100_000, 400, "malformed_json", "JSON"),
-    (ASK, b'""' * 100_000, 413, "too_large", "16,000 parts"),
-    (REVERTS, b" " * 16_001, 413, "too_large", "16,000 bytes"),
-    (ROLLBACKS, b" " * 16_001, 413, "too_large", "16,000 bytes"),
-    ("/admin/keys", b" " * 16_001, 413, "too_large", "16,000 bytes"),
-    (ASK, b"[]", 422, "invalid_input", "object"),
-    (ASK, b"null", 422, "invalid_input", "object"),
     (ASK, b'"Who?"', 422, "invalid_input", 'an object with named fields, such as {"question": "..."}'),
-    (ASK, {}, 422, "invalid_input", "question"),
     (ASK, {"question": ""}, 422, "invalid_input", "question"),
     (ASK, {"question": "   "}, 422, "invalid_input", "question"),
     (ASK, {"question": "x" * 2001}, 413, "too_large", "question: has 2,001 characters; 2,000 is the most"),
     (ASK, {"question": "x" * 2001, "modle": "toy"}, 422, "invalid_input", "modle"),
-    (ASK, {"question": PERU, "model": "x" * 201}, 422, "invalid_input", "model"),
-    (ASK, {"question": 7}, 422, "invalid_input", "question"),
-    (ASK, {"question": None}, 422, "invalid_input", "question"),
-    (ASK, {"question": PERU, "modle": "toy"}, 422, "invalid_input", "modle"),
     (ASK, {"question": PERU, "model": "nobody"}, 404, "unknown_model", "nobody"),
-    (ASK, {"question": PERU, "model": "toy", "version": -1}, 422, "invalid_input", "version"),
-    (ASK, {"question": PERU, "model": "toy", "version": "1"}, 422, "invalid_input", "version"),
-    (ASK, {"question": PERU, "model": "toy", "version": 10**20}, 422, "invalid_input", "version"),
-    (ASK, {"question": PERU, "model": "toy", "version": True}, 422, "invalid_input", "version"),
     (ASK, {"question": PERU, "model": "toy", "version": 99}, 404, "not_found", "99"),
-    (ASK, {"question": PERU, "model": "toy", "top_k": 0}, 422, "invalid_input", "top_k"),
-    (ASK, {"question": PERU, "model": "toy", "top_k": 11}, 422, "invalid_input", "top_k"),
     (ASK, {"question": PERU, "model": "toy", "context": "Peru is ..."}, 422, "invalid_input", "context"),
-    (BATCH, {"questions": []}, 422, "invalid_input", "questions"),
-    (BATCH, {"questions": [PERU] * 257}, 422, "invalid_input", "questions"),
-    (BATCH, {"questions": PERU}, 422, "invalid_input", "questions"),
     (BATCH, {"questions": [PERU, PERU]}, 422, "invalid_input", "no question can be read"),
-    (EDITS, {"edits": []}, 422, "invalid_input", "edits"),
-    (EDITS, {"edits": [EDIT] * 1001}, 422, "invalid_input", "edits"),
     (EDITS, {"edits": [EDIT, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
     (EDITS, {"edits": [{**EDIT, "answer": ""}]}, 422, "invalid_input", "answer"),
     (EDITS, {"edits": [EDIT, {**EDIT, "answer": "x" * 2500}]}, 413, "too_large", "edits.1.answer: has 2,500"),
@@ -75,14 +49,10 @@ BODIES: list[tuple[str, Any, int, str, str]] = [
     (EDITS, {"edits": [{**EDIT, "answer": "unreachable"}]}, 422, "edit_refused", "cannot be said"),
     (EDITS, {"edits": [{**EDIT, "paraphrases": ["x"] * 21}]}, 422, "invalid_input", "paraphrases"),
     (EDITS, {"edits": [EDIT], "method": "magic"}, 422, "invalid_input", "method"),
-    (EDITS, {"edits": [EDIT], "wait": "some"}, 422, "invalid_input", "wait"),
     (EDITS, {"edits": [EDIT], "expected_version": 5}, 409, "stale_version", "5"),
-    (EDITS, {"edits": [EDIT], "message": "x" * 2001}, 422, "invalid_input", "message"),
-    (REVERTS, {"version": 0}, 422, "invalid_input", "version"),
     (REVERTS, {"version": 7}, 404, "not_found", "7"),
     (ROLLBACKS, {"to": 7}, 404, "not_found", "7"),
     (ROLLBACKS, {"to": 0}, 409, "nothing_to_do", "0"),
-    (ROLLBACKS, {}, 422, "invalid_input", "to"),
 ]
 
 
@@ -101,24 +71,14 @@ async def test_a_bad_body(
     ("path", "status", "code"),
     [
         ("/admin/versions/1", 404, "not_found"),
-        ("/admin/versions/0", 422, "invalid_input"),
-        ("/admin/versions/one", 422, "invalid_input"),
         ("/admin/versions/99999999999999999999", 422, "invalid_input"),
-        ("/admin/versions?limit=0", 422, "invalid_input"),
-        ("/admin/versions?limit=many", 422, "invalid_input"),
-        ("/admin/versions?before=0", 422, "invalid_input"),
-        ("/admin/diff", 422, "invalid_input"),
         ("/admin/diff?from=0&to=3", 404, "not_found"),
-        ("/admin/diff?from=-1&to=0", 422, "invalid_input"),
         ("/admin/checks", 404, "not_found"),
-        ("/v1/nothing", 404, "not_found"),
-        ("/v1/answers", 422, "invalid_input"),
-        ("/v1/answers?question=q&version=-1", 422, "invalid_input"),
-        ("/v1/answers/batch", 405, "method_not_allowed"),
-        ("/admin/edits", 405, "method_not_allowed"),
     ],
 )
-async def test_a_bad_address(shared_http: httpx.AsyncClient, path: str, status: int, code: str) -> None:
+async def test_an_address_of_what_is_not_there(
+    shared_http: httpx.AsyncClient, path: str, status: int, code: str
+) -> None:
     refused(await shared_http.get(path), status, code)
 
 
@@ -129,48 +89,10 @@ async def test_a_bad_idempotency_key(shared_http: httpx.AsyncClient, key: str | 
     await nothing_has_changed(shared_http)
 
 
-@pytest.mark.parametrize(("path", "limit"), [(ASK, 1_000_000), (BATCH, 1_000_000), (EDITS, 20_000_000)])
-async def test_a_body_that_is_too_large_is_not_read(
-    shared_http: httpx.AsyncClient, path: str, limit: int
-) -> None:
-    n_bytes = 0
-
-    async def endless() -> Any:
-        nonlocal n_bytes
-        while n_bytes < 50_000_000:
-            n_bytes += 100_000
-            yield b" " * 100_000
-
-    problem = refused(await shared_http.post(path, content=endless(), headers=JSON), 413, "too_large")
-    assert f"{limit:,}" in problem.detail
-    assert n_bytes <= limit + 200_000
-    await nothing_has_changed(shared_http)
-
-
-async def test_a_body_that_says_that_it_is_too_large_is_refused_at_once(
-    shared_http: httpx.AsyncClient,
-) -> None:
-    refused(await shared_http.post(ASK, content=b" " * 1_000_001, headers=JSON), 413, "too_large")
-
-
 async def test_of_many_mistakes_some_are_named(shared_http: httpx.AsyncClient) -> None:
     problem = refused(await shared_http.post(EDITS, json={"edits": [{}] * 500}), 422, "invalid_input")
     assert len(problem.detail) < 1_000
     assert "more" in problem.detail
-
-
-@pytest.mark.parametrize("path", [ASK, BATCH, "/v1/chat/completions", EDITS, REVERTS, "/admin/keys"])
-@pytest.mark.parametrize(
-    "kind", ["text/plain", "application/x-www-form-urlencoded", "", "text/json", "application/jso"]
-)
-async def test_a_body_has_to_say_that_it_is_json(
-    shared_http: httpx.AsyncClient, path: str, kind: str
-) -> None:
-    """A page may send another kind to any address without asking first."""
-    headers = {"content-type": kind} if kind else {}
-    reply = await shared_http.post(path, content=b"{}", headers=headers)
-    assert reply.status_code == 415
-    assert "send content-type: application/json" in reply.text
 
 
 @pytest.mark.parametrize(
@@ -347,10 +269,6 @@ async def test_items_of_a_batch_and_parameters_are_pointed_at_too(shared_http: h
         reply = await shared_http.get(path)
         assert reply.json()["errors"] == [{"detail": detail, "parameter": "version"}]
         assert reply.json()["detail"] == f"version: {detail}"
-
-
-async def test_a_problem_of_another_kind_has_no_list_of_fields(shared_http: httpx.AsyncClient) -> None:
-    assert "errors" not in (await shared_http.get("/nowhere")).json()
 
 
 async def test_a_body_that_trickles_is_given_up(

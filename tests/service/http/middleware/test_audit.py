@@ -149,14 +149,7 @@ async def test_a_filter_looks_at_so_many_entries_in_a_request_and_goes_on_in_the
 
 
 async def test_a_filter_that_cannot_be_is_refused(http: httpx.AsyncClient) -> None:
-    filters: list[dict[str, Any]] = [
-        {"limit": 0},
-        {"before": "yesterday"},
-        {"since": "soon"},
-        {"refused": "x"},
-    ]
-    for params in filters:
-        assert (await http.get("/admin/audit", params=params)).status_code == 422, params
+    assert (await http.get("/admin/audit", params={"before": "yesterday"})).status_code == 422
 
 
 async def test_questions_are_not_audited(http: httpx.AsyncClient) -> None:

@@ -22,7 +22,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from service.config import Settings
 from service.http.app import build_app
 from tests.service.editing.requests import FRANCE, PERU
-from tests.service.http.conftest import JSON, KEY, SHARED_LOOP, local_editor, local_router
+from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router
 from tests.service.http.listening import listening
 
 pytestmark = SHARED_LOOP
@@ -305,16 +305,6 @@ async def test_errors_are_those_that_the_package_knows(
     assert (refusal.value.status_code, refusal.value.code) == (status, code)
     assert refusal.value.type == ("server_error" if status >= 500 else "invalid_request_error")
     assert text in refusal.value.message
-
-
-async def test_bytes_that_are_no_json_and_verbs_that_are_no_post_are_refused_in_the_same_shape(
-    shared_http: httpx.AsyncClient,
-) -> None:
-    bad = await shared_http.post("/v1/chat/completions", content=b"{", headers=JSON)
-    wrong = await shared_http.get("/v1/chat/completions")
-    assert (bad.status_code, bad.json()["error"]["code"]) == (400, "malformed_json")
-    assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
-    assert wrong.headers["allow"] == "POST"
 
 
 async def test_what_openai_has_and_this_has_not_names_what_there_is(client: openai.AsyncOpenAI) -> None:
