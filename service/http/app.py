@@ -40,12 +40,12 @@ from service.http.routes import (
     gaps,
     graph,
     keys,
-    openai,
     senses,
     status,
     versions,
     why,
 )
+from service.http.routes.openai import chat, responses
 from service.metrics import metrics
 
 # A span of the request, not of its parts.
@@ -114,7 +114,8 @@ def _include_routes(
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
-        (openai.build_router(questions, settings.decline_as == "content"), ask),
+        (chat.build_router(questions, settings.decline_as == "content"), ask),
+        (responses.build_router(questions, settings.decline_as == "content"), ask),
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (senses.build_router(editor), ask),

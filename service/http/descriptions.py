@@ -205,6 +205,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "AnswerRequest": {"question": PERU},
         "BatchRequest": {"questions": [{"question": PERU}, {"question": "Who wrote Emma?", "top_k": 3}]},
         "ChatRequest": {"model": "nkb", "messages": [{"role": "user", "content": PERU}]},
+        "ResponseRequest": {"model": "nkb", "input": PERU},
         "EditRequest": {
             "edits": [
                 {"question": PERU, "answer": "Cusco", "paraphrases": ["Peru's capital?"]},
@@ -233,5 +234,5 @@ def describe_fields(kind: type) -> Mapping[str, str]:
 
 def describe_by_name(kind: str, field: str) -> str | None:
     """Return the meaning of a field by the names of its type and its own; None for an unknown one."""
-    default = AS_OPENAI if kind.startswith(("Chat", "Stream")) else None
+    default = AS_OPENAI if kind.startswith(("Chat", "Stream", "Response")) else None
     return FIELDS.get(f"{kind}.{field}", FIELDS.get(field, default))

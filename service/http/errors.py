@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from errata.wire import Problem
 from errata.wire.mistakes import name_parameter
-from errata.wire.openai import ChatError, ChatProblem, ChatRequest
+from errata.wire.openai.chat import ChatError, ChatProblem, ChatRequest
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -30,11 +30,10 @@ from service.http.body import MAX_COMPLAINTS
 from service.http.responses import respond
 from service.outcome import Outcome
 
-ADMIN, CHAT = "/admin/", "/v1/chat/completions"
+ADMIN, CHAT, RESPONSES = "/admin/", "/v1/chat/completions", "/v1/responses"
 OPENAI_SUBSTITUTES = {
     "/v1/completions": f"a question is asked by POST {CHAT}, as a message of a user",
     "/v1/embeddings": f"no model here gives embeddings; POST {CHAT} answers questions",
-    "/v1/responses": f"a question is asked by POST {CHAT}, as a message of a user",
 }
 """What there is in place of what OpenAI's clients know, by path."""
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -129,7 +128,7 @@ def respond_error(request: Request, error: ErrataError) -> Response:
 
 def _shape(request: Request, outcome: Outcome) -> Response:
     """Return a problem document, or OpenAI's shape on the paths of its clients."""
-    if request.url.path == CHAT or request.url.path in OPENAI_SUBSTITUTES:
+    if request.url.path in (CHAT, RESPONSES) or request.url.path in OPENAI_SUBSTITUTES:
         return respond_chat_error(outcome)
     return respond(outcome)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from errata.wire import Problem, Response
 from errata.wire import Request as WireRequest
-from errata.wire.openai import ChatError
+from errata.wire.openai.chat import ChatError
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
@@ -31,7 +31,7 @@ from service.http.descriptions import (
     describe_by_name,
     describe_fields,
 )
-from service.http.errors import CHAT
+from service.http.errors import CHAT, RESPONSES
 from service.http.responses import PROBLEM
 
 SCHEMA = "#/components/schemas/{model}"
@@ -134,7 +134,7 @@ def _complete(
         problems.update(PARAMETER_PROBLEMS)
     for status in sorted(problems):
         responses.setdefault(str(status), describe_problem(status))
-    if route.path_format == CHAT:  # OpenAI's clients know no 422
+    if route.path_format in (CHAT, RESPONSES):  # OpenAI's clients know no 422
         responses.pop("422", None)
         reference = {"schema": {"$ref": SCHEMA.format(model=ChatError.__name__)}}
         models[ChatError.__name__] = ChatError

@@ -14,7 +14,7 @@ import openai
 import pytest
 import pytest_asyncio
 from errata.wire import Answer
-from errata.wire.openai import UNSUPPORTED, ChatRequest
+from errata.wire.openai.chat import UNSUPPORTED, ChatRequest
 from fastapi import FastAPI
 from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
@@ -309,7 +309,6 @@ async def test_errors_are_those_that_the_package_knows(
 
 async def test_what_openai_has_and_this_has_not_names_what_there_is(client: openai.AsyncOpenAI) -> None:
     calls = (
-        client.responses.create(model="nkb", input=HAMLET),
         client.embeddings.create(model="nkb", input=HAMLET),
         client.completions.create(model="nkb", prompt=HAMLET),
     )

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from uuid import uuid4
 
 from errata.wire import Answer, AnswerDelta, AnswerRequest
-from errata.wire.openai import (
+from errata.wire.openai.chat import (
     ChatChoice,
     ChatChunk,
     ChatChunkChoice,
@@ -59,20 +59,7 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
-        if body.errata.decline_as is None and declines_in_content:
-            options_of_service = body.errata.model_copy(update={"decline_as": "content"})
-            body = body.model_copy(update={"errata": options_of_service})
-        options = body.errata.model_dump(exclude_defaults=True, exclude={"decline_as"})
-        if body.wants_draw and await models.draws(body.model):
-            options["sampling"] = body.to_sampling(randbits(SEED_BITS))
-            body = body.model_copy(update=dict.fromkeys(("stop", "max_tokens", "max_completion_tokens")))
-        elif body.wants_tokens:
-            field = "logprobs" if body.logprobs else "top_logprobs"
-            raise InvalidInput(NO_ODDS.format(model=body.model, field=field), field=field)
-        try:
-            request = AnswerRequest(question=body.question, model=body.model, **options)
-        except ValidationError as error:
-            raise describe_invalid(error) from error
+        body, request = await read_chat(models, body, declines_in_content)
         question = await models.prepare(request, account.asker)
         await account.charge(question.work)
         if body.stream:
@@ -84,13 +71,37 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
         outcome = await models.answer(question)
         if outcome.status >= 400:
             return respond_chat_error(outcome)
-        completion = _build_completion(body, Answer.model_validate_json(outcome.body))
+        completion = build_completion(body, Answer.model_validate_json(outcome.body))
         return Response(completion.model_dump_json(), media_type="application/json")
 
     return router
 
 
-def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
+async def read_chat(
+    models: AutoRouter, body: ChatRequest, declines_in_content: bool
+) -> tuple[ChatRequest, AnswerRequest]:
+    """Return a chat with the options of the service, and the question in it.
+
+    Raises:
+        InvalidInput: The model gives no odds of tokens, or the question cannot be used.
+    """
+    if body.errata.decline_as is None and declines_in_content:
+        options_of_service = body.errata.model_copy(update={"decline_as": "content"})
+        body = body.model_copy(update={"errata": options_of_service})
+    options = body.errata.model_dump(exclude_defaults=True, exclude={"decline_as"})
+    if body.wants_draw and await models.draws(body.model):
+        options["sampling"] = body.to_sampling(randbits(SEED_BITS))
+        body = body.model_copy(update=dict.fromkeys(("stop", "max_tokens", "max_completion_tokens")))
+    elif body.wants_tokens:
+        field = "logprobs" if body.logprobs else "top_logprobs"
+        raise InvalidInput(NO_ODDS.format(model=body.model, field=field), field=field)
+    try:
+        return body, AnswerRequest(question=body.question, model=body.model, **options)
+    except ValidationError as error:
+        raise describe_invalid(error) from error
+
+
+def build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
         text = answer.reason_text or "The model gives no answer."
@@ -122,7 +133,7 @@ def _cut(request: ChatRequest, text: str) -> tuple[str, Finish]:
     return text, "stop"
 
 
-def _settle(request: ChatRequest, text: str) -> str:
+def settle(request: ChatRequest, text: str) -> str:
     """Return the beginning of an unfinished text that cannot change any more: its end may begin a stop."""
     content, _ = _cut(request, text)
     longest = max(map(len, request.stops), default=1)
@@ -143,7 +154,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
             outcome = item
             continue
         text += AnswerDelta.model_validate_json(item).text
-        if piece := _settle(request, text)[len(content) :]:
+        if piece := settle(request, text)[len(content) :]:
             if not content:
                 yield encode(delta=ChatDelta(role="assistant", content=""))
             yield encode(delta=ChatDelta(content=piece))
@@ -152,7 +163,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
     if outcome.status >= 400:
         yield b"data: " + describe_chat_error(outcome).model_dump_json().encode() + b"\n\n"
         return
-    completion = _build_completion(request, Answer.model_validate_json(outcome.body))
+    completion = build_completion(request, Answer.model_validate_json(outcome.body))
     [choice] = completion.choices
     message = choice.message
     if message.content is None:

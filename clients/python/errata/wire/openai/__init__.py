@@ -1,0 +1,1 @@
+"""The shapes of OpenAI's clients: chat completions and responses."""

@@ -1,0 +1,1 @@
+"""The routes of OpenAI's clients: chat completions and responses."""

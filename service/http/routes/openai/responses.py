@@ -1,0 +1,178 @@
+"""POST /v1/responses: a question in the newer shape of OpenAI's clients, answered as a chat completion is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+from time import time
+from typing import Annotated, Any
+from uuid import uuid4
+
+from errata.wire import Answer, AnswerDelta
+from errata.wire.openai.chat import ChatCompletion, ChatRequest
+from errata.wire.openai.responses import (
+    ResponseMessage,
+    ResponseObject,
+    ResponsePart,
+    ResponseRequest,
+    ResponseUsage,
+)
+from fastapi import APIRouter, Response
+
+from service.http.auth import RequestAccount
+from service.http.auto import AutoRouter
+from service.http.body import MESSAGES, json_body
+from service.http.errors import RESPONSES, describe_chat_error, respond_chat_error
+from service.http.openapi import document
+from service.http.responses import EVENTS, chain, respond_events
+from service.http.routes.openai.chat import build_completion, read_chat, settle
+from service.outcome import Outcome
+
+EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+ResponseBody = Annotated[ResponseRequest, json_body(ResponseRequest, MESSAGES)]
+
+
+def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
+    """Build the route.
+
+    Args:
+        models: The models by name.
+        declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
+    """
+    router = APIRouter(tags=["answers"])
+
+    @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
+    async def create_response(body: ResponseBody, account: RequestAccount) -> Response:
+        """Answer a text by a text. Nothing is kept: each request holds its whole question."""
+        chat, request = await read_chat(models, body.to_chat(), declines_in_content)
+        question = await models.prepare(request, account.asker)
+        await account.charge(question.work)
+        if body.stream:
+            items = models.stream(question)
+            first = await anext(items)
+            if not isinstance(first, Outcome) or first.status < 400:
+                return respond_events(_stream(chat, chain(first, items)))
+            return respond_chat_error(first)
+        outcome = await models.answer(question)
+        if outcome.status >= 400:
+            return respond_chat_error(outcome)
+        completion = build_completion(chat, Answer.model_validate_json(outcome.body))
+        response = _build_response(completion, f"resp_{uuid4().hex}", f"msg_{uuid4().hex}")
+        return Response(json.dumps(_to_json(response)), media_type="application/json")
+
+    return router
+
+
+def _build_response(completion: ChatCompletion, id: str, message_id: str) -> ResponseObject:
+    [choice] = completion.choices
+    is_cut, text = choice.finish_reason == "length", choice.message.content
+    if text is None:
+        part = ResponsePart(type="refusal", refusal=choice.message.refusal)
+    else:
+        part = ResponsePart(type="output_text", text=text, annotations=[], logprobs=[])
+    usage = completion.usage
+    return ResponseObject(
+        id=id,
+        created_at=completion.created,
+        status="incomplete" if is_cut else "completed",
+        model=completion.model,
+        output=[
+            ResponseMessage(id=message_id, status="incomplete" if is_cut else "completed", content=[part])
+        ],
+        incomplete_details={"reason": "max_output_tokens"} if is_cut else None,
+        usage=ResponseUsage(
+            input_tokens=usage.prompt_tokens,
+            input_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
+            output_tokens=usage.completion_tokens,
+            output_tokens_details={"reasoning_tokens": 0},
+            total_tokens=usage.total_tokens,
+        ),
+        errata=completion.errata,
+    )
+
+
+class Events:
+    """The numbered events of one stream.
+
+    Attributes:
+        response_id: Id of the response.
+        message_id: Id of its only message.
+    """
+
+    def __init__(self) -> None:
+        self.response_id, self.message_id = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"
+        self._numbers = count()
+        self._place = {"item_id": self.message_id, "output_index": 0, "content_index": 0}
+
+    def make(self, kind: str, **fields: Any) -> bytes:
+        content = {"type": f"response.{kind}", "sequence_number": next(self._numbers), **fields}
+        return f"event: response.{kind}\ndata: {json.dumps(content)}\n\n".encode()
+
+    def of_part(self, kind: str, **fields: Any) -> bytes:
+        return self.make(kind, **self._place, **fields)
+
+    def begin_message(self, part: dict[str, Any]) -> Iterator[bytes]:
+        message = ResponseMessage(id=self.message_id, status="in_progress", content=[])
+        yield self.make("output_item.added", output_index=0, item=_to_json(message))
+        yield self.of_part("content_part.added", part=part)
+
+    def end(self, response: ResponseObject, beginning: str) -> Iterator[bytes]:
+        """Yield the rest of a message, whose `beginning` was yielded before, and the whole response."""
+        [message] = response.output
+        [part] = message.content
+        if not beginning:
+            refusal = {"type": "refusal", "refusal": ""}
+            yield from self.begin_message(EMPTY_TEXT if part.text is not None else refusal)
+        if part.text is None:
+            yield self.of_part("refusal.delta", delta=part.refusal)
+            yield self.of_part("refusal.done", refusal=part.refusal)
+        else:
+            if piece := part.text[len(beginning) :]:
+                yield self.of_part("output_text.delta", delta=piece, logprobs=[])
+            yield self.of_part("output_text.done", text=part.text, logprobs=[])
+        yield self.of_part("content_part.done", part=_to_json(part))
+        yield self.make("output_item.done", output_index=0, item=_to_json(message))
+        yield self.make(response.status, response=_to_json(response))
+
+
+async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -> AsyncIterator[bytes]:
+    """Yield OpenAI's events: response and message begin, the text comes in parts, and all of it at the end."""
+    events = Events()
+    response = ResponseObject(
+        id=events.response_id, created_at=int(time()), status="in_progress", model=request.model, output=[]
+    )
+    yield events.make("created", response=_to_json(response))
+    text = content = ""
+    outcome: Outcome | None = None
+    async for item in items:
+        if isinstance(item, Outcome):
+            outcome = item
+            continue
+        text += AnswerDelta.model_validate_json(item).text
+        if piece := settle(request, text)[len(content) :]:
+            for event in events.begin_message(EMPTY_TEXT) if not content else ():
+                yield event
+            yield events.of_part("output_text.delta", delta=piece, logprobs=[])
+            content += piece
+    assert outcome is not None, "it comes last"
+    if outcome.status >= 400:
+        fault = {"code": "server_error", "message": describe_chat_error(outcome).error.message}
+        failure = response.model_copy(update={"status": "failed", "error": fault})
+        yield events.make("failed", response=_to_json(failure))
+        return
+    completion = build_completion(request, Answer.model_validate_json(outcome.body))
+    for event in events.end(_build_response(completion, events.response_id, events.message_id), content):
+        yield event
+
+
+def _to_json(value: ResponseObject | ResponseMessage | ResponsePart) -> dict[str, Any]:
+    """Return JSON values without the fields that a part of this kind has not."""
+    fields = value.model_dump(mode="json")
+    parts = [fields] if isinstance(value, ResponsePart) else fields.get("content", [])
+    for message in fields.get("output", ()):
+        parts = [*parts, *message["content"]]
+    for part in parts:
+        for name in [name for name, content in part.items() if content is None]:
+            del part[name]
+    return fields
