@@ -72,12 +72,6 @@ def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
     return DTYPES[name]
 
 
-def quick_dtype(device: torch.device, dtype: torch.dtype) -> torch.dtype:
-    """Return bfloat16 where the processor multiplies matrices in it (AMX), twice as fast; else `dtype`."""
-    is_quick = device.type == CPU and bool(torch.cpu.get_capabilities().get("amx_bf16"))
-    return torch.bfloat16 if is_quick else dtype
-
-
 def learns_in_bfloat16(device: torch.device) -> bool:
     """Return whether the hardware multiplies in bfloat16, so that steps of a training are faster."""
     return device.type == CUDA or bool(torch.cpu.get_capabilities().get("avx512_bf16"))

@@ -7,18 +7,14 @@ softmax. Queries and keys are numbered from 0:
     attend(H,I,J) <= eq(H,0), causal       # or a rule that knows its head
 """
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
 from typing import Literal as Choice
 
 import torch
 import torch.nn.functional as F
-from cachetools import LRUCache
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 from models.attention.explain import Explanation, explain
 from models.attention.pairs import Axis, Shape, axes_of, every_pair, keep_known_tokens, target
@@ -33,7 +29,6 @@ from models.attention.rules.syntax import Program, Rule, RuleError
 UER_BIAS = (
     -10000.0
 )  # addition of K-BERT's authors to a forbidden score; a row without keys then averages all of them
-BLOCK = 128  # edge of FlexAttention's blocks
 CPU = torch.device("cpu")
 NO_FACTS = Facts()
 
@@ -119,22 +114,6 @@ class Mask:
         bias = torch.zeros(self.allowed.shape, dtype=dtype, device=self.allowed.device)
         return bias.masked_fill_(~self.allowed, -torch.inf if style == "inf" else UER_BIAS)
 
-    @cached_property
-    def blocks(self) -> BlockMask:
-        """The mask for torch's FlexAttention, which skips blocks without an allowed pair."""
-        allowed = self.allowed if self.allowed.dim() == 3 else self.allowed[None]
-        n_heads, queries, keys = allowed.shape
-
-        return create_block_mask(
-            lambda batch, head, query, key: allowed[head if n_heads > 1 else 0, query, key],
-            None,
-            n_heads if n_heads > 1 else None,
-            queries,
-            keys,
-            device=str(allowed.device),
-            BLOCK_SIZE=BLOCK,
-        )
-
     def explain(self, query: int, key: int, head: int | None = None) -> Explanation:
         """Name the rule that allows a pair, or the first constraint of each rule that forbids it.
 
@@ -214,39 +193,3 @@ def _describe_emptiness(mask: Mask, device: torch.device) -> RuleError:
         f"line {refusal.rule.at.line}: {refusal} for every pair" for refusal in refused.refusals
     )
     return RuleError(f"the rules allow no pair at all: {reasons}", mask.rules[0].at)
-
-
-class MaskCache:
-    """Masks that were compiled before, the least recently used dropped first; threads may share it.
-
-    Args:
-        size: Largest number of masks.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._masks: LRUCache[tuple[object, ...], Mask] = LRUCache(size)
-        self._lock = Lock()
-
-    def compile(
-        self,
-        rules: str | Program,
-        shape: Shape,
-        facts: Facts = NO_FACTS,
-        arithmetic: Arithmetic = "integers",
-        device: torch.device = CPU,
-    ) -> Mask:
-        """Compile a mask, unless the same rules met the same version of facts and the same length before."""
-        key = (digest(rules), shape, facts.version, arithmetic, device)
-        with self._lock:
-            mask = self._masks.get(key)
-        if mask is None:
-            mask = compile_mask(rules, shape, facts, arithmetic, device=device)
-            with self._lock:
-                self._masks[key] = mask
-        return mask
-
-
-def digest(rules: str | Program) -> str:
-    """Name rules by their text."""
-    text = rules if isinstance(rules, str) else "\n".join(map(str, rules.rules))
-    return hashlib.sha256(text.encode()).hexdigest()

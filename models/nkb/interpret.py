@@ -52,13 +52,6 @@ def value_tokens(values: Float[Tensor, "*row d"], embedding: Float[Tensor, "toke
     return Tokens(top.indices, top.values)
 
 
-def trigger_questions(weights: Float[Tensor, "question slot"], slot: int, k: int) -> list[tuple[int, float]]:
-    """Return the questions on which a slot fires most, as (row, weight), strongest first; silent ones are left out."""
-    top = weights[:, slot].topk(min(k, len(weights)))
-    pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
-    return [(row, weight) for row, weight in pairs if weight > 0]
-
-
 @torch.no_grad()
 def contributions(
     decoder: Decoder,

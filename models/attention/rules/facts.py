@@ -3,10 +3,8 @@
 Sourek et al. (arXiv:1508.05128), section 3: an example is a set of ground facts with values; without one, the value 1.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -53,7 +51,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """All facts of one example; never changed, so that `version` names their content.
+    """All facts of one example; never changed.
 
     Raises:
         ValueError: A value is not finite, or a fact stands twice with different values.
@@ -106,17 +104,6 @@ class Facts:
     def arities(self) -> dict[str, int]:
         """The number of terms of the facts of each relation."""
         return {name: relation.arity for name, relation in self.relations.items()}
-
-    @cached_property
-    def version(self) -> str:
-        """A digest of terms, values and symbols; equal facts have equal versions."""
-        digest = hashlib.sha256("\0".join(self.symbols).encode())
-        for name, relation in sorted(self.relations.items()):
-            values = () if relation.values is None else (relation.values.detach(),)
-            for tensor in (relation.terms, *values):
-                digest.update(f"\0{name} {tuple(tensor.shape)} {tensor.dtype}\0".encode())
-                digest.update(tensor.cpu().contiguous().numpy().tobytes())
-        return digest.hexdigest()
 
 
 def _read_line(number: int, line: str) -> tuple[str, tuple[int | str, ...], tuple[float, ...]]:

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn.attention.flex_attention import flex_attention
 
-from models.attention.mask import UER_BIAS, Mask, MaskCache, compile_mask
+from models.attention.mask import UER_BIAS, Mask, compile_mask
 from models.attention.pairs import Shape
 from models.attention.rules.facts import Facts, Relation
 from models.attention.rules.ground import TooManyBindings
@@ -100,24 +98,6 @@ def test_the_forms_of_a_mask_agree() -> None:
     assert mask.empty_rows.tolist() == [[0]]
 
 
-@pytest.mark.parametrize("heads", [None, 2])
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
-def test_blocks_are_the_mask_of_flex_attention(heads: int | None) -> None:
-    """The unfused fallback of the CPU computes with the same blocks; 300 tokens are three of them."""
-    rules = (
-        "attend(I,J) <= window(20)"
-        if heads is None
-        else "attend(H,I,J) <= eq(H,0), window(9)\nattend(1,I,J) <= last(200)"
-    )
-    mask = compile_mask(rules, Shape.square(300, heads))
-    query, key, value = torch.randn(3, 1, 2, 300, 16)
-    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask.allowed)
-    actual = flex_attention(query, key, value, block_mask=mask.blocks)
-    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=0)
-    if heads is None:
-        assert mask.blocks.to_dense()[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
-
-
 def test_the_closed_world_computes_only_numbers_that_occur() -> None:
     """PyNeuraLogic's window needs no geq, for no fact is negative; integers do."""
     rules = "attend(I,J) <= leq(D,2), sub(I,J,D)"
@@ -167,16 +147,6 @@ def test_facts_about_other_tokens_are_refused_or_dropped_and_counted() -> None:
     assert mask.pairs.tolist() == [[0, 1]]
 
 
-def test_a_mask_is_compiled_once_for_rules_length_and_version_of_the_facts() -> None:
-    cache, pairs = MaskCache(8), torch.tensor([[0, 1]])
-    rules, shape = "attend(I,J) <= hidden.vis(I,J)", Shape.square(LENGTH)
-    mask = cache.compile(rules, shape, Facts({"vis": Relation(pairs)}))
-    assert cache.compile(rules, shape, Facts({"vis": Relation(pairs.clone())})) is mask
-    assert cache.compile(rules, Shape.square(7), Facts({"vis": Relation(pairs)})) is not mask
-    assert cache.compile(rules, shape, Facts({"vis": Relation(pairs + 1)})).pairs.tolist() == [[1, 2]]
-    assert cache.compile(rules + ", lt(I,J)", shape, Facts({"vis": Relation(pairs)})) is not mask
-
-
 def test_a_mask_is_made_where_it_is_used(device: torch.device) -> None:
     facts = Facts({"vis": Relation(torch.tensor([[0, 1], [3, 2]]))})
     mask = compile_mask(
@@ -184,15 +154,6 @@ def test_a_mask_is_made_where_it_is_used(device: torch.device) -> None:
     )
     assert mask.allowed.device.type == mask.pairs.device.type == device.type
     assert str(mask.explain(0, 1)).startswith("allowed by line 1")
-
-
-def test_the_least_recently_used_mask_goes_first() -> None:
-    cache = MaskCache(2)
-    first = cache.compile("attend(I,J) <= causal", Shape.square(2))
-    second = cache.compile("attend(I,J) <= causal", Shape.square(3))
-    assert cache.compile("attend(I,J) <= causal", Shape.square(2)) is first
-    cache.compile("attend(I,J) <= causal", Shape.square(4))
-    assert cache.compile("attend(I,J) <= causal", Shape.square(3)) is not second
 
 
 pairs = st.tuples(st.integers(0, 4), st.integers(0, 4))

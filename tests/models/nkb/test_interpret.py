@@ -9,7 +9,7 @@ from transformers import T5ForConditionalGeneration
 
 from models.nkb.bank import bank_of
 from models.nkb.decode import Decoder
-from models.nkb.interpret import contributions, trigger_questions, value_tokens
+from models.nkb.interpret import contributions, value_tokens
 from models.nkb.overlay import Overlay
 
 Build = Callable[..., T5ForConditionalGeneration]
@@ -21,12 +21,6 @@ def test_a_value_raises_the_tokens_whose_embedding_it_points_at() -> None:
     assert top.ids.tolist() == [[2, 1]]
     expected = torch.softmax(torch.tensor([0.0, 2.0, 3.0, 0.0]), 0)[[2, 1]]
     torch.testing.assert_close(top.probabilities[0], expected)
-
-
-def test_questions_on_which_a_slot_is_silent_do_not_trigger_it() -> None:
-    weights = torch.tensor([[0.0, 1.0], [2.0, 0.0], [0.5, 3.0]])
-    assert trigger_questions(weights, 0, 5) == [(1, 2.0), (2, 0.5)]
-    assert trigger_questions(weights, 1, 1) == [(2, 3.0)]
 
 
 def silenced_logit(t5: T5ForConditionalGeneration, slot: int, question: Any, token: int) -> float:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 import redis
 
-from service.config import Settings
 from service.editing.deployment import Editor
 from service.graph import rows
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.redis.connection import Connection
-from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import fact, import_file, tsv
-from tests.service.parts import ask, settings, start_deployment
+from tests.service.parts import ask
 
 OF_LIMA, OF_CUSCO = "Whose is Lima?", "Whose is Cusco?"
+SYSTEM = "returner", "tests.service.toy_graph:load_returner"
 FILE = tsv(
     ("Inti", "birthplace", "Cusco"),
     ("Killa", "birthplace", "Cusco"),
@@ -29,24 +27,6 @@ FILE = tsv(
     ("Late", "home", "Nowhere"),
     ("Nowhere", "motto", "none"),
 )
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> Settings:
-    systems = {"returner": "tests.service.toy_graph:load_returner"}
-    return settings(valkey.url, tmp_path, systems=systems, max_batch=64)
-
-
-@pytest.fixture
-async def replica(config: Settings) -> AsyncIterator[Replica]:
-    async with start_deployment(Replica, config, "returner") as replica:
-        yield replica
-
-
-@pytest.fixture
-async def editor(config: Settings, replica: Replica) -> AsyncIterator[Editor]:
-    async with start_deployment(Editor, config) as editor:
-        yield editor
 
 
 async def test_the_subjects_of_an_object_are_found_at_each_version(editor: Editor, replica: Replica) -> None:

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
-from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import LedgerUnavailable
 from service.graph import rows
-from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.redis.connection import Connection
-from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import fact, import_file, tsv
-from tests.service.parts import ask, settings, start_deployment
+from tests.service.parts import ask
 
 CHILE = "What is the capital of the neighbour of Chile?"
 OZ = "What is the capital of the neighbour of Oz?"
 FAR = "What is the currency of the neighbour of the neighbour of Oz?"
+SYSTEM = "traveller", "tests.service.toy_graph:load_traveller"
 FILE = tsv(
     ("Oz", "shares_border_with", "Ev"),
     ("Ev", "capital", "Evna"),
     ("Ev", "shares_border_with", "Ix"),
     ("Ix", "currency", "token"),
 )
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> Settings:
-    systems = {"traveller": "tests.service.toy_graph:load_traveller"}
-    return settings(valkey.url, tmp_path, systems=systems, max_batch=64)
-
-
-@pytest.fixture
-async def replica(config: Settings) -> AsyncIterator[Replica]:
-    async with start_deployment(Replica, config, "traveller") as replica:
-        yield replica
-
-
-@pytest.fixture
-async def editor(config: Settings, replica: Replica) -> AsyncIterator[Editor]:
-    async with start_deployment(Editor, config) as editor:
-        yield editor
 
 
 async def test_a_path_through_the_entities_of_an_import_is_found(editor: Editor, replica: Replica) -> None:

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from service.config import Settings
 from service.editing.deployment import Editor
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import fact, import_file, tsv
-from tests.service.parts import ask, settings, start_deployment
+from tests.service.parts import ask
 from tests.service.tiny_relational import QUESTION
 
+SYSTEM = "relational", "tests.service.tiny_relational:load"
 FILE = tsv(("Zoe", "spouse", "Bo"), ("Bo", "employer", "Initech"), ("Initech", "founded", "1999"))
 LONG_QUESTION = "When was the employer of the spouse of Zoe founded?"
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> Settings:
-    systems = {"relational": "tests.service.tiny_relational:load"}
-    return settings(valkey.url, tmp_path, systems=systems)
-
-
-@pytest.fixture
-async def replica(config: Settings) -> AsyncIterator[Replica]:
-    async with start_deployment(Replica, config, "relational") as replica:
-        yield replica
-
-
-@pytest.fixture
-async def editor(config: Settings, replica: Replica) -> AsyncIterator[Editor]:
-    async with start_deployment(Editor, config) as editor:
-        yield editor
 
 
 async def test_a_path_of_three_imported_facts_is_walked_and_proven(editor: Editor, replica: Replica) -> None:

@@ -1,4 +1,4 @@
-"""Facts are read, joined and versioned; what contradicts itself is refused."""
+"""Facts are read and joined; what contradicts itself is refused."""
 
 import pytest
 import torch
@@ -35,17 +35,3 @@ def test_facts_that_cannot_be_are_refused(text: str, message: str) -> None:
 def test_a_fact_that_stands_twice_counts_once() -> None:
     facts = Facts({"near": Relation(torch.tensor([[2], [0], [2], [1], [0]]))})
     assert facts.relations["near"].terms.tolist() == [[2], [0], [1]]
-
-
-def test_equal_facts_have_equal_versions_and_others_do_not() -> None:
-    pairs = torch.tensor([[0, 1], [1, 2]])
-    facts = Facts({"near": Relation(pairs)})
-    assert facts.version == Facts({"near": Relation(pairs.clone())}).version
-    variants = [
-        Facts({"far": Relation(pairs)}),
-        Facts({"near": Relation(pairs.flip(0))}),
-        Facts({"near": Relation(pairs, torch.ones(2, 1, 1))}),
-        Facts({"near": Relation(pairs)}, ("paris",)),
-        Facts(),
-    ]
-    assert len({facts.version, *(other.version for other in variants)}) == 1 + len(variants)
