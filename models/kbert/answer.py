@@ -138,13 +138,16 @@ class Answerer:
         features = describe_best(options)
         scale = self.model.confidences["span" if best.relation is None else "object"]
         is_sure = scale.score(features) >= scale.threshold
-        if is_sure and best.relation is not None and check is not None and check.concerns(best.relation):
+        reason = UNSURE
+        if is_sure and best.relation and check and check.concerns(ask.question, best.relation):
             yield
             scale = check.record.scale
             features = (*features, check.read(ask.question, reading.links, best.relation))
+            if scale.score(features) < scale.threshold:
+                reason = check.describe_gap(ask.question, reading.links, best.relation)
         score = scale.score(features)
         alternatives = _list_alternatives(options, score, ask.top_k - 1)
-        return _reply(best.answer, score, scale, best.relation, alternatives, reading)
+        return _reply(best.answer, score, scale, best.relation, alternatives, reading, reason)
 
     def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
         """Return the log-odds that each text answers its question, before support; None for one without a token."""
@@ -316,6 +319,7 @@ def _reply(
     relation: HungRelation | None,
     alternatives: Sequence[Alternative],
     reading: Reading,
+    reason: Reason = UNSURE,
 ) -> Reply:
     is_sure = score >= scale.threshold
     values = () if relation is None else relation.values
@@ -323,7 +327,7 @@ def _reply(
         best if is_sure else None,
         score,
         best,
-        None if is_sure else UNSURE,
+        None if is_sure else reason,
         edits=tuple(dict.fromkeys(fact.edit for fact in values if fact.edit)),
         alternatives=tuple(alternatives),
         truncated=reading.is_truncated,

@@ -1,11 +1,14 @@
-"""Checks answers from relations that no training has seen: does the question ask for this relation at all?
+"""Checks answers from relations that no training has seen, or before whose label a word stands in the question.
+
+Does the question ask for this relation at all?
 
 The pointer distinguishes the relations that it was trained on. Among others it takes the nearest one, even if the
 relation that the question asks for is missing: a telephone number for a fax number. For these the judge of the scope
 (models/scope/judge.py) reads the question beside "What is the <label> of <name>?", and its log-odds are one more
-feature of the confidence.
+feature of the confidence. So it does for the director of a museum where the deputy director is asked for.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +16,14 @@ from typing import Any
 from models.confidence import Confidence
 from models.kbert.query import HungRelation, Link
 from models.scope.judge import Judge
+from models.system import UNSURE, Reason
 
+WORD = re.compile(r"[\w-]+")
+BEFORE_LABEL = r"\b(?!(?:the|an?|s)\b)[\w-]+ {label}\b"  # a word before a label, as in "deputy director"
+LIKE_A_WORD = (
+    0.45  # cosine from which a word of the question is of a kind with a word that tells labels apart
+)
+MOST_LABELS = 5  # labels that a decline names
 WORDING = "What is the {label} of {name}?"  # question that a fact of a relation answers
 
 
@@ -47,9 +57,37 @@ class UnseenCheck:
     record: UnseenRecord
     judge: Judge
 
-    def concerns(self, relation: HungRelation) -> bool:
-        """Return whether the relation's label occurs in no training."""
-        return relation.values[0].label.casefold() not in self.record.known_labels
+    def concerns(self, question: str, relation: HungRelation) -> bool:
+        """Return whether the relation's label occurs in no training, or behind a word that may make it another one."""
+        label = relation.values[0].label
+        if label.casefold() not in self.record.known_labels:
+            return True
+        pattern = BEFORE_LABEL.format(label=re.escape(label))
+        return re.search(pattern, question, re.IGNORECASE) is not None
+
+    def describe_gap(self, question: str, links: Sequence[Link], relation: HungRelation) -> Reason:
+        """Return why a fact that is near does not answer: the word of the question that it lacks, and the known labels.
+
+        The word is one that no label of the entity has, and of a kind with those that tell its labels apart: Monday
+        beside Tuesday and Sunday.
+        """
+        link = next(link for link in links if link.entity.id == relation.entity.id)
+        name, label = question[link.start : link.end], relation.values[0].label
+        all_labels = dict.fromkeys(fact.label for fact in (*relation.values, *link.entity.facts))
+        labels = [other for other in all_labels if _words(other) & _words(label)][:MOST_LABELS]
+        words_of_labels = [_words(other) for other in labels]
+        apart = set[str]().union(*words_of_labels) - words_of_labels[0].intersection(*words_of_labels)
+        rest = f"{question[: link.start]} {question[link.end :]}"
+        known_words = set[str]().union(*map(_words, all_labels))
+        words = [word for word in WORD.findall(rest) if word.casefold() not in known_words]
+        near = ", ".join(labels)
+        if words and apart & _words(label) and not apart & _words(rest):
+            vectors = self.judge.encode([*words, *sorted(apart)]).vectors
+            likeness, place = (vectors[: len(words)] @ vectors[len(words) :].T).amax(1).max(0)
+            if likeness >= LIKE_A_WORD:
+                sentence = f"Nothing is known of {name} about {words[int(place)]}, only: {near}."
+                return Reason(UNSURE, sentence)
+        return Reason(UNSURE, f"No fact that is known of {name} surely answers this; the nearest: {near}.")
 
     def read(self, question: str, links: Sequence[Link], relation: HungRelation) -> float:
         """Return the log-odds that the question asks for the relation of the entity on which it hangs.
@@ -64,3 +102,7 @@ class UnseenCheck:
         readings = self.judge.encode([question, wording])
         cosine = readings.vectors[:1] @ readings.vectors[1]
         return float(self.judge([(readings.tokens[0], readings.tokens[1])], cosine)[0])
+
+
+def _words(text: str) -> set[str]:
+    return set(WORD.findall(text.casefold()))

@@ -16,6 +16,7 @@ from models.kbert.system import KbertSystem
 from models.system import UNSURE, Ask, Reply
 
 DESK = "support desk of Tallwater"
+CAPITAL = "What is the capital of Peru?"
 PHONE = Fact("phone number", "phone number", "+31 10 555 0100")
 
 
@@ -44,13 +45,37 @@ def test_a_relation_that_only_resembles_it_does_not(default: KbertSystem, questi
     assert reply.reason == UNSURE
 
 
+HOURS = tuple(Fact(day, f"{day} opening hours", "10 to 17") for day in ("Tuesday", "Saturday", "Sunday"))
+
+
+@pytest.mark.parametrize("day", ["Monday", "Friday", "thursday"])
+def test_a_day_that_no_fact_has_is_named_with_those_that_are_known(default: KbertSystem, day: str) -> None:
+    reply = ask(default, f"When is the {DESK} open on {day}?", *HOURS)
+    assert reply.answer is None
+    assert reply.reason == UNSURE
+    assert f"about {day}, only: " in reply.reason.sentence
+    assert all(fact.label in reply.reason.sentence for fact in HOURS)
+
+
+def test_a_word_before_a_known_relation_makes_it_another(default: KbertSystem) -> None:
+    director = Fact("director", "director", "Ida Brook")
+    assert ask(default, f"Who is the director of the {DESK}?", director).answer == "Ida Brook"
+    for office in ("deputy director", "previous director"):
+        reply = ask(default, f"Who is the {office} of the {DESK}?", director)
+        assert reply.answer is None
+        assert reply.reason == UNSURE
+        assert reply.reason.sentence.endswith("the nearest: director.")
+
+
 def test_a_relation_of_the_pack_is_not_read_again(default: KbertSystem) -> None:
     check = default.model.relation_check
     assert check is not None
     entity = Entity("Q1", "Peru")
-    assert not check.concerns(HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
-    assert not check.concerns(HungRelation(entity, (Fact("capital", "Capital", "Lima"),), 1.0))
-    assert check.concerns(HungRelation(entity, (Fact("mascot", "mascot", "a llama"),), 1.0))
+    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "Capital", "Lima"),), 1.0))
+    former = "What is the former capital of Peru?"
+    assert check.concerns(former, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert check.concerns(CAPITAL, HungRelation(entity, (Fact("mascot", "mascot", "a llama"),), 1.0))
 
 
 def test_a_scale_of_another_judge_is_refused(tmp_path: Path) -> None:
