@@ -17,12 +17,12 @@ from tests.service.http.conftest import JSON, SHARED_LOOP
 
 pytestmark = SHARED_LOOP
 
-CHAT = "/v1/chat/completions"  # answers in OpenAI's form, where 422 is 400
+OPENAI = {"/v1/chat/completions", "/v1/responses"}  # refuse in OpenAI's form, where 422 is 400
 VERBS = {"get", "post", "put", "patch", "delete"}
 LIMITS = {  # bytes of a body
     "/v1/answers": 1_000_000,
     "/v1/answers/batch": 1_000_000,
-    CHAT: 1_000_000,
+    **dict.fromkeys(OPENAI, 1_000_000),
     "/v1/documents/{id}": 6_100_000,
     "/admin/bias": 4_000_000,
     "/admin/edits": 20_000_000,
@@ -69,7 +69,7 @@ def find_json_routes(app: FastAPI) -> list[Route]:
 
 def refused(reply: httpx.Response, status: int, code: str, *where: object) -> str:
     """Check a refusal; return its sentence."""
-    if reply.url.path == CHAT:
+    if reply.url.path in OPENAI:
         error = reply.json()["error"]
         assert (reply.status_code, error["code"]) == (400 if status == 422 else status, code), (where, error)
         return str(error["message"])

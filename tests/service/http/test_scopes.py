@@ -25,6 +25,7 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/v1/answers"): "ask",
     ("post", "/v1/answers/batch"): "ask",
     ("post", "/v1/chat/completions"): "ask",
+    ("post", "/v1/responses"): "ask",
     ("get", "/v1/models"): "ask",
     ("get", "/v1/models/{id}"): "ask",
     ("get", "/v1/memory"): "ask",
