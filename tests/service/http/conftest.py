@@ -109,9 +109,24 @@ async def client_of(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+@asynccontextmanager
+async def serve(config: Settings, editor: Any, **parts: Any) -> AsyncIterator[FastAPI]:
+    """Serve the systems of the settings, each by a replica of its own, and further parts in place of models."""
+    async with AsyncExitStack() as stack:
+        replicas = {
+            name: await stack.enter_async_context(start_deployment(Replica, config, name))
+            for name in config.systems
+        }
+        app = build_app(config, local_router(replicas | parts, config.max_batch), local_editor(editor))
+        stack.push_async_callback(app.state.access.aclose)
+        yield app
+
+
 @pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
-    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1)
+def config(request: pytest.FixtureRequest, valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+    """Return settings with what a module names in `OPTIONS`."""
+    options = getattr(request.module, "OPTIONS", {})
+    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), **options)
 
 
 @pytest.fixture
@@ -122,10 +137,8 @@ async def editor(config: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]
 
 @pytest.fixture
 async def app(config: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
-    async with start_deployment(Replica, config, "toy") as replica:
-        app = build_app(config, local_router({"toy": replica}, config.max_batch), local_editor(editor))
+    async with serve(config, editor) as app:
         yield app
-        await app.state.access.aclose()
 
 
 @pytest.fixture
@@ -158,15 +171,7 @@ def serve_module(tmp_path_factory: pytest.TempPathFactory, **options: Any) -> It
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_app(shared_config: Settings) -> AsyncIterator[FastAPI]:
     """Make one application for all tests of a module that change nothing; they are marked SHARED_LOOP."""
-    async with AsyncExitStack() as stack:
-        editor = await stack.enter_async_context(start_deployment(Editor, shared_config))
-        replicas = {
-            name: await stack.enter_async_context(start_deployment(Replica, shared_config, name))
-            for name in shared_config.systems
-        }
-        models = local_router(replicas, shared_config.max_batch)
-        app = build_app(shared_config, models, local_editor(editor))
-        stack.push_async_callback(app.state.access.aclose)
+    async with start_deployment(Editor, shared_config) as editor, serve(shared_config, editor) as app:
         yield app
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,21 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from service.access.api_keys import fingerprint
+from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import NotReady
-from service.http.app import build_app
 from service.http.auto import AutoQuestion, AutoRouter, conclude, repeats_question
 from service.http.model_router import ModelRouter
-from service.ledger.embedded.server import EmbeddedValkey
 from service.outcome import Outcome
-from service.replicas.replica import Replica
-from tests.service.http.conftest import ADMIN, KEY, SHARED_LOOP, client_of, local_editor, local_router
+from tests.service.http.conftest import (
+    ADMIN,
+    KEY,
+    SHARED_LOOP,
+    client_of,
+    local_router,
+    serve,
+    serve_module,
+)
 from tests.service.http.listening import listening
 from tests.service.parts import TOY, settings, start_deployment
 
@@ -55,26 +59,21 @@ class Down:
         return await self.answer({})  # type: ignore[return-value]
 
 
+@pytest.fixture(scope="module")
+def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    yield from serve_module(tmp_path_factory, systems=SYSTEMS)
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FastAPI]:
+async def app(shared_config: Settings) -> AsyncIterator[FastAPI]:
     """Serve the toys, one of which is down, with a document at version 1."""
-    folder = tmp_path_factory.mktemp("auto")
-    async with AsyncExitStack() as stack:
-        server = stack.enter_context(EmbeddedValkey(folder / "valkey"))
-        config = settings(
-            server.url, folder, systems=SYSTEMS, admin_key_sha256=fingerprint(KEY), version_wait_s=0.1
-        )
-        editor = await stack.enter_async_context(start_deployment(Editor, config))
-        parts: dict[str, Any] = {
-            name: await stack.enter_async_context(start_deployment(Replica, config, name)) for name in SYSTEMS
-        }
-        app = build_app(
-            config, local_router(parts | {"down": Down()}, config.max_batch), local_editor(editor)
-        )
-        stack.push_async_callback(app.state.access.aclose)
-        async with client_of(app) as client:
-            put = await client.put("/v1/documents/mill", json=MILL, headers=ADMIN)
-            assert put.status_code < 300, put.text
+    async with (
+        start_deployment(Editor, shared_config) as editor,
+        serve(shared_config, editor, down=Down()) as app,
+        client_of(app) as client,
+    ):
+        put = await client.put("/v1/documents/mill", json=MILL, headers=ADMIN)
+        assert put.status_code < 300, put.text
         yield app
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,11 @@ from models.backpack.memory import SENSES
 from models.backpack.system import load
 from models.packs.probes import pack_probes
 from models.system import Bundle
-from service.access.api_keys import fingerprint
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.models.backpack.tiny import write_checkpoint
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
-from tests.service.parts import settings, start_deployment
 
+OPTIONS = {"systems": {"backpack": f"{__name__}:load_tiny"}}
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
 SILENT_THE = {"memory": SENSES, "kind": "sense", "change": {"word": " the", "action": "factor", "factor": 0}}
 FOLDER: list[Path] = []  # of the checkpoint that `load_tiny` loads
@@ -39,25 +32,9 @@ def load_tiny(device: torch.device, dtype: torch.dtype) -> Bundle:
     return load(device, dtype, FOLDER[-1])
 
 
-@pytest.fixture
-async def app(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[FastAPI]:
+@pytest.fixture(autouse=True)
+def checkpoint(tmp_path: Path) -> None:
     FOLDER.append(write_checkpoint(tmp_path / "checkpoint"))
-    systems = {"backpack": f"{__name__}:load_tiny"}
-    config = settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "backpack") as replica,
-    ):
-        app = build_app(config, local_router({"backpack": replica}), local_editor(editor))
-        yield app
-        await app.state.access.aclose()
-
-
-@pytest.fixture
-async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with client_of(app) as client:
-        client.headers.update(ADMIN)
-        yield client
 
 
 async def edit(http: httpx.AsyncClient, item: dict[str, Any]) -> httpx.Response:

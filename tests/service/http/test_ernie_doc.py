@@ -6,48 +6,24 @@ The weights are random, so an answer is some span of the document; which one dep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from service.access.api_keys import fingerprint
-from service.config import Settings
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.models.ernie_doc.checkpoints import write_checkpoint
 from tests.models.ernie_doc.documents import text
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
-from tests.service.parts import settings, start_deployment
 from tests.service.tiny_ernie_doc import FOLDER
 
+OPTIONS = {"systems": {"ernie-doc": "tests.service.tiny_ernie_doc:load"}}
 MILL, QUESTION = "/v1/documents/mill", "When was the mill built?"
 TEXT = "The old mill by the river was built in 1820 by the Hale family. " + text(60) + "."
 
 
-@pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+@pytest.fixture(autouse=True)
+def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER, str(write_checkpoint(tmp_path / "checkpoint")))
-    systems = {"ernie-doc": "tests.service.tiny_ernie_doc:load"}
-    return settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
-
-
-@pytest.fixture
-async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "ernie-doc") as replica,
-    ):
-        app = build_app(config, local_router({"ernie-doc": replica}), local_editor(editor))
-        async with client_of(app) as client:
-            client.headers.update(ADMIN)
-            yield client
-        await app.state.access.aclose()
 
 
 async def put(http: httpx.AsyncClient, content: str = TEXT) -> dict[str, Any]:

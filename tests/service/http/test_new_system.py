@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from service.access.api_keys import fingerprint
-from service.config import Settings
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
-from tests.service.parts import settings, start_deployment
-
+OPTIONS = {"systems": {"glossary": "readme_glossary:load"}}
 README = Path(__file__).parents[3] / "models" / "README.md"
 FOLD, LEDGER = "What is a fold?", "What is a ledger?"
 MAX_LINES = 60  # without blank ones
@@ -30,26 +20,12 @@ def example() -> str:
     return str(source)
 
 
-@pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+@pytest.fixture(autouse=True)
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the module of the page where the service finds it."""
     (tmp_path / "readme_glossary.py").write_text(example(), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "readme_glossary", raising=False)
-    systems = {"glossary": "readme_glossary:load"}
-    return settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
-
-
-@pytest.fixture
-async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "glossary") as replica,
-    ):
-        app = build_app(config, local_router({"glossary": replica}), local_editor(editor))
-        async with client_of(app) as client:
-            client.headers.update(ADMIN)
-            yield client
-        await app.state.access.aclose()
 
 
 def test_it_takes_no_more_than_sixty_lines() -> None:

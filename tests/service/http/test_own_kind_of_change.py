@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from service.access.api_keys import fingerprint
-from service.config import Settings
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
-from tests.service.parts import settings, start_deployment
 from tests.service.toy_rules import RULES
 
+OPTIONS = {"systems": {"parrot": "tests.service.toy_rules:load_parrot"}}
 HELLO = {"memory": RULES, "kind": "rule", "change": {"word": "hello"}}
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
-    systems = {"parrot": "tests.service.toy_rules:load_parrot"}
-    return settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
-
-
-@pytest.fixture
-async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "parrot") as replica,
-    ):
-        app = build_app(config, local_router({"parrot": replica}), local_editor(editor))
-        async with client_of(app) as client:
-            client.headers.update(ADMIN)
-            yield client
-        await app.state.access.aclose()
 
 
 async def edit(http: httpx.AsyncClient, item: dict[str, Any], **options: object) -> httpx.Response:

@@ -6,7 +6,6 @@ The weights are random: which answer is best means nothing, but what it rests on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,42 +15,18 @@ from errata.cli.app import app as command
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
 
-from service.access.api_keys import fingerprint
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.models.thu_ernie.answering.tiny import QUESTION, SIZE, write_checkpoint
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
-from tests.service.parts import settings, start_deployment
 from tests.service.tiny_thu_ernie import FOLDER
 
+OPTIONS = {"systems": {"thu-ernie": "tests.service.tiny_thu_ernie:load"}}
 GRAPH, ENTITIES, LINKS = "graph/triples", "thu-ernie/entities", "thu-ernie/links"
 
 
-@pytest.fixture
-async def app(
-    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[FastAPI]:
+@pytest.fixture(autouse=True)
+def checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER, str(write_checkpoint(tmp_path / "checkpoint")))
-    systems = {"thu-ernie": "tests.service.tiny_thu_ernie:load"}
-    config = settings(valkey.url, tmp_path, systems=systems, admin_key_sha256=fingerprint(KEY))
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "thu-ernie") as replica,
-    ):
-        app = build_app(config, local_router({"thu-ernie": replica}), local_editor(editor))
-        yield app
-        await app.state.access.aclose()
-
-
-@pytest.fixture
-async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with client_of(app) as client:
-        client.headers.update(ADMIN)
-        yield client
 
 
 async def edit(http: httpx.AsyncClient, *items: dict[str, Any]) -> dict[str, Any]:

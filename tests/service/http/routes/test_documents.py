@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,39 +12,13 @@ import pytest
 from errata.cli.app import app as command
 from typer.testing import CliRunner, Result
 
-from service.access.api_keys import fingerprint
-from service.config import Settings
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.service.extraction.pdfs import write_pdf
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
-from tests.service.parts import settings, start_deployment
 
 MILL = "/v1/documents/mill"
 TEXT = "The mill was built in 1820.\nIt burnt down in 1904."
-SYSTEMS = {"first-word": "tests.service.toy_documents:load"}
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
-    return settings(valkey.url, tmp_path, systems=SYSTEMS, admin_key_sha256=fingerprint(KEY))
-
-
-@pytest.fixture
-async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with (
-        start_deployment(Editor, config) as editor,
-        start_deployment(Replica, config, "first-word") as replica,
-    ):
-        app = build_app(config, local_router({"first-word": replica}), local_editor(editor))
-        async with client_of(app) as client:
-            client.headers.update(ADMIN)
-            yield client
-        await app.state.access.aclose()
+OPTIONS = {"systems": {"first-word": "tests.service.toy_documents:load"}}
 
 
 async def put(http: httpx.AsyncClient, text: str = TEXT, path: str = MILL, **fields: Any) -> httpx.Response:

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -16,52 +15,31 @@ import redis
 from errata.wire import EntityState, ImportReceipt, Problem
 from fastapi import FastAPI
 
-from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.http.app import build_app
-from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.service.graph.requests import import_notes, rows
 from tests.service.http.conftest import (
     ADMIN,
-    KEY,
     SHARED_LOOP,
     client_of,
     local_editor,
     local_router,
     serve_module,
 )
-from tests.service.parts import settings, start_deployment
+from tests.service.parts import start_deployment
 from tests.service.toy_graph import BREAKING, TOYS
 
 IMPORT, EDITS, ENTITIES = "/admin/graph/import", "/admin/edits", "/v1/entities"
+OPTIONS = {"systems": TOYS}
 OZ = b"Oz\tcapital\tEmerald City\nOz\tshares_border_with\tEv\n"
 FACT = {"subject": "Peru", "relation": "capital", "object": "Cusco"}
-
-
-@pytest.fixture
-def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
-    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), systems=TOYS)
 
 
 @pytest.fixture(scope="module")
 def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     yield from serve_module(tmp_path_factory, systems=TOYS)
-
-
-@pytest.fixture
-async def app(config: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
-    async with (
-        start_deployment(Replica, config, "toy") as toy,
-        start_deployment(Replica, config, "atlas") as atlas,
-        start_deployment(Editor, config) as editor,
-    ):
-        models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
-        app = build_app(config, models, local_editor(editor))
-        yield app
-        await app.state.access.aclose()
 
 
 async def answer(
