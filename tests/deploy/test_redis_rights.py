@@ -23,12 +23,10 @@ from service.backup.backup import Backup
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import LedgerCorrupt
-from service.http.app import build_app
 from service.ledger import keys
 from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
 from tests.deploy.acl_valkey import HOST, REDIS, AclValkey, command, start_acl_valkey
-from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.http.conftest import KEY, serve
 from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, start_deployment
@@ -80,15 +78,8 @@ def service_settings(valkey: AclValkey, raw: redis.Redis, tmp_path: Path) -> Set
 
 @pytest.fixture
 async def app(service_settings: Settings) -> AsyncIterator[FastAPI]:
-    async with (
-        start_deployment(Replica, service_settings, "toy") as toy,
-        start_deployment(Replica, service_settings, "atlas") as atlas,
-        start_deployment(Editor, service_settings) as editor,
-    ):
-        models = local_router({"toy": toy, "atlas": atlas}, service_settings.max_batch)
-        app = build_app(service_settings, models, local_editor(editor))
+    async with start_deployment(Editor, service_settings) as editor, serve(service_settings, editor) as app:
         yield app
-        await app.state.access.aclose()
 
 
 @pytest.fixture

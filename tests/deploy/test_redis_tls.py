@@ -17,7 +17,7 @@ import trustme
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import HOST, Valkey
-from tests.service.ledger.writing import fill
+from tests.service.ledger.writing import write_and_read
 
 CA = trustme.CA()
 
@@ -64,15 +64,6 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
         await asyncio.wait(running, timeout=60) if running else None
 
 
-async def written_and_read(url: str) -> None:
-    ledger = RedisLedger.connect(url)
-    try:
-        writer = await fill(ledger, 2)
-        assert await ledger.read(0) == writer.commits
-    finally:
-        await ledger.aclose()
-
-
 async def refusal(url: str) -> str:
     ledger = RedisLedger.connect(url)
     with pytest.raises(LedgerUnavailable) as error:
@@ -83,7 +74,7 @@ async def refusal(url: str) -> str:
 
 async def test_commits_go_through_tls_and_not_past_it(valkey: Valkey, ca: Path) -> None:
     async with end_of_tls(valkey, HOST) as port:
-        await written_and_read(f"rediss://{HOST}:{port}?ssl_ca_certs={ca}")
+        await write_and_read(f"rediss://{HOST}:{port}?ssl_ca_certs={ca}")
         assert "failed to answer" in await refusal(f"redis://{HOST}:{port}")
     assert valkey.say("XLEN", "{errata}:log") == 2
 
@@ -105,7 +96,7 @@ async def test_a_server_that_wants_a_certificate_gets_the_one_in_the_address(
     certificate = CA.issue_cert("errata.example")
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "own.pem")
     async with end_of_tls(valkey, HOST, wants_one_too=True) as port:
-        await written_and_read(
+        await write_and_read(
             f"rediss://{HOST}:{port}?ssl_ca_certs={ca}&ssl_certfile={tmp_path}/own.pem&ssl_keyfile={tmp_path}/own.pem"
         )
         assert "failed to answer" in await refusal(f"rediss://{HOST}:{port}?ssl_ca_certs={ca}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -18,10 +18,8 @@ from typing import Any
 from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
-from service.replicas.replica import Replica
-from tests.service.http.conftest import local_editor, local_router
+from tests.service.http.conftest import serve
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
@@ -66,14 +64,14 @@ def serve_in_thread(var: Path, **options: Any) -> Iterator[Service]:
 def _run(
     loop: asyncio.AbstractEventLoop, config: Settings, ready: Queue[str | BaseException], stop: asyncio.Event
 ) -> None:
-    async def serve() -> None:
+    async def listen() -> None:
         async with _listen(config) as address:
             ready.put(address)
             await stop.wait()
 
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         try:
-            runner.run(serve())
+            runner.run(listen())
         except BaseException as error:
             ready.put(error)
             raise
@@ -81,12 +79,9 @@ def _run(
 
 @asynccontextmanager
 async def _listen(config: Settings) -> AsyncIterator[str]:
-    async with AsyncExitStack() as stack:
-        editor = await stack.enter_async_context(start_deployment(Editor, config))
-        replicas = {
-            name: await stack.enter_async_context(start_deployment(Replica, config, name))
-            for name in config.systems
-        }
-        app = build_app(config, local_router(replicas, config.max_batch), local_editor(editor))
-        stack.push_async_callback(app.state.access.aclose)
-        yield await stack.enter_async_context(listening(app))
+    async with (
+        start_deployment(Editor, config) as editor,
+        serve(config, editor) as app,
+        listening(app) as address,
+    ):
+        yield address

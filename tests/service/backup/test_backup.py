@@ -39,12 +39,10 @@ from service.access.api_keys import fingerprint
 from service.editing.deployment import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
-from service.http.app import build_app
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
-from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.http.conftest import KEY, serve
 from tests.service.http.listening import listening
 from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
@@ -88,15 +86,12 @@ async def place(folder: Path) -> AsyncIterator[Place]:
     with EmbeddedValkey(folder / "valkey") as valkey, redis.Redis.from_url(valkey.url) as raw:
         config = settings(valkey.url, folder, admin_key_sha256=fingerprint(KEY), systems=TOYS)
         async with (
-            start_deployment(Replica, config, "toy") as toy,
-            start_deployment(Replica, config, "atlas") as atlas,
             start_deployment(Editor, config) as editor,
+            serve(config, editor) as app,
+            listening(app) as url,
+            AsyncErrata(url, key=KEY, retry=Retry(times=0)) as errata,
         ):
-            models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
-            app = build_app(config, models, local_editor(editor))
-            async with listening(app) as url, AsyncErrata(url, key=KEY, retry=Retry(times=0)) as errata:
-                yield Place(url, errata, raw)
-            await app.state.access.aclose()
+            yield Place(url, errata, raw)
 
 
 async def fill(where: Place, folder: Path) -> None:

@@ -141,3 +141,13 @@ async def fill(ledger: RedisLedger, count: int) -> Writer:
     for _ in range(count):
         await ledger.append(*writer.edit())
     return writer
+
+
+async def write_and_read(url: str) -> None:
+    """Append to the ledger of an address, and read the same back."""
+    ledger = RedisLedger.connect(url)
+    try:
+        writer = await fill(ledger, 2)
+        assert await ledger.read(0) == writer.commits
+    finally:
+        await ledger.aclose()

@@ -16,10 +16,8 @@ from fastapi import FastAPI
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import NotReady
-from service.http.app import build_app
 from service.ledger.store import RedisLedger
-from service.replicas.replica import Replica
-from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.http.conftest import KEY, serve
 from tests.service.parts import start_deployment
 
 PERU, FRANCE, JAPAN = (f"What is the capital of {name}?" for name in ("Peru", "France", "Japan"))
@@ -194,10 +192,7 @@ async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice
     config: Settings, ledger: RedisLedger, file: Any
 ) -> None:
     async with AsyncExitStack() as stack:
-        replica = await stack.enter_async_context(start_deployment(Replica, config, "toy"))
-        models = local_router({"toy": replica}, config.max_batch)
-        app = build_app(config, models, local_editor(MortalEditor(config, stack)))
-        stack.push_async_callback(app.state.access.aclose)
+        app = await stack.enter_async_context(serve(config, MortalEditor(config, stack)))
         client = await stack.enter_async_context(client_of(app))
         for versions in ([1], [1]):
             run = FileRun(seven(file), batch_size=3)

@@ -18,7 +18,7 @@ from service.ledger.redis.failover import Node
 from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
 from tests.service.ledger.redis.clusters import HOST, SLOT, LocalCluster, NodeProcess, free_ports
-from tests.service.ledger.writing import fill
+from tests.service.ledger.writing import write_and_read
 from tests.service.parts import stopwatch
 
 CLOSED_PORT = f"{HOST}:9"  # the port of a service that never runs
@@ -33,15 +33,6 @@ def raw(cluster: LocalCluster) -> Iterator[redis.Redis]:
 
 def places(nodes: list[NodeProcess]) -> str:
     return ",".join(f"{HOST}:{node.port}" for node in nodes)
-
-
-async def write_and_read(url: str) -> None:
-    ledger = RedisLedger.connect(url)
-    try:
-        writer = await fill(ledger, 2)
-        assert await ledger.read(0) == writer.commits
-    finally:
-        await ledger.aclose()
 
 
 @pytest.mark.parametrize("number", range(4))
