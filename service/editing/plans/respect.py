@@ -53,8 +53,8 @@ class Respect:
         ]
         if not self.n_replaced and not self.n_by_hand:
             return names
-        verb = "left as people edited them" if self.left_out else "that people edited"
-        return [f"{self.n_replaced:,} values replaced; {self.n_by_hand:,} {verb}", *names]
+        respect = "kept edits by people" if self.left_out else "triples against edits by people"
+        return [f"replaced values: {self.n_replaced:,}; {respect}: {self.n_by_hand:,}", *names]
 
     def check(self) -> None:
         """Check that the import neither goes against people's edits nor misspells a name.
