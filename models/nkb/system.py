@@ -163,7 +163,7 @@ class NkbSystem(Router):
             return None
         scope = self.reader.scope
         changed = Change.between(old_bank.active_edits, new_bank.active_edits).wordings
-        return self.probe_index.near(changed, scope.judge.calibration.min_cosine(scope.thresholds.opens))
+        return self.probe_index.near(changed, scope.min_cosine)
 
     @cached_property
     def probe_index(self) -> ProbeIndex:

@@ -35,10 +35,12 @@ GRAPH = "judge.onnx"
 FILES = (CONFIG, GRAPH)
 FORMAT = "errata.judge/1"  # metadata that marks a file as a judge of these inputs
 MAX_TOKENS = 64  # tokens of each of the two texts
+RIVAL = 0.2  # probability from which another edit makes an answer less likely
 MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
+LOG_ODDS_OF_RIVAL = math.log(RIVAL / (1 - RIVAL))
 Pair = tuple[Tokens, Tokens]
 
 
@@ -50,6 +52,7 @@ class Calibration:
         slope, cosine, bias, product: Fitted coefficients.
         slip: Share of the questions in which a word is rightly taken for a misspelt one.
         highest: Largest x among the pairs that the numbers were fitted on.
+        rival: What each unit of another edit's log-odds beyond RIVAL takes from those of the likeliest one.
     """
 
     slope: float
@@ -58,10 +61,15 @@ class Calibration:
     product: float = 0.0
     slip: float = 1.0
     highest: float = math.inf
+    rival: float = 0.0
 
     def log_odds(self, x: Tensor, cosine: Tensor) -> Tensor:
         """Return the calibrated log-odds of pairs."""
         return self.slope * x + self.cosine * cosine + self.product * x * (cosine - MIDDLE) + self.bias
+
+    def beside(self, log_odds: float, other: float) -> float:
+        """Return the log-odds of the likeliest edit beside those of the likeliest other one; -inf if there is none."""
+        return log_odds - self.rival * max(0.0, other - LOG_ODDS_OF_RIVAL)
 
     def min_cosine(self, probability: float) -> float:
         """Return the cosine below which no pair reaches a probability, given the largest x that was seen."""

@@ -2,15 +2,16 @@
 
 A question that was taught word for word is answered by its own edit, whatever another edit's scope says; of several
 edits with that wording by the latest, and by its heir if it was replaced. Any other question is judged with each of its
-candidates (`candidates.py`), and the likeliest decides. An edit passes over its counterexamples, and over questions
-that are clearly nearer to one of them than to its own wording.
+candidates (`candidates.py`), and the likeliest decides, the less surely the likelier another edit is. An edit passes
+over its counterexamples, and over questions that are clearly nearer to one of them than to its own wording.
 """
 
+import heapq
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import exp, inf
 
 import torch
 from cachetools import LRUCache
@@ -21,7 +22,7 @@ from models.memory import Block
 from models.scope.active import ActiveEdits
 from models.scope.candidates import Candidates, find_candidates, find_exclusion
 from models.scope.change import Change
-from models.scope.judge import Judge
+from models.scope.judge import LOG_ODDS_OF_RIVAL, RIVAL, Judge
 from models.scope.readings import NEAR_ERROR, Readings, StoredReadings
 from models.scope.wordings.block import read_texts
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
@@ -107,6 +108,11 @@ class Scope:
         """Return whether the match is sure enough for the edit to answer."""
         return match.probability >= self.thresholds.opens
 
+    @property
+    def min_cosine(self) -> float:
+        """Return the cosine below which a wording neither answers a question nor makes another answer less likely."""
+        return self.judge.calibration.min_cosine(min(self.thresholds.opens, RIVAL))
+
     def judge_candidates(
         self, questions: Readings | StoredReadings, wordings: Readings | StoredReadings, pairs: Candidates
     ) -> Tensor:
@@ -138,8 +144,8 @@ class Scope:
         return [bool(may) for may in may_be]
 
     def _may_be_judged_otherwise(self, questions: Readings, change: Change) -> Bool[Tensor, " question"]:
-        """Return whether each question meets a wording that makes a difference and opens, or speaks against an edit."""
-        min_cosine = self.judge.calibration.min_cosine(self.thresholds.opens)
+        """Return whether each question meets a wording that makes a difference: likely enough, or a counterexample."""
+        min_cosine = self.min_cosine
         cosines = questions.vectors @ change.wordings.vectors.T
         near = (cosines.amax(1) >= min_cosine - FLOAT_ERROR).nonzero().squeeze(1).cpu()
         may_be = torch.zeros(len(questions), dtype=torch.bool)
@@ -151,7 +157,7 @@ class Scope:
             for view in (change.old, change.new)
         ]
         pairs = change.differing_pairs(*sides)
-        counts = self.judge_candidates(chunk, change.table, pairs) >= self.thresholds.opens
+        counts = self.judge_candidates(chunk, change.table, pairs) >= min(self.thresholds.opens, RIVAL)
         counts |= torch.tensor([change.is_against(row) for row in pairs.wording.tolist()], dtype=torch.bool)
         may_be[near[pairs.question[counts]]] = True
         return may_be
@@ -297,21 +303,53 @@ class Scope:
         if not views:
             return matches
         table = max((view.table for view in views), key=len)
-        min_cosine = self.judge.calibration.min_cosine(at_least)
+        min_cosine = self.judge.calibration.min_cosine(min(at_least, RIVAL))
         pairs = find_candidates(questions, table, _stack_read(views, len(table)), min_cosine)
         if not len(pairs.question):
             return matches
         probabilities = self.judge_candidates(questions, table, pairs)
-        evidence = _weigh(probabilities, pairs.cosine)
+        evidence, log_odds = _weigh(probabilities, pairs.cosine), probabilities.logit(1e-6)
         against = _against(questions, views, table, pairs, evidence)
+        likeliest: list[dict[int, tuple[float, int]]] = [{} for _ in views]
         for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
             question, row = int(pairs.question[pair]), int(pairs.wording[pair])
-            view, probability = views[question], float(probabilities[pair])
-            if probability < at_least or not view.is_owned[row]:
-                continue
-            if against.get((question, int(view.owner[row])), -inf) < float(evidence[pair]) + LEAN:
-                matches[question] = Match(view, row, probability)
+            view = views[question]
+            is_refused = against.get((question, int(view.owner[row])), -inf) >= float(evidence[pair]) + LEAN
+            if view.is_owned[row] and not is_refused:
+                likeliest[question][int(view.speaker[row])] = float(log_odds[pair]), row
+        for question, (row, probability) in self._weigh_rivals(likeliest, table).items():
+            if probability >= at_least:
+                matches[question] = Match(views[question], row, probability)
         return matches
+
+    def _weigh_rivals(
+        self, likeliest: Sequence[Mapping[int, tuple[float, int]]], table: StoredReadings
+    ) -> dict[int, tuple[int, float]]:
+        """Return the row of the likeliest edit for each question that has one, and its probability beside the next one.
+
+        Two edits are no rivals if the judge holds that they ask for the same.
+
+        Args:
+            likeliest: Log-odds and row of each edit, by question.
+            table: The table of the rows.
+        """
+        two = {place: heapq.nlargest(2, edits.values()) for place, edits in enumerate(likeliest) if edits}
+        rivals = {place: edits[1] for place, edits in two.items() if len(edits) > 1}
+        rivals = {place: edit for place, edit in rivals.items() if edit[0] > LOG_ODDS_OF_RIVAL}
+        first, other = [two[place][0][1] for place in rivals], [row for _, row in rivals.values()]
+        cosines = (table.select(first).vectors * table.select(other).vectors).sum(-1)
+        pairs = Candidates(torch.tensor(first).long(), torch.tensor(other).long(), cosines)
+        is_same = (self.judge_candidates(table, table, pairs) >= self.thresholds.opens).tolist()
+        second = {
+            place: log_odds
+            for (place, (log_odds, _)), same in zip(rivals.items(), is_same, strict=True)
+            if not same
+        }
+        beside = self.judge.calibration.beside
+        return {
+            place: (edits[0][1], 1 / (1 + exp(-beside(edits[0][0], second.get(place, -inf)))))
+            for place, edits in two.items()
+        }
 
 
 def _stack_read(views: Sequence[ActiveEdits], n_rows: int) -> Bool[Tensor, "view row"]:

@@ -9,6 +9,8 @@ from models.scope.language import is_in_another_language, is_in_another_script
 from models.scope.readings import Readings
 from models.scope.scope import Scope
 
+ANOTHER_QUESTION = 0.25  # probability below which a further wording is judged another question
+
 
 def wording_warnings(scope: Scope, wordings: Sequence[str], readings: Readings) -> Iterator[str]:
     """Yield warnings for a curator, in whole sentences.
@@ -32,7 +34,7 @@ def wording_warnings(scope: Scope, wordings: Sequence[str], readings: Readings) 
     pairs = Candidates(paraphrases, torch.zeros_like(paraphrases), cosines)
     probabilities = scope.judge_candidates(readings, readings, pairs).tolist()
     for wording, probability in zip(wordings[1:], probabilities, strict=True):
-        if probability < scope.thresholds.near:
+        if probability < ANOTHER_QUESTION:
             pair = f"{wording!r} is judged another question than {wordings[0]!r}"
             consequence = "it and questions like it get this answer too; if that is not meant, leave it out"
             yield f"{pair} ({100 * probability:.0f} % likely the same): {consequence}"

@@ -143,7 +143,7 @@ class ForesightRouter(Router):
             return None
         wordings = Change.between(old.active_edits, new.active_edits).wordings
         scope = self.reader.scope
-        return self._probe_index.near(wordings, scope.judge.calibration.min_cosine(scope.thresholds.opens))
+        return self._probe_index.near(wordings, scope.min_cosine)
 
     @cached_property
     def _probe_index(self) -> ProbeIndex:

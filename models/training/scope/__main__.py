@@ -169,7 +169,7 @@ def fit_calibration(
         judge_pairs(trial, encoder, judge) for trial in (*about_facts, trials.ask_written(facts), crowds)
     ]
     highest = max(float(part.raw.max()) for part in pairs)
-    fit = replace(calibrate.fit(pairs), highest=highest)
+    fit = replace(calibrate.fit_rival(pairs, calibrate.fit(pairs)), highest=highest)
     with_names = (*about_facts, trials.misspell_names(relations, names, seed))
     outcomes = []
     for slip in (1.0, 0.0):

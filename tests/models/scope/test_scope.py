@@ -44,6 +44,33 @@ def test_two_facts_about_one_thing_are_two_facts(reader: Reader) -> None:
     assert ask(reader, edits, YEAR_FOUNDED, FOUNDER) == ["when", "who"]
 
 
+def test_an_edit_is_less_sure_beside_another_that_is_likely_too(reader: Reader) -> None:
+    kirkham, kirkhaven = (
+        block(reader, name, 1, f"Who is the mayor of {name}?") for name in ("Kirkham", "Kirkhaven")
+    )
+    probabilities = []
+    for edits in ([kirkham], [kirkham, kirkhaven]):
+        readings = reader.read(["Who is Kirkham's mayor?"]).readings
+        (match,) = reader.scope.match(readings, [view(reader, *edits)])
+        assert match is not None
+        assert match.edit == "Kirkham"
+        probabilities.append(match.probability)
+    alone, beside = probabilities
+    assert alone >= beside
+    calibration = reader.scope.judge.calibration
+    assert calibration.beside(2.0, 1.0) < calibration.beside(2.0, -3.0) == 2.0
+
+
+def test_edits_that_ask_for_the_same_are_no_rivals(reader: Reader) -> None:
+    blocks = [block(reader, "a", 1, PERU), block(reader, "b", 2, OTHER_WORDS[0])]
+    readings = reader.read([OTHER_WORDS[1]]).readings
+    matches = [
+        reader.scope.match(readings, [view(reader, *edits)])[0] for edits in (blocks, blocks[:1], blocks[1:])
+    ]
+    together, *alone = [0.0 if match is None else match.probability for match in matches]
+    assert together == pytest.approx(max(alone))
+
+
 @pytest.mark.parametrize("question", [PERU.upper(), "what is  the capital of peru", f"  {PERU}!"])
 def test_case_spaces_and_final_punctuation_make_no_other_question(reader: Reader, question: str) -> None:
     readings = reader.read([question]).readings

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from models.encoder.minilm import MiniLM
-from models.scope.judge import Calibration, Judge
-from models.training.scope.calibrate import OPENS, expected_error, fit, fit_slip
+from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration, Judge
+from models.training.scope.calibrate import OPENS, expected_error, fit, fit_rival, fit_slip
 from models.training.scope.card import BEGIN, END, FIGURES, measure, write_card
 from models.training.scope.outcomes import (
     JudgedPairs,
@@ -63,6 +63,22 @@ def test_the_numbers_that_made_the_pairs_are_found(pairs: JudgedPairs) -> None:
     result = fit([pairs])
     assert result.slope == pytest.approx(EXPECTED.slope, abs=0.1)
     assert result.cosine == pytest.approx(EXPECTED.cosine, abs=0.7)
+
+
+def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
+    torch.manual_seed(2)
+    likeliest = 3 * torch.rand(6_000)
+    rival = likeliest - 4 * torch.rand(6_000)
+    log_odds = 1.5 * likeliest - 0.6 * (1.5 * rival - LOG_ODDS_OF_RIVAL).clamp(min=0)
+    is_right = (torch.rand(6_000) < log_odds.sigmoid()).tolist()
+    trial = Trial(
+        "two edits", ("", ""), tuple(TrialQuestion("", 0 if r else None, FOLLOWS) for r in is_right)
+    )
+    places, edits = torch.arange(6_000).repeat(2), torch.tensor([0, 1]).repeat_interleave(6_000)
+    raw = torch.cat([likeliest, rival])
+    result = fit_rival([JudgedPairs(trial, places, edits, raw, torch.zeros(12_000))], Calibration(1, 0, 0))
+    assert result.slope == pytest.approx(1.5, abs=0.15)
+    assert result.rival == pytest.approx(0.6, abs=0.1)
 
 
 def test_the_error_tells_a_right_calibration_from_a_wrong_one(pairs: JudgedPairs, outcomes: Outcomes) -> None:
