@@ -7,10 +7,14 @@ from pathlib import Path
 import torch
 
 from tests.bench import (
+    access,
+    auto,
+    contention,
     curators,
     editing,
     graph,
     growth,
+    hardening,
     inprocess,
     many_edits,
     overhttp,
@@ -22,10 +26,14 @@ from tests.bench.table import machine, show, write
 SECTIONS = {
     "inprocess": inprocess.rows,
     "http": overhttp.rows,
+    "access": access.rows,
     "editing": editing.rows,
     "many": many_edits.rows,
     "growth": growth.rows,
+    "contention": contention.rows,
+    "hardening": hardening.rows,
     "graph": graph.rows,
+    "auto": auto.rows,
     "curators": curators.rows,
     "start": start.rows,
     "memory": memory_rows,
