@@ -29,6 +29,7 @@ from models.encoder.minilm import MiniLM
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens, unpack_tokens
+from models.scope.wordings.contrast import Contrast
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "scope"
 GRAPH = "judge.onnx"
@@ -52,6 +53,8 @@ class Calibration:
         slope, cosine, bias, product: Fitted coefficients.
         slip: Share of the questions in which a word is rightly taken for a misspelt one.
         highest: Largest x among the pairs that the numbers were fitted on.
+        names: What other names in the two texts add, at most 0 (`wordings/contrast.py`).
+        frame: What one frame with other words in it adds, at most 0.
         rival: What each unit of another edit's log-odds beyond RIVAL takes from those of the likeliest one.
     """
 
@@ -61,11 +64,20 @@ class Calibration:
     product: float = 0.0
     slip: float = 1.0
     highest: float = math.inf
+    names: float = 0.0
+    frame: float = 0.0
     rival: float = 0.0
 
-    def log_odds(self, x: Tensor, cosine: Tensor) -> Tensor:
-        """Return the calibrated log-odds of pairs."""
-        return self.slope * x + self.cosine * cosine + self.product * x * (cosine - MIDDLE) + self.bias
+    def log_odds(self, x: Tensor, cosine: Tensor, signs: Float[Tensor, "pair 2"]) -> Tensor:
+        """Return the calibrated log-odds of pairs, by their signs as `Contrast` finds them."""
+        contrast = signs @ torch.tensor([self.names, self.frame])
+        return (
+            self.slope * x
+            + self.cosine * cosine
+            + self.product * x * (cosine - MIDDLE)
+            + self.bias
+            + contrast
+        )
 
     def beside(self, log_odds: float, other: float) -> float:
         """Return the log-odds of the likeliest edit beside those of the likeliest other one; -inf if there is none."""
@@ -93,6 +105,7 @@ class Judge:
     def __init__(self, encoder: MiniLM, graph: bytes, calibration: Calibration, digest: str = "") -> None:
         self.digest, self.calibration = digest, calibration
         self._encoder = encoder
+        self.contrast = Contrast(encoder.tokenizer)
         self._session = _open_session(graph, encoder.device)
         self._cache: LRUCache[Pair, float] = LRUCache(CACHE_SIZE)
         self._lock = threading.Lock()
@@ -171,7 +184,7 @@ class Judge:
             with self._lock:
                 self._cache.update(fresh)
         values = torch.tensor([raw[pair] for pair in pairs])
-        return self.calibration.log_odds(values, cosines.cpu())
+        return self.calibration.log_odds(values, cosines.cpu(), self.contrast(pairs))
 
     @torch.inference_mode()
     def _read(self, question: Tokens, wording: Tokens) -> float:

@@ -1,4 +1,4 @@
-"""The calibration: log-odds of a candidate pair from the output of the layers and from the cosine.
+"""The calibration: log-odds of a candidate pair from the output of the layers, the cosine and the signs.
 
 Logistic regression on relations, names and facts that no weight was trained on, first of pairs, then of the
 likeliest edit of each question beside the likeliest other one; each trial weighs the same. Its `expected_error` is
@@ -24,8 +24,8 @@ OPENS = Thresholds().opens
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
-    """Fit the four coefficients that maximise the likelihood of the pairs of all trials."""
-    numbers = torch.tensor([1.0, 10.0, -8.0, 0.0], requires_grad=True)
+    """Fit the coefficients that maximise the likelihood of the pairs of all trials."""
+    numbers = torch.tensor([1.0, 10.0, -8.0, 0.0, 0.0, 0.0], requires_grad=True)
     optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
@@ -39,13 +39,13 @@ def fit(trials: Sequence[JudgedPairs]) -> Calibration:
         return total
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
-    slope, cosine, bias, product = numbers.detach().tolist()
-    return Calibration(slope, cosine, bias, product)
+    slope, cosine, bias, product, names, frame = numbers.detach().tolist()
+    return Calibration(slope, cosine, bias, product, names=min(0.0, names), frame=min(0.0, frame))
 
 
 def _log_odds(numbers: Tensor, trial: JudgedPairs) -> Tensor:
     columns = trial.raw, trial.cosine, torch.ones_like(trial.raw), trial.raw * (trial.cosine - MIDDLE)
-    return torch.stack(columns, -1) @ numbers
+    return torch.cat([torch.stack(columns, -1), trial.signs], -1) @ numbers
 
 
 def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
@@ -78,13 +78,16 @@ def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     stretch, shift, rival = numbers.detach().tolist()
-    parts = {name: getattr(pairs, name) * stretch for name in ("slope", "cosine", "bias", "product")}
+    parts = {
+        name: getattr(pairs, name) * stretch
+        for name in ("slope", "cosine", "bias", "product", "names", "frame")
+    }
     return replace(pairs, **parts | {"bias": parts["bias"] + shift}, rival=max(0.0, rival))
 
 
 def _two_likeliest(trial: JudgedPairs, pairs: Calibration) -> tuple[Tensor, Tensor, Tensor]:
     """Return, for each question with candidates, the two highest log-odds, and whether the highest is right."""
-    log_odds = pairs.log_odds(trial.raw, trial.cosine)
+    log_odds = pairs.log_odds(trial.raw, trial.cosine, trial.signs)
     order = log_odds.argsort(descending=True)
     rows: dict[int, list[int]] = defaultdict(list)
     for pair in order.tolist():

@@ -33,6 +33,7 @@ class JudgedPairs:
     edit: Int[Tensor, " pair"]
     raw: Float[Tensor, " pair"]
     cosine: Float[Tensor, " pair"]
+    signs: Float[Tensor, "pair 2"]
 
     @property
     def is_right(self) -> Bool[Tensor, " pair"]:
@@ -62,9 +63,11 @@ def judge_pairs(trial: Trial, encoder: MiniLM, judge: Judge) -> JudgedPairs:
     pairs = find_candidates(questions, StoredReadings.of(edits))
     places = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
     tokens = [(questions.tokens[question], edits.tokens[edit]) for question, edit in places]
-    raw, cosine = judge(tokens, pairs.cosine), pairs.cosine
+    raw, cosine, signs = judge(tokens, pairs.cosine), pairs.cosine, judge.contrast(tokens)
     with torch.inference_mode(False):  # a calibration can be fitted on these tensors
-        return JudgedPairs(trial, *(part.clone() for part in (pairs.question, pairs.wording, raw, cosine)))
+        return JudgedPairs(
+            trial, *(part.clone() for part in (pairs.question, pairs.wording, raw, cosine, signs))
+        )
 
 
 @torch.inference_mode()

@@ -35,7 +35,7 @@ from models.training.scope.trials import (
     read_near,
 )
 
-EXPECTED = Calibration(0.8, 5.0, -3.0)
+EXPECTED = Calibration(0.8, 5.0, -3.0, names=-2.0, frame=-1.0)
 
 
 @pytest.fixture
@@ -43,26 +43,28 @@ def pairs() -> JudgedPairs:
     """Return pairs that are right with the probability that EXPECTED gives them."""
     torch.manual_seed(1)
     raw, cosine = 2 * torch.randn(6_000), 0.6 + 0.4 * torch.rand(6_000)
-    is_right = (torch.rand(6_000) < probabilities(raw, cosine, EXPECTED)).tolist()
+    signs = torch.randint(0, 2, (6_000, 2)).float()
+    is_right = (torch.rand(6_000) < EXPECTED.log_odds(raw, cosine, signs).sigmoid()).tolist()
     questions = tuple(TrialQuestion("", 0 if right else None, FOLLOWS) for right in is_right)
     return JudgedPairs(
-        Trial("made", ("",), questions), torch.arange(6_000), torch.zeros(6_000).long(), raw, cosine
+        Trial("made", ("",), questions), torch.arange(6_000), torch.zeros(6_000).long(), raw, cosine, signs
     )
 
 
 @pytest.fixture
 def outcomes(pairs: JudgedPairs) -> Outcomes:
-    return Outcomes(pairs.trial, probabilities(pairs.raw, pairs.cosine, EXPECTED), torch.zeros(6_000).long())
+    return Outcomes(pairs.trial, probabilities(pairs, EXPECTED), torch.zeros(6_000).long())
 
 
-def probabilities(raw: torch.Tensor, cosine: torch.Tensor, fit: Calibration) -> torch.Tensor:
-    return (fit.slope * raw + fit.cosine * cosine + fit.bias).sigmoid()
+def probabilities(pairs: JudgedPairs, fit: Calibration) -> torch.Tensor:
+    return fit.log_odds(pairs.raw, pairs.cosine, pairs.signs).sigmoid()
 
 
 def test_the_numbers_that_made_the_pairs_are_found(pairs: JudgedPairs) -> None:
     result = fit([pairs])
     assert result.slope == pytest.approx(EXPECTED.slope, abs=0.1)
     assert result.cosine == pytest.approx(EXPECTED.cosine, abs=0.7)
+    assert (result.names, result.frame) == pytest.approx((EXPECTED.names, EXPECTED.frame), abs=0.3)
 
 
 def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
@@ -76,14 +78,17 @@ def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
     )
     places, edits = torch.arange(6_000).repeat(2), torch.tensor([0, 1]).repeat_interleave(6_000)
     raw = torch.cat([likeliest, rival])
-    result = fit_rival([JudgedPairs(trial, places, edits, raw, torch.zeros(12_000))], Calibration(1, 0, 0))
+    result = fit_rival(
+        [JudgedPairs(trial, places, edits, raw, torch.zeros(12_000), torch.zeros(12_000, 2))],
+        Calibration(1, 0, 0),
+    )
     assert result.slope == pytest.approx(1.5, abs=0.15)
     assert result.rival == pytest.approx(0.6, abs=0.1)
 
 
 def test_the_error_tells_a_right_calibration_from_a_wrong_one(pairs: JudgedPairs, outcomes: Outcomes) -> None:
     assert expected_error(outcomes, 0.5) < 3
-    too_sure = probabilities(pairs.raw, pairs.cosine, Calibration(2.5, 5.0, -3.0))
+    too_sure = probabilities(pairs, replace(EXPECTED, slope=2.5))
     assert expected_error(replace(outcomes, probability=too_sure), 0.5) > 5
 
 
