@@ -18,8 +18,8 @@ PROCESSORS = ("x86_64", "aarch64")
 GB = 10**9
 # Room on the disk for what pip loads and unpacks, by purpose and kind.
 ROOM = {
-    ("serve", "cpu"): 4 * GB,
-    ("dev", "cpu"): 6 * GB,
+    ("serve", "cpu"): 3 * GB,
+    ("dev", "cpu"): 4 * GB,
     ("serve", "gpu"): 14 * GB,
     ("dev", "gpu"): 16 * GB,
 }
