@@ -35,7 +35,7 @@ def find_faults(python, libc, processor, memory, room, required):
         python: Version of Python, e.g. (3, 11).
         libc: Name and version of the C library, as `platform.libc_ver` gives them.
         processor: Architecture, as `platform.machine` gives it.
-        memory: Bytes of memory that this process may have.
+        memory: Bytes of memory that this process may have; None where it is not known.
         room: Free bytes on the disk of .venv.
         required: Bytes that the installation takes.
     """
@@ -55,7 +55,7 @@ def find_faults(python, libc, processor, memory, room, required):
     if processor not in PROCESSORS:
         names = " or ".join(PROCESSORS)
         faults.append(f"There are no packages for the processor {processor}: use one of {names}.")
-    if memory < MEMORY:
+    if memory is not None and memory < MEMORY:
         faults.append(
             f"There are {memory / GB:.1f} GB of memory, and the service needs {MEMORY / GB:.1f} GB: use a larger "
             "machine, or raise the limit of this container."
@@ -76,15 +76,14 @@ def _numbers(version):
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
-def read_memory(folder="/sys/fs/cgroup", proc="/proc/meminfo"):
-    """Return the bytes of memory that this process may have: the machine's, or the limit of its group."""
-    with open(proc) as file:
-        total = int(next(line for line in file if line.startswith("MemTotal")).split()[1]) * 1024
-    try:
-        with open(os.path.join(folder, "memory.max")) as file:
-            return min(total, int(file.read()))
-    except (OSError, ValueError):  # no such group, or the word "max"
-        return total
+def count_memory():
+    """Return the bytes of memory as the service counts them at its start; None for a Python that cannot read it."""
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        return None
+    sys.path.insert(0, ROOT)
+    from service.memory import count_memory as count
+
+    return count()
 
 
 def install(purpose, kind):
@@ -158,7 +157,7 @@ def main(purpose, kind):
         sys.version_info[:2],
         platform.libc_ver(),
         platform.machine(),
-        read_memory(),
+        count_memory(),
         shutil.disk_usage(ROOT).free,
         ROOM[purpose, kind] if is_new else 0,
     )

@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from deploy import install
+from service.memory import count_memory
 from tests.cluster.running import ROOT
 
 LOCKS = ROOT / "deploy" / "locks"
@@ -61,19 +62,15 @@ def test_each_lack_is_one_sentence(lack: dict[str, object], sentence: str) -> No
     assert fault.endswith(".")
 
 
-def test_the_limit_of_a_container_counts_as_its_memory(tmp_path: Path) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal:  16000000 kB\n")
-    proc = str(tmp_path / "meminfo")
-    assert install.read_memory(str(tmp_path), proc) == 16_384_000_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert install.read_memory(str(tmp_path), proc) == 16_384_000_000
-    (tmp_path / "memory.max").write_text("2000000000\n")
-    assert install.read_memory(str(tmp_path), proc) == 2_000_000_000
+def test_memory_is_counted_as_the_service_counts_it() -> None:
+    assert install.count_memory() == count_memory()
+    assert install.find_faults(**(ENOUGH | {"memory": None})) == []
 
 
 def test_an_old_python_can_read_the_installer() -> None:
     """It has to tell what is missing, so its syntax is that of the oldest Python 3 that is still found."""
-    ast.parse((ROOT / "deploy" / "install.py").read_text(), feature_version=(3, 6))
+    tree = ast.parse((ROOT / "deploy" / "install.py").read_text(), feature_version=(3, 6))
+    assert any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body)
 
 
 def test_a_half_made_venv_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ their log-probabilities come with its last chunk.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from secrets import randbits
 from time import time
@@ -30,7 +30,7 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.errors import InvalidInput
-from service.http.auth import RequestAccount
+from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
@@ -59,25 +59,38 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
-        body, request = await read_chat(models, body, declines_in_content)
-        question = await models.prepare(request, account.asker)
-        await account.charge(question.work)
-        if body.stream:
-            items = models.stream(question)
-            first = await anext(items)
-            if not isinstance(first, Outcome) or first.status < 400:
-                return respond_events(_stream(body, chain(first, items)))
-            return respond_chat_error(first)
-        outcome = await models.answer(question)
-        if outcome.status >= 400:
-            return respond_chat_error(outcome)
-        completion = build_completion(body, Answer.model_validate_json(outcome.body))
-        return Response(completion.model_dump_json(), media_type="application/json")
+        encode = ChatCompletion.model_dump_json
+        return await respond_chat(models, account, body, declines_in_content, _stream, encode)
 
     return router
 
 
-async def read_chat(
+async def respond_chat(
+    models: AutoRouter,
+    account: Account,
+    body: ChatRequest,
+    declines_in_content: bool,
+    stream: Callable[[ChatRequest, AsyncIterator[bytes | Outcome]], AsyncIterator[bytes]],
+    encode: Callable[[ChatCompletion], str],
+) -> Response:
+    """Answer a chat, in events made by `stream` or in JSON made by `encode`."""
+    chat, request = await _read_chat(models, body, declines_in_content)
+    question = await models.prepare(request, account.asker)
+    await account.charge(question.work)
+    if body.stream:
+        items = models.stream(question)
+        first = await anext(items)
+        if not isinstance(first, Outcome) or first.status < 400:
+            return respond_events(stream(chat, chain(first, items)))
+        return respond_chat_error(first)
+    outcome = await models.answer(question)
+    if outcome.status >= 400:
+        return respond_chat_error(outcome)
+    completion = build_completion(chat, Answer.model_validate_json(outcome.body))
+    return Response(encode(completion), media_type="application/json")
+
+
+async def _read_chat(
     models: AutoRouter, body: ChatRequest, declines_in_content: bool
 ) -> tuple[ChatRequest, AnswerRequest]:
     """Return a chat with the options of the service, and the question in it.

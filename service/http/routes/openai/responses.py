@@ -23,10 +23,10 @@ from fastapi import APIRouter, Response
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, json_body
-from service.http.errors import RESPONSES, describe_chat_error, respond_chat_error
+from service.http.errors import RESPONSES, describe_chat_error
 from service.http.openapi import document
-from service.http.responses import EVENTS, chain, respond_events
-from service.http.routes.openai.chat import build_completion, read_chat, settle
+from service.http.responses import EVENTS
+from service.http.routes.openai.chat import build_completion, respond_chat, settle
 from service.outcome import Outcome
 
 EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
@@ -45,23 +45,13 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
     async def create_response(body: ResponseBody, account: RequestAccount) -> Response:
         """Answer a text by a text. Nothing is kept: each request holds its whole question."""
-        chat, request = await read_chat(models, body.to_chat(), declines_in_content)
-        question = await models.prepare(request, account.asker)
-        await account.charge(question.work)
-        if body.stream:
-            items = models.stream(question)
-            first = await anext(items)
-            if not isinstance(first, Outcome) or first.status < 400:
-                return respond_events(_stream(chat, chain(first, items)))
-            return respond_chat_error(first)
-        outcome = await models.answer(question)
-        if outcome.status >= 400:
-            return respond_chat_error(outcome)
-        completion = build_completion(chat, Answer.model_validate_json(outcome.body))
-        response = _build_response(completion, f"resp_{uuid4().hex}", f"msg_{uuid4().hex}")
-        return Response(json.dumps(_to_json(response)), media_type="application/json")
+        return await respond_chat(models, account, body.to_chat(), declines_in_content, _stream, _encode)
 
     return router
+
+
+def _encode(completion: ChatCompletion) -> str:
+    return json.dumps(_to_json(_build_response(completion, f"resp_{uuid4().hex}", f"msg_{uuid4().hex}")))
 
 
 def _build_response(completion: ChatCompletion, id: str, message_id: str) -> ResponseObject:
