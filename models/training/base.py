@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
+from models.training.harness.progress import Progress, add_seconds
 from models.training.lines import Line
-from models.training.progress import Progress, add_seconds
 from models.training.states import States
 
 IGNORED = -100  # label that the loss passes over

@@ -1,6 +1,5 @@
 """The model card: every number of the checkpoint, the command that prints it, and the limits of the numbers."""
 
-import json
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +7,10 @@ from pathlib import Path
 
 from models.training.calibrate import calibration_error, curve, declined, wrong
 from models.training.edits import EditFigures
+from models.training.harness import card as harness
+from models.training.harness.card import table
 from models.training.measure import Outcome, by_relation, share
-from models.training.outcomes import Report, StageOutcomes
+from models.training.outcomes import Report
 
 STAGES = ("no bank", "empty bank", "bank after injection")
 
@@ -17,8 +18,7 @@ STAGES = ("no bank", "empty bank", "bank after injection")
 def write_card(out: Path, report: Report) -> None:
     """Write README.md for people and measured.json for programs."""
     figures = collect_figures(report)
-    (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
+    harness.write_card(out, figures, _card(report, figures))
 
 
 def collect_figures(report: Report) -> dict[str, float]:
@@ -78,46 +78,40 @@ def _heading(report: Report) -> Iterator[str]:
 
 def _claim(report: Report) -> Iterator[str]:
     yield "## The paper's claim: facts injected into the bank alone, everything else frozen\n"
-    yield "| | base, trained phrasing | base, held phrasing | injected, trained phrasing | injected, held phrasing |"
-    yield "|---|---|---|---|---|"
-    stages: tuple[StageOutcomes, ...] = (report.before, report.empty, report.after)
-    for name, stage in zip(STAGES, stages, strict=True):
+    rows = []
+    for name, stage in zip(STAGES, (report.before, report.empty, report.after), strict=True):
         columns = (stage.base_trained, stage.base_held, stage.injected_trained, stage.injected_held)
-        yield f"| {name} | " + " | ".join(f"{share(c):.1f}" for c in columns) + " |"
+        rows.append([name, *(f"{share(column):.1f}" for column in columns)])
+    kinds = " | ".join(
+        f"{fact}, {words} phrasing" for fact in ("base", "injected") for words in ("trained", "held")
+    )
+    yield from table(f"| {kinds}", rows)
     split = report.material.split
     n_base, n_injected = len(split.base), len(split.injected_items)
-    yield f"\n{n_base:,} base facts, {n_injected:,} injected; one phrasing of each is asked. Held"
+    yield f"{n_base:,} base facts, {n_injected:,} injected; one phrasing of each is asked. Held"
     yield "phrasings are those of a writer whom no phase and no choice has read.\n"
 
 
 def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
     yield "## Against the bars\n"
-    yield "| figure | reached | bar |"
-    yield "|---|---|---|"
-    points_lost = figures["unreplayed_trained_before"] - figures["unreplayed_trained_after"]
-    lost_held = figures["unreplayed_held_before"] - figures["unreplayed_held_after"]
-    rows = (
-        ("base facts, trained phrasings", f"{figures['base_trained']:.1f}", ">= 97"),
-        ("base facts, held phrasings", f"{figures['base_held']:.1f}", ">= 88"),
-        ("injected facts, trained phrasings", f"{figures['injected_trained']:.1f}", ">= 97"),
-        ("injected facts, held phrasings", f"{figures['injected_held']:.1f}", ">= 85"),
-        (
-            "base facts never replayed, points lost by injection, trained phrasings",
-            f"{points_lost:.1f}",
-            "<= 1",
-        ),
-        ("the same, held phrasings", f"{lost_held:.1f}", ""),
-        (
-            "expected calibration error on held phrasings, points",
-            f"{figures['calibration_error']:.1f}",
-            "<= 5",
-        ),
-        ("held phrasings: wrong and not declined", f"{figures['wrong_known']:.1f}", "<= 3"),
-        ("held phrasings: declined", f"{figures['declined_known']:.1f}", ""),
-        ("questions about names the pack lacks declined", f"{figures['declined_strangers']:.1f}", ">= 70"),
+    points_lost, held_lost = (
+        figures[f"unreplayed_{words}_before"] - figures[f"unreplayed_{words}_after"]
+        for words in ("trained", "held")
     )
-    yield from (f"| {name} | {value} | {bar} |" for name, value, bar in rows)
-    yield f"\n{report.plan.n_unreplayed:,} base facts are never replayed; the loss is measured on them.\n"
+    rows = (
+        ("base facts, trained phrasings", figures["base_trained"], ">= 97"),
+        ("base facts, held phrasings", figures["base_held"], ">= 88"),
+        ("injected facts, trained phrasings", figures["injected_trained"], ">= 97"),
+        ("injected facts, held phrasings", figures["injected_held"], ">= 85"),
+        ("base facts never replayed, points lost by injection, trained phrasings", points_lost, "<= 1"),
+        ("the same, held phrasings", held_lost, ""),
+        ("expected calibration error on held phrasings, points", figures["calibration_error"], "<= 5"),
+        ("held phrasings: wrong and not declined", figures["wrong_known"], "<= 3"),
+        ("held phrasings: declined", figures["declined_known"], ""),
+        ("questions about names the pack lacks declined", figures["declined_strangers"], ">= 70"),
+    )
+    yield from table("figure | reached | bar", ((name, f"{value:.1f}", bar) for name, value, bar in rows))
+    yield f"{report.plan.n_unreplayed:,} base facts are never replayed; the loss is measured on them.\n"
 
 
 def _confidence(report: Report) -> Iterator[str]:
@@ -125,12 +119,12 @@ def _confidence(report: Report) -> Iterator[str]:
     yield "## When to say nothing\n"
     yield f"Answers scored below {report.confidence.threshold:.3f} are withheld (`answer: null`, reason `unsure`)."
     yield "Fitted on a writer's phrasings and on strangers that are there for choices, measured here on others.\n"
-    yield "| threshold | answerable declined | answerable answered wrongly | strangers declined |"
-    yield "|---|---|---|---|"
     strangers = [o.grade for o in report.after.strangers_test]
-    for limit, *shares in curve(report.confidence, report.after.testing(), strangers):
-        yield f"| {limit:.3f} | " + " | ".join(f"{100 * part:.1f}" for part in shares) + " |"
-    yield ""
+    rows = curve(report.confidence, report.after.testing(), strangers)
+    yield from table(
+        "threshold | answerable declined | answerable answered wrongly | strangers declined",
+        ([f"{limit:.3f}", *(f"{100 * part:.1f}" for part in shares)] for limit, *shares in rows),
+    )
 
 
 def _editing(report: Report) -> Iterator[str]:
@@ -140,24 +134,19 @@ def _editing(report: Report) -> Iterator[str]:
     yield "refused edit and a withheld answer are failures in the first two shares. Locality: share of what would be"
     yield "said that stays, asked in held phrasings. In brackets: the questions that a share is measured on.\n"
     yield from edits_table(report.edits)
-    yield ""
 
 
 def edits_table(edits: Mapping[str, EditFigures]) -> Iterator[str]:
+    """Yield a row for each method."""
     stays = "same relation stays | same subject stays | others stay"
-    yield f"| | refused | own question | held phrasings | {stays} | ms an edit |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for name, f in edits.items():
-        shares = (f.reliability, f.generalisation, f.neighbours, f.same_subject, f.random)
-        yield f"| {name} | {f.refused} | " + " | ".join(map(str, shares)) + f" | {f.milliseconds:.0f} |"
+    rows = ([name, f.refused, *map(str, f.shares()), f"{f.milliseconds:.0f}"] for name, f in edits.items())
+    return table(f"| refused | own question | held phrasings | {stays} | ms an edit", rows)
 
 
 def _guesses(report: Report) -> Iterator[str]:
     yield "## By relation: what the model guesses of a fact before it is injected, and says after\n"
-    yield "| relation | base held | injected facts | guessed before | after, trained | after, held |"
-    yield "|---|---|---|---|---|---|"
     relation = report.material.relation_of_row
-    tables = [
+    groups = [
         by_relation(outcomes, relation)
         for outcomes in (
             report.before.base_held,
@@ -166,7 +155,11 @@ def _guesses(report: Report) -> Iterator[str]:
             report.after.injected_held,
         )
     ]
-    for name, (_, base_held) in sorted(tables[0].items(), key=lambda row: row[1][1]):
-        count = tables[1].get(name, (0, 0.0))[0]
-        cells = [f"{table[name][1]:.0f}" if name in table else "" for table in tables[1:]]
-        yield f"| {name} | {base_held:.0f} | {count} | " + " | ".join(cells) + " |"
+    rows = (
+        [name, f"{base_held:.0f}", groups[1].get(name, (0, 0.0))[0]]
+        + [f"{group[name][1]:.0f}" if name in group else "" for group in groups[1:]]
+        for name, (_, base_held) in sorted(groups[0].items(), key=lambda row: row[1][1])
+    )
+    yield from table(
+        "relation | base held | injected facts | guessed before | after, trained | after, held", rows
+    )

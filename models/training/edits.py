@@ -51,6 +51,10 @@ class EditFigures:
     random: Share
     milliseconds: float
 
+    def shares(self) -> tuple[Share, ...]:
+        """Return the shares in the order of the card."""
+        return self.reliability, self.generalisation, self.neighbours, self.same_subject, self.random
+
 
 def measure(
     system: System, memory: Memory, items: Sequence[Item], targets: Sequence[int], method: str, seed: int

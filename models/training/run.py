@@ -6,7 +6,6 @@ Each resumes or takes little time.
 import json
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -29,19 +28,18 @@ from models.training import base, edits, inject, subjects
 from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
-from models.training.fingerprint import fingerprint
+from models.training.harness.command import Say
+from models.training.harness.progress import FinishedPhase, Progress, seconds_by_phase
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, served_weights, taught_subjects
 from models.training.measure import subjects as read_subjects
 from models.training.outcomes import Report, StageOutcomes
 from models.training.packs.names import read_names
-from models.training.plan import Plan
-from models.training.progress import FinishedNet, Progress, seconds_by_phase
+from models.training.plan import Plan, fingerprint
 from models.training.questions import write_questions
 from models.training.states import BATCH, digest, load_or_encode
 from models.training.subject_net import SubjectNet
 
-Say = Callable[[str], None]
 METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # names in the card
 
 
@@ -103,15 +101,16 @@ def _subjects(plan: Plan, material: Material, work: Path, say: Say) -> SubjectNe
     folder = work / "subjects"
     folder.mkdir(exist_ok=True)
     texts = [question.text for question in questions]
-    finished = FinishedNet(
+    finished = FinishedPhase(
         folder / reader.SUBJECTS, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts])
     )
-    net = finished.load()
-    if net is None:
+    weights = finished.load()
+    if weights is None:
         states = load_or_encode(folder, texts, MiniLM(), say)
         net = subjects.train(subjects.gather(questions), states, recipe.epochs, recipe.lr, plan.seed, say)
-        finished.save(net)
-    return net
+        finished.save(net.state_dict())
+        return net
+    return SubjectNet.from_weights(weights)
 
 
 def examine(

@@ -4,8 +4,6 @@ With `--plain`, the plain transformer of the same size is trained and measured, 
 steps resume where they stopped; the rest takes minutes.
 """
 
-import argparse
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +17,7 @@ from models.backpack.answering.reader import FILES, Reader
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.checkpoint import write_sums
 from models.confidence import Confidence
-from models.packs.pack import WORLD, Pack
+from models.packs.pack import Pack
 from models.training.backpack import plan as plans
 from models.training.backpack.calibrate import (
     N_STRANGERS,
@@ -29,16 +27,17 @@ from models.training.backpack.calibrate import (
     share_declined,
     share_wrong,
 )
-from models.training.backpack.card import read_figures, write_card
+from models.training.backpack.card import add_figures
 from models.training.backpack.edits import try_edits
-from models.training.backpack.learning import Batches, Learning, Say
-from models.training.backpack.measure import Outcome, perplexity, put, share_right
+from models.training.backpack.learning import Batches, Learning
+from models.training.backpack.measure import Outcome, perplexity, put
 from models.training.backpack.net import BackpackNet, PlainNet, build_net, count_parameters
 from models.training.backpack.plan import Plan
 from models.training.backpack.similarity import agreement, find_words, flatten, sense_agreement
-from models.training.backpack.texts import SPLITS, Split, Texts
-from models.training.backpack.tokens import learn_tokenizer
-from models.training.progress import Progress, seconds_by_phase
+from models.training.backpack.texts import SPLITS, Split, Texts, learn_tokenizer
+from models.training.harness.card import percent
+from models.training.harness.command import Say, add_until, describe_command, read_command
+from models.training.harness.progress import Progress, seconds_by_phase
 
 WORK = Path("var/backpack/train")
 N_QUESTIONS, N_CHOICES, N_DOCUMENTS, N_EDITS = 1_000, 400, 2_000, 200
@@ -57,22 +56,10 @@ class Setup(NamedTuple):
 
 def main() -> None:
     """Read the arguments and train."""
-    parser = argparse.ArgumentParser(
-        description="Train the checkpoint of backpack; resumes where it stopped."
-    )
+    parser = describe_command("backpack", WORK, CHECKPOINT)
     parser.add_argument("--plain", action="store_true", help="train the plain transformer of the same size")
-    parser.add_argument("--pack", type=Path, default=WORLD)
-    parser.add_argument("--work", type=Path, default=WORK, help="progress and time spent")
-    parser.add_argument("--out", type=Path, default=CHECKPOINT)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    start = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
-
+    add_until(parser)
+    arguments, say = read_command(parser)
     work = arguments.work / ("plain" if arguments.plain else "backpack")
     train(plans.DEFAULT, arguments.pack, work, arguments.out, arguments.plain, arguments.until, say)
 
@@ -96,7 +83,7 @@ def train(
     if isinstance(net, BackpackNet):
         figures |= write_checkpoint(setup, net, outcomes, out)
     figures["minutes"] = round(sum(seconds_by_phase(work).values()) / 60, 1)
-    write_card(out, {**read_figures(out), "plain" if is_plain else "backpack": figures})
+    add_figures(out, "plain" if is_plain else "backpack", figures)
     say(f"wrote {out}")
 
 
@@ -127,7 +114,9 @@ def measure(
     if isinstance(net, BackpackNet):
         senses = sense_agreement(net, words)
         figures |= {"best_sense": round(max(senses), 3), "mean_sense": round(sum(senses) / len(senses), 3)}
-    return figures | {split: round(share_right(part), 1) for split, part in outcomes.items()}
+    return figures | {
+        split: percent(outcome.is_right for outcome in part) for split, part in outcomes.items()
+    }
 
 
 def write_checkpoint(

@@ -6,7 +6,6 @@ does not hold; choices on the same questions with four other objects of their re
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 
@@ -14,11 +13,12 @@ from models.backpack.answering.candidates import score_candidates
 from models.backpack.answering.confidence import choice_features, free_features
 from models.backpack.answering.prompt import Speller
 from models.backpack.network import Backpack
-from models.confidence import Confidence, calibration_error, fit, quantile_threshold
+from models.confidence import Confidence, calibration_error, fit
 from models.training.backpack.measure import Outcome
 from models.training.backpack.texts import Question
+from models.training.harness.scale import fit_scale
 
-DECAY, ITERATIONS = 1e-4, 200
+DECAY, MAX_ITERATIONS = 1e-4, 200
 MAX_DECLINED = 0.08  # share of the right answers that the threshold may decline
 N_STRANGERS = 100  # questions about unknown names beside a thousand others: most people ask about known names
 N_OTHERS = 4  # wrong candidates of a choice
@@ -28,9 +28,7 @@ def fit_free(familiar: Sequence[Outcome], strangers: Sequence[Outcome]) -> Confi
     """Fit the scale of free answers; the threshold declines a share MAX_DECLINED of the right ones."""
     outcomes = [*familiar, *strangers]
     features = [free_features(outcome.logprobs) for outcome in outcomes]
-    scale = fit(features, [outcome.is_right for outcome in outcomes], decay=DECAY, max_iterations=ITERATIONS)
-    right = [scale.score(free_features(outcome.logprobs)) for outcome in familiar if outcome.is_right]
-    return replace(scale, threshold=quantile_threshold(right, MAX_DECLINED) if right else 0.0)
+    return fit_scale(features, [outcome.is_right for outcome in outcomes], MAX_DECLINED, DECAY)
 
 
 def fit_choice(net: Backpack, speller: Speller, questions: Sequence[Question], seed: int) -> Confidence:
@@ -49,7 +47,7 @@ def fit_choice(net: Backpack, speller: Speller, questions: Sequence[Question], s
             scores = score_candidates(net, prompt, texts)
         features.append(choice_features(scores))
         is_right.append(max(scores) == scores[0])
-    return fit(features, is_right, decay=DECAY, max_iterations=ITERATIONS)
+    return fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
 
 
 def free_error(scale: Confidence, outcomes: Sequence[Outcome]) -> float:

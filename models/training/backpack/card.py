@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-FIGURES = "measured.json"
+from models.training.harness.card import FIGURES, table, write_card
+
 ROWS = {  # names of the figures in the card
     "parameters": "parameters",
     "perplexity": "perplexity, documents in held phrasings",
@@ -36,21 +37,12 @@ ROWS = {  # names of the figures in the card
 }
 
 
-def write_card(folder: Path, figures: Mapping[str, Mapping[str, float]]) -> None:
-    """Write README.md and measured.json.
-
-    Args:
-        folder: Folder of the checkpoint.
-        figures: Network -> figure -> value; a network may lack figures.
-    """
-    (folder / FIGURES).write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    (folder / "README.md").write_text("\n".join(lines(figures)) + "\n")
-
-
-def read_figures(folder: Path) -> dict[str, dict[str, float]]:
-    """Return the figures of an earlier measurement; none without a card."""
+def add_figures(folder: Path, network: str, figures: Mapping[str, float]) -> None:
+    """Put figures of a network beside those of earlier measurements, and write the card."""
     path = folder / FIGURES
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+    figures_so_far = dict(json.loads(path.read_text())) if path.exists() else {}
+    figures_so_far[network] = {**figures_so_far.get(network, {}), **figures}
+    write_card(folder, figures_so_far, lines(figures_so_far))
 
 
 def lines(figures: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
@@ -61,11 +53,12 @@ def lines(figures: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     yield "the second; every number of the recipe stands in models/training/backpack/plan.py.\n"
     yield "It is small: its answers show how editing works, and it is no knowledge base.\n"
     names = [name for name in ("backpack", "plain") if name in figures]
-    yield f"| measured | {' | '.join(names)} |"
-    yield "|---|" + "---|" * len(names)
-    for figure, label in ROWS.items():
-        cells = [figures[name].get(figure) for name in names]
-        if any(cell is not None for cell in cells):
-            yield (
-                f"| {label} | " + " | ".join("" if cell is None else f"{cell:,.7g}" for cell in cells) + " |"
-            )
+    rows = ([label, *(figures[name].get(figure) for name in names)] for figure, label in ROWS.items())
+    yield from table(
+        f"measured | {' | '.join(names)}",
+        (
+            [label, *("" if cell is None else f"{cell:,.7g}" for cell in cells)]
+            for label, *cells in rows
+            if any(cell is not None for cell in cells)
+        ),
+    )

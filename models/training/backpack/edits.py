@@ -5,13 +5,11 @@
 time, and all of them together.
 """
 
-import argparse
 import random
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 
@@ -22,11 +20,13 @@ from models.backpack.editing.rows import FactRows, TextEdits, read_forced
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, Material, Options
-from models.packs.pack import WORLD, Pack
+from models.packs.pack import Pack
 from models.system import Ask, Reply
-from models.training.backpack.card import read_figures, write_card
+from models.training.backpack.card import add_figures
 from models.training.backpack.plan import DEFAULT
 from models.training.backpack.texts import Correction, Split, Texts
+from models.training.harness.card import percent
+from models.training.harness.command import describe_command, read_command
 
 N_EDITS = 500
 NEAR_SPLITS: tuple[Split, ...] = ("trained", "held")  # phrasings of the two neighbours of an edit
@@ -44,16 +44,15 @@ def try_edits(reader: Reader, corrections: Sequence[Correction]) -> dict[str, fl
     holds: list[bool] = []
     reaches: list[bool] = []
     for correction, result in zip(corrections, results, strict=True):
-        if isinstance(result, Material):
-            answer, rows = read_rows(result.block, reader.model.embedding.device)
-            holds += [says(reader, wording, answer, rows) for wording in correction.wordings]
-            reaches += [says(reader, wording, answer, rows) for wording in correction.new_wordings]
-        else:
-            holds += [False] * len(correction.wordings)
-            reaches += [False] * len(correction.new_wordings)
+        for wordings, marks in ((correction.wordings, holds), (correction.new_wordings, reaches)):
+            if isinstance(result, Material):
+                answer, rows = read_rows(result.block, reader.model.embedding.device)
+                marks += [says(reader, wording, answer, rows) for wording in wordings]
+            else:
+                marks += [False] * len(wordings)
     return {
-        "edits_hold": round(100 * sum(holds) / max(1, len(holds)), 1),
-        "edits_reach": round(100 * sum(reaches) / max(1, len(reaches)), 1),
+        "edits_hold": percent(holds),
+        "edits_reach": percent(reaches),
         "edit_ms": round(1000 * seconds / max(1, len(corrections))),
     }
 
@@ -142,7 +141,7 @@ def _ask_around(
 
     def hits(questions: Sequence[str]) -> float:
         replies = _put(system, list(zip(questions, views, strict=True)))
-        return _share(
+        return percent(
             [reply.answer == edit.change.answer for reply, edit in zip(replies, edits, strict=True)]
         )
 
@@ -153,7 +152,7 @@ def _ask_around(
         "reliability": hits([edit.change.question for edit in edits]),
         "generalisation": hits([edit.paraphrase for edit in edits]),
         "generalisation_writer": hits([edit.new_paraphrase for edit in edits]),
-        "locality": _share([old.best == new.best for old, new in zip(before, after, strict=True)]),
+        "locality": percent([old.best == new.best for old, new in zip(before, after, strict=True)]),
     }
 
 
@@ -167,34 +166,16 @@ def _put(system: BackpackSystem, pairs: Sequence[tuple[str, SensesView]]) -> lis
     return replies
 
 
-def _share(marks: Sequence[bool]) -> float:
-    return round(100 * sum(marks) / max(1, len(marks)), 1)
-
-
 def main() -> None:
     """Measure edits of facts in a checkpoint, and add the figures to its card."""
-    parser = argparse.ArgumentParser(
-        description="Edit facts one at a time and together, and ask around them."
-    )
-    parser.add_argument("--pack", type=Path, default=WORLD)
-    parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT)
-    parser.add_argument("--edits", type=int, default=N_EDITS)
-    parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    start = time.monotonic()
+    arguments, say = read_command(describe_command("backpack", CHECKPOINT, CHECKPOINT, threads=1))
     texts = Texts(Pack.load(arguments.pack), DEFAULT.texts, DEFAULT.seed)
-    reader = Reader.load(arguments.checkpoint)
-    edits = draw_fact_edits(texts, arguments.edits, DEFAULT.seed)
+    reader = Reader.load(arguments.out)
+    edits = draw_fact_edits(texts, N_EDITS, DEFAULT.seed)
     figures = measure_fact_edits(BackpackSystem(reader), SensesMemory(reader), edits)
     for name, figure in figures.items():
-        print(f"{name}: {figure}")
-    print(f"{len(edits)} edits, {time.monotonic() - start:.0f} s")
-    if len(edits) == N_EDITS:
-        figures_so_far = read_figures(arguments.checkpoint)
-        write_card(
-            arguments.checkpoint, {**figures_so_far, "backpack": figures_so_far.get("backpack", {}) | figures}
-        )
+        say(f"{name}: {figure}")
+    add_figures(arguments.out, "backpack", figures)
 
 
 if __name__ == "__main__":

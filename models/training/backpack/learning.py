@@ -5,14 +5,13 @@ to learn facts.
 """
 
 import random
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.answering.prompt import Speller
@@ -20,12 +19,10 @@ from models.device import learns_in_bfloat16
 from models.training.backpack.net import BackpackNet, PlainNet
 from models.training.backpack.plan import Plan
 from models.training.backpack.texts import Texts
-from models.training.progress import Progress, add_seconds
+from models.training.harness.command import Say
+from models.training.harness.steps import Steps
 
-LEAST_SLOPE = 0.02  # share of the rate at the end
-CLIP = 1.0
 ANSWER = "\nA:"  # text before an answer
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class Batches:
         return flags
 
 
-class Learning:
+class Learning(Steps):
     """One training.
 
     Args:
@@ -115,65 +112,38 @@ class Learning:
     """
 
     def __init__(self, plan: Plan, net: BackpackNet | PlainNet, batches: Batches, say: Say) -> None:
-        self._plan, self.net, self._batches, self._say = plan, net, batches, say
-        self._device = net.embedding.device
         names = dict(net.named_parameters())
         matrices = [p for name, p in names.items() if p.dim() == 2 and not name.startswith("gpt2_model.w")]
         vectors = [p for name, p in names.items() if p.dim() == 1 or name.startswith("gpt2_model.w")]
-        groups = [{"params": matrices, "weight_decay": plan.decay}, {"params": vectors, "weight_decay": 0.0}]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas)
-        self._is_quick = learns_in_bfloat16(self._device)
+        groups = [
+            {"params": matrices, "weight_decay": plan.decay, "peak": plan.lr},
+            {"params": vectors, "weight_decay": 0.0, "peak": plan.lr},
+        ]
+        super().__init__(plan, net, groups, say, betas=plan.betas)
+        self.net, self._batches = net, batches
+        self._following: tuple[int, Iterator[Batch]] = (-1, iter(()))
 
-    def run(self, progress: Progress, until: int | None = None) -> list[float]:
-        """Train the network in place, from the last step that `progress` holds.
-
-        Args:
-            progress: State from which an interrupted training continues.
-            until: Step before which to stop; None is the end of the plan.
-
-        Returns:
-            The loss of each step.
-        """
-        first, start, losses, n_tokens = progress.resume(self.net, self._optimizer), time.monotonic(), [], 0
-        last = self._plan.steps if until is None else min(until, self._plan.steps)
-        self.net.train()
-        for step, batch in zip(range(first, last), self._batches.from_step(first), strict=False):
-            self._set_rate(step)
-            losses.append(self._step(batch))
-            n_tokens += int(batch.is_real.sum())
-            if (step + 1) % self._plan.keep_every == 0 or step + 1 == last:
-                seconds, recent = time.monotonic() - start, losses[-self._plan.keep_every :]
-                mean = sum(recent) / len(recent)
-                self._say(
-                    f"step {step + 1}/{self._plan.steps} loss {mean:.3f} {n_tokens / seconds:.0f} tokens/s"
-                )
-                progress.keep(self.net, self._optimizer, step + 1)
-                add_seconds(progress.folder, "steps", time.monotonic() - start)
-                start, n_tokens = time.monotonic(), 0
-        self.net.eval()
-        return losses
-
-    def _set_rate(self, step: int) -> None:
-        """Set a linear warm-up, then a linear decay."""
-        remaining = (self._plan.steps - step) / max(1, self._plan.steps - self._plan.warmup)
-        slope = min((step + 1) / self._plan.warmup, max(LEAST_SLOPE, remaining))
-        for group in self._optimizer.param_groups:
-            group["lr"] = self._plan.lr * slope
-
-    def _step(self, batch: Batch) -> float:
-        ids, is_real, weights = (part.to(self._device) for part in (batch.ids, batch.is_real, batch.weights))
-        self._optimizer.zero_grad(set_to_none=True)
-        autocast = torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_quick)
+    def learn(self, step: int) -> float:
+        """Add the gradients of one batch."""
+        device = self.net.embedding.device
+        batch = self._batch(step)
+        ids, is_real, weights = (part.to(device) for part in (batch.ids, batch.is_real, batch.weights))
         with (
-            autocast,
-            sdpa_kernel(SDPBackend.MATH),
-        ):  # the fused kernel's backward pass takes ten times as long here
+            torch.autocast(device.type, torch.bfloat16, enabled=learns_in_bfloat16(device)),
+            sdpa_kernel(SDPBackend.MATH),  # the fused kernel's backward pass takes ten times as long here
+        ):
             logits = self.net.predict(ids[:, :-1], is_real[:, :-1])
         weights = weights[:, 1:]
         is_target = weights > 0
         losses = F.cross_entropy(logits[is_target].float(), ids[:, 1:][is_target], reduction="none")
         loss = losses @ weights[is_target] / weights.sum()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), CLIP)
-        self._optimizer.step()
         return float(loss.detach())
+
+    def _batch(self, step: int) -> Batch:
+        number, batches = self._following
+        if number != step:
+            batches = self._batches.from_step(step)
+        batch = next(batches)
+        self._following = (step + 1, batches)
+        return batch

@@ -56,11 +56,6 @@ def put(net: LanguageModel, speller: Speller, questions: Sequence[Question]) -> 
     return [outcomes[place] for place in range(len(questions))]
 
 
-def share_right(outcomes: Sequence[Outcome]) -> float:
-    """Return the share of right answers in per cent."""
-    return 100 * sum(outcome.is_right for outcome in outcomes) / max(1, len(outcomes))
-
-
 @torch.inference_mode()
 def perplexity(net: LanguageModel, batches: Batches, documents: Sequence[str]) -> tuple[float, float]:
     """Return the perplexity of all tokens of documents, and that of the answers alone."""

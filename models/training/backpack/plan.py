@@ -1,12 +1,10 @@
 """Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from models.backpack.config import BackpackConfig
-from models.packs.files import digest, digests
+from models.training.harness import fingerprint as harness
 from models.training.phrasings import FOLDER as PHRASINGS
 
 
@@ -98,14 +96,5 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path, is_plain: bool) -> str:
-    """Return the SHA-256 of the plan and of all training data.
-
-    A training with another fingerprint comes to other weights.
-    """
-    parts = {
-        "plan": asdict(plan),
-        "plain": is_plain,
-        "pack": digests(pack),
-        "phrasings": [digest(path) for path in sorted(PHRASINGS.glob("*.jsonl"))],
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the fingerprint of one network's training."""
+    return harness.fingerprint(asdict(plan), pack, PHRASINGS.glob("*.jsonl"), plain=is_plain)

@@ -7,15 +7,18 @@ second mention could be copied from the first one and would teach nothing.
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+from tokenizers import Tokenizer
 
 from models.backpack.answering.prompt import write_exchange
 from models.packs.pack import Pack
 from models.training.backpack.plan import TextPlan
 from models.training.phrasings import read_phrasings
+from models.training.tokens import learn_pieces
 
 Split = Literal["trained", "other", "held", "choosing", "test"]
 SPLITS: tuple[Split, ...] = ("trained", "other", "held", "choosing", "test")
@@ -47,6 +50,11 @@ class Correction:
     wordings: tuple[str, ...]
     new_wordings: tuple[str, ...]
     answer: str
+
+
+def learn_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
+    """Learn a tokenizer whose end of a text is id 0; the end of a line is one piece."""
+    return learn_pieces(texts, size, ["<|end|>"], starts_with_space=False)
 
 
 class Texts:

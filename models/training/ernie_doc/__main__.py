@@ -3,9 +3,7 @@
 The steps resume where they stopped; the rest takes minutes.
 """
 
-import argparse
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,16 +19,17 @@ from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import StateStore
-from models.packs.pack import WORLD, Pack
+from models.packs.pack import Pack
 from models.training.ernie_doc import plan as plans
 from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import write_card
 from models.training.ernie_doc.composed import build_world
 from models.training.ernie_doc.exam import READINGS, by_kind, exam_texts, examine, readings_of
 from models.training.ernie_doc.examples import Examples
-from models.training.ernie_doc.learning import Learning, Say, build_model
+from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.plan import Plan
-from models.training.progress import Progress, seconds_by_phase
+from models.training.harness.command import Say, add_until, describe_command, read_command
+from models.training.harness.progress import Progress, seconds_by_phase
 
 WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
@@ -40,22 +39,11 @@ STORE_BYTES = 2**30  # bytes for the states of an exam
 
 def main() -> None:
     """Read the arguments and train."""
-    parser = argparse.ArgumentParser(
-        description="Train the checkpoint of ernie-doc; resumes where it stopped."
-    )
-    parser.add_argument("--pack", type=Path, default=WORLD)
-    parser.add_argument("--work", type=Path, default=WORK, help="progress and time spent")
-    parser.add_argument("--out", type=Path, default=CHECKPOINT)
-    parser.add_argument("--threads", type=int, default=2)
+    parser = describe_command("ernie-doc", WORK, CHECKPOINT)
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
-    parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    device, start = resolve_device(arguments.device), time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
-
+    add_until(parser)
+    arguments, say = read_command(parser)
+    device = resolve_device(arguments.device)
     train(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, device, arguments.until, say)
 
 

@@ -1,11 +1,12 @@
 """The figures of an exam, as Markdown for people and JSON for programs."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from models.confidence import Confidence
 from models.training.ernie_doc.exam import Figures, Outcome, by_kind
+from models.training.harness import card as harness
+from models.training.harness.card import table
 
 Exam = Mapping[str, Mapping[str, Sequence[Outcome]]]  # name of documents -> name of a reading -> outcomes
 
@@ -14,8 +15,7 @@ def write_card(folder: Path, exam: Exam, scale: Confidence, seconds: float) -> N
     """Write README.md and measured.json into a checkpoint folder."""
     figures = collect(exam, scale)
     by_name = {name: group._asdict() for name, group in figures.items()}
-    (folder / "measured.json").write_text(json.dumps(by_name, indent=1, sort_keys=True) + "\n")
-    (folder / "README.md").write_text("\n".join(lines(figures, scale, seconds)) + "\n")
+    harness.write_card(folder, by_name, lines(figures, scale, seconds))
 
 
 def collect(exam: Exam, scale: Confidence) -> dict[str, Figures]:
@@ -35,8 +35,10 @@ def lines(figures: Mapping[str, Figures], scale: Confidence, seconds: float) -> 
     yield f"the recipe in models/training/ernie_doc/plan.py, {seconds / 60:.0f} minutes of steps. Documents, subjects"
     yield "and phrasings of the test were not trained on, and the scale of confidence was chosen on others again."
     yield f"Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
-    yield "| documents | memory | kind | questions | exact match | F1 | wrong | calibration error |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for name, group in figures.items():
-        cells = " | ".join(f"{figure:.1f}" for figure in group[1:])
-        yield f"| {' | '.join(name.split('/'))} | {group.questions} | {cells} |"
+    yield from table(
+        "documents | memory | kind | questions | exact match | F1 | wrong | calibration error",
+        (
+            [*name.split("/"), group.questions, *(f"{figure:.1f}" for figure in group[1:])]
+            for name, group in figures.items()
+        ),
+    )

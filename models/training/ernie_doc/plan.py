@@ -1,14 +1,11 @@
 """Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.encoder.weights import WEIGHTS_SHA256
 from models.ernie_doc.config import ErnieDocConfig
-from models.packs.files import digest, digests
 from models.training.ernie_doc.texts import DOCUMENTS
+from models.training.harness import fingerprint as harness
 from models.training.phrasings import FOLDER as PHRASINGS
 
 
@@ -110,14 +107,6 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan and of all training data.
-
-    A training with another fingerprint comes to other weights.
-    """
-    parts = {
-        "plan": asdict(plan),
-        "pack": digests(pack),
-        "texts": [digest(path) for path in sorted([*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")])],
-        "encoder": WEIGHTS_SHA256,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the fingerprint of a training."""
+    texts = [*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")]
+    return harness.fingerprint(asdict(plan), pack, texts)

@@ -3,18 +3,15 @@
 The phases are, in order: prepare, learn, calibrate, write, measure. Each resumes or takes little time.
 """
 
-import argparse
 import time
-from collections.abc import Callable
 from pathlib import Path
-
-import torch
 
 from models.graph.memory import GraphMemory
 from models.kbert.checkpoint import DEFAULT as CHECKPOINT
 from models.kbert.checkpoint import load, save
 from models.kbert.system import KbertSystem
-from models.packs.pack import WORLD
+from models.training.harness.command import Say, add_measure, describe_command, read_command
+from models.training.harness.progress import Progress, seconds_by_phase
 from models.training.kbert import plan as plans
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.card import Report, bars, measure, write_card
@@ -25,25 +22,14 @@ from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup, prepare
 from models.training.kbert.questions import QuestionMaker
-from models.training.progress import Progress, seconds_by_phase
 
 WORK = Path("var/kbert/train")
-Say = Callable[[str], None]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train the checkpoint of kbert; resumes where it stopped.")
-    parser.add_argument("--pack", type=Path, default=WORLD)
-    parser.add_argument("--work", type=Path, default=WORK, help="maps of the rank, progress and time spent")
-    parser.add_argument("--out", type=Path, default=CHECKPOINT)
-    parser.add_argument("--measure", action="store_true", help="only measure the checkpoint in --out again")
-    arguments = parser.parse_args()
-    start = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
-
-    torch.set_num_threads(plans.DEFAULT.threads)
+    parser = describe_command("kbert", WORK, CHECKPOINT, plans.DEFAULT.threads)
+    add_measure(parser)
+    arguments, say = read_command(parser)
     run = measure_again if arguments.measure else train
     run(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, say)
 
@@ -57,8 +43,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     setup = prepare(plan, pack, work, say)
     net = Net(plan)
     examples = Examples(setup.world, plan.mixture, plan.seed)
-    learning = Learning(plan, net, examples, setup.ranks, setup.tokens)
-    learning.run(Progress(work, setup.fingerprint), say)
+    Learning(plan, net, examples, setup.ranks, setup.tokens, say).run(Progress(work, setup.fingerprint))
     graph = GraphMemory.of(pack)
     say("calibrating")
     save(calibrate(plan, setup, net, _question_maker(setup, graph)), out)

@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import torch
 
-from models.confidence import Confidence, fit, quantile_threshold
+from models.confidence import Confidence, fit
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
 from models.kbert.answer import Answerer, describe_best, finish, support_candidates
 from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
 from models.system import Ask
+from models.training.harness.scale import DECAY, fit_scale
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
@@ -31,8 +32,7 @@ CONTEXTS, CHOICES, BATCH = 600, 400, 64
 PER_RELATION = 120  # questions about each tuning relation
 EVERY = 3  # every third of the facts for tuning is asked
 SURE = 0.5  # score from which an answer is more likely right than not
-ITERATIONS = 300  # most steps of a fit
-WEIGHT_DECAY = 1e-3  # weight decay that keeps the weights finite if the classes can be separated
+MAX_ITERATIONS = 300  # most steps of a fit
 
 
 def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Trained:
@@ -68,7 +68,7 @@ def fit_options(model: Model, questions: Sequence[Question]) -> Confidence:
             if reading.options is not None and reading.options.by_logit:
                 features.append(describe_best(reading.options))
                 is_right.append(reading.options.by_logit[0].answer == question.expected)
-    return replace(fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=ITERATIONS), threshold=SURE)
+    return replace(fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS), threshold=SURE)
 
 
 def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
@@ -91,18 +91,9 @@ def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> 
             for text, support in zip(ask.candidates, supports, strict=True):
                 features.append((next(matches) or 0.0, support))
                 is_right.append(text == answer)
-    scale = fit_scale(features, is_right, plan.max_declined)
+    scale = fit_scale(features, is_right, plan.max_declined, DECAY, MAX_ITERATIONS)
     match_weight, support_weight = max(scale.weights[0], 0.05), scale.weights[1]
     return replace(scale, weights=(match_weight,)), support_weight / match_weight
-
-
-def fit_scale(
-    features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float
-) -> Confidence:
-    """Fit Platt's scale, and the threshold that declines a share `max_declined` of right answers."""
-    scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=ITERATIONS)
-    scores = [scale.score(row) for row, right in zip(features, is_right, strict=True) if right]
-    return replace(scale, threshold=quantile_threshold(scores, max_declined))
 
 
 def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:

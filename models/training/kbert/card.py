@@ -1,15 +1,15 @@
 """The model card: every number of the checkpoint, the command that prints it, and the limits of the numbers."""
 
-import json
 import platform
-import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from models.confidence import calibration_error
 from models.kbert.system import KbertSystem
+from models.training.harness import card as harness
+from models.training.harness.card import table
 from models.training.kbert.exam import Exam
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
@@ -26,7 +26,10 @@ BARS = (  # figures with a bar, and their words for a reader
     ("edits", "triple replaced at run time: the new object is the answer", ">= 97"),
     ("calibration_error", "expected calibration error, points", "<= 5"),
 )
-WIDTH = 116  # characters of a line
+SHARES = (  # sets of the exam whose share of right answers is a figure
+    *("entities", "entities_crowded", "both_new", "phrasings", "phrasings_crowded", "relations"),
+    *("relations_crowded", "edits", "contexts", "choices_linked", "choices_plain"),
+)
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -44,26 +47,13 @@ class Report:
 def write_card(out: Path, report: Report) -> None:
     """Write README.md for people and measured.json for programs."""
     figures = measure(report)
-    (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    (out / "README.md").write_text("\n".join(fill_lines(_card(report, figures))) + "\n")
+    harness.write_card(out, figures, _card(report, figures))
 
 
 def measure(report: Report) -> dict[str, float]:
     """Return the figures in per cent or points."""
     exam = report.exam
-    plain = {
-        name: share(getattr(exam, name))
-        for name in (
-            *(
-                "entities",
-                "entities_crowded",
-                "both_new",
-                "phrasings",
-                "phrasings_crowded",
-            ),
-            *("relations", "relations_crowded", "edits", "contexts", "choices_linked", "choices_plain"),
-        )
-    }
+    plain = {name: share(getattr(exam, name)) for name in SHARES}
     answerable = exam.entities + exam.phrasings
     rest = {
         "absent_declined": share_declined(exam.absent),
@@ -89,27 +79,12 @@ def _is_wrong(outcome: Outcome) -> bool:
 
 def bars(figures: Mapping[str, float]) -> Iterator[str]:
     """Yield the table of figures and bars; a missed bar is marked."""
-    yield "| figure | reached | bar |"
-    yield "|---|---|---|"
+    rows = []
     for name, text, bar in BARS:
         limit = float(bar[3:])
         is_met = figures[name] >= limit if bar.startswith(">=") else figures[name] <= limit
-        yield f"| {text} | {figures[name]:.1f} | {bar}{'' if is_met else ' **missed**'} |"
-
-
-def fill_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Wrap prose to lines of one length; tables and headings stay as they are."""
-    prose: list[str] = []
-    for line in lines:
-        if line.startswith(("|", "#")) or not line:
-            yield from textwrap.wrap(" ".join(prose), WIDTH)
-            prose = []
-            yield line
-        else:
-            prose.append(line.strip())
-            if line.endswith("\n"):
-                yield from (*textwrap.wrap(" ".join(prose), WIDTH), "")
-                prose = []
+        rows.append((text, f"{figures[name]:.1f}", bar if is_met else f"{bar} **missed**"))
+    yield from table("figure | reached | bar", rows)
 
 
 def _error(outcomes: list[Outcome]) -> float:
@@ -121,7 +96,6 @@ def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
     yield from _heading(report)
     yield "## Against the bars\n"
     yield from bars(figures)
-    yield ""
     yield from _sets(report, figures)
     yield from _silence(report)
     yield from _ablation(report)
@@ -156,31 +130,36 @@ def _sets(report: Report, figures: dict[str, float]) -> Iterator[str]:
     yield "## Natural graph, and six relations a tree\n"
     yield "Natural: the facts that the pack has of the entity (most have one or two). Six: its own and others, drawn"
     yield "from the relations that its type may have. In brackets: questions.\n"
-    yield "| | natural | answered | six relations | answered |"
-    yield "|---|---|---|---|---|"
     rows = (
         ("entities never seen, trained phrasings", exam.entities, exam.entities_crowded),
         ("phrasings never seen", exam.phrasings, exam.phrasings_crowded),
         ("relations never seen, all phrasings", exam.relations, exam.relations_crowded),
     )
-    for name, natural, six in rows:
-        cells = f"{share(natural):.1f} ({len(natural):,}) | {100 - share_declined(natural):.1f}"
-        yield f"| {name} | {cells} | {share(six):.1f} ({len(six):,}) | {100 - share_declined(six):.1f} |"
-    yield ""
+    yield from table(
+        "| natural | answered | six relations | answered",
+        (
+            [name, *(c for o in groups for c in (_count(share, o), f"{100 - share_declined(o):.1f}"))]
+            for name, *groups in rows
+        ),
+    )
     yield f"Entities and phrasings never seen at once, natural: {figures['both_new']:.1f} ({len(exam.both_new):,}).\n"
-    yield "| the fact is taken out, others stay: no answer | natural | six relations |"
-    yield "|---|---|---|"
-    for name, natural, six in (
+    absent = (
         ("phrasings never seen", exam.absent, exam.absent_crowded),
         ("relations never seen", exam.absent_unseen, exam.absent_unseen_crowded),
-    ):
-        cells = f"{share_declined(natural):.1f} ({len(natural):,}) | {share_declined(six):.1f} ({len(six):,})"
-        yield f"| {name} | {cells} |"
+    )
+    yield from table(
+        "the fact is taken out, others stay: no answer | natural | six relations",
+        ([name, *(_count(share_declined, part) for part in parts)] for name, *parts in absent),
+    )
     yield from _rest(exam, figures)
 
 
+def _count(share_of: Callable[[list[Outcome]], float], outcomes: list[Outcome]) -> str:
+    """Return a share with the number of questions."""
+    return f"{share_of(outcomes):.1f} ({len(outcomes):,})"
+
+
 def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
-    yield ""
     yield f"Triples replaced at run time, all at once: {figures['edits']:.1f} ({len(exam.edits):,}, of all"
     yield f"relations, seen and unseen). Names of strangers: {figures['strangers_declined']:.1f}"
     yield f"({len(exam.strangers):,}; nothing links).\n"
@@ -198,13 +177,15 @@ def _silence(report: Report) -> Iterator[str]:
     yield "By device and dtype: ../README.md.\n"
     yield "## When to say nothing\n"
     yield f"Answers from facts scored below {scale.threshold:.3f} are withheld (`answer: null`, reason `unsure`).\n"
-    yield "| threshold | answerable declined | unseen relations declined | not in the graph declined | the same, six |"
-    yield "|---|---|---|---|---|"
+    sets = (exam.entities + exam.phrasings, exam.relations, exam.absent, exam.absent_crowded)
+    rows = []
     for limit in sorted({*THRESHOLDS, round(scale.threshold, 3)}):
-        sets = (exam.entities + exam.phrasings, exam.relations, exam.absent, exam.absent_crowded)
-        declined = (100 * sum(o.reply.score < limit for o in part) / max(1, len(part)) for part in sets)
-        yield f"| {limit:.3f} | " + " | ".join(f"{percent:.1f}" for percent in declined) + " |"
-    yield ""
+        declined = (share(part, lambda o: o.reply.score < limit) for part in sets)  # noqa: B023
+        rows.append([f"{limit:.3f}", *(f"{percent:.1f}" for percent in declined)])
+    yield from table(
+        "threshold | answerable declined | unseen relations declined | not in the graph declined | the same, six",
+        rows,
+    )
 
 
 def _ablation(report: Report) -> Iterator[str]:
@@ -212,13 +193,14 @@ def _ablation(report: Report) -> Iterator[str]:
     yield "Entities and relations never seen, six relations a tree, all phrasings. No weight is trained again; each row"
     yield "has a scale and a threshold of its own, fitted as those of the whole were (exam.py)."
     yield "Right before silence: of what would have been said without a threshold.\n"
-    yield "| | exact match | right before silence | answerable declined | fact taken out: no answer |"
-    yield "|---|---|---|---|---|"
+    rows = []
     for name, (with_fact, without) in report.exam.ablations.items():
         best = share(with_fact, lambda o: o.reply.best == o.question.expected)
         cells = (share(with_fact), best, share_declined(with_fact), share_declined(without))
-        yield f"| {name} | " + " | ".join(f"{percent:.1f}" for percent in cells) + " |"
-    yield ""
+        rows.append([name, *(f"{percent:.1f}" for percent in cells)])
+    yield from table(
+        "| exact match | right before silence | answerable declined | fact taken out: no answer", rows
+    )
 
 
 def _relations(report: Report) -> Iterator[str]:
@@ -226,8 +208,6 @@ def _relations(report: Report) -> Iterator[str]:
     yield "## By relation\n"
     yield "Phrasings of the third writer, worst first (of relations never seen, marked *, all phrasings); no answer"
     yield "where the fact was taken out.\n"
-    yield "| relation | questions | natural | six relations | taken out | no answer | taken out of six | no answer |"
-    yield "|---|---|---|---|---|---|---|---|"
     groups = [
         by_relation(trained + held_out)
         for trained, held_out in (
@@ -237,13 +217,14 @@ def _relations(report: Report) -> Iterator[str]:
             (exam.absent_crowded, exam.absent_unseen_crowded),
         )
     ]
+    rows = []
     for name, natural in sorted(groups[0].items(), key=lambda row: share(row[1])):
         star = "*" if name in report.setup.relations.held_out else ""
-        absent, absent_of_six = groups[2].get(name, []), groups[3].get(name, [])
-        cells = [f"{name}{star}", f"{len(natural)}", f"{share(natural):.0f}", f"{share(groups[1][name]):.0f}"]
-        cells += [f"{len(absent)}", f"{share_declined(absent):.0f}" if absent else ""]
-        cells += [
-            f"{len(absent_of_six)}",
-            f"{share_declined(absent_of_six):.0f}" if absent_of_six else "",
-        ]
-        yield "| " + " | ".join(cells) + " |"
+        cells = [f"{name}{star}", len(natural), f"{share(natural):.0f}", f"{share(groups[1][name]):.0f}"]
+        for absent in (groups[2].get(name, []), groups[3].get(name, [])):
+            cells += [len(absent), f"{share_declined(absent):.0f}" if absent else ""]
+        rows.append(cells)
+    yield from table(
+        "relation | questions | natural | six relations | taken out | no answer | taken out of six | no answer",
+        rows,
+    )

@@ -1,27 +1,25 @@
 """The steps of the training: adapters, pointer, weight of the rank and pair ranker together, resumable."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.kbert.query import link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.text import Tokens
+from models.training.harness.command import Say
+from models.training.harness.steps import Steps
 from models.training.kbert.examples import Example, Examples
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.ranks import Ranks
-from models.training.progress import Progress, add_seconds
 
 MENTIONS = 2
 CONTEXTS, PAIRS = 0.5, 0.5  # weights of their losses beside that of the singles
-SMOOTHING = 0.98  # share of the running loss that stays with each step
 
 
 @dataclass(frozen=True)
@@ -85,60 +83,32 @@ def find_span(row: QuestionRow, span: tuple[int, int]) -> tuple[int, int] | None
     return (places[0], places[-1]) if places else None
 
 
-class Learning:
-    def __init__(self, plan: Plan, net: Net, examples: Examples, ranks: Ranks, tokens: Tokens) -> None:
+class Learning(Steps):
+    """Trains a net on examples, whose facts are ranked."""
+
+    def __init__(
+        self, plan: Plan, net: Net, examples: Examples, ranks: Ranks, tokens: Tokens, say: Say
+    ) -> None:
+        parameters = [p for p in net.parameters() if p.requires_grad and p is not net.rank_weight]
+        groups = [
+            {"params": parameters, "peak": plan.lr},
+            {"params": [net.rank_weight], "peak": plan.rank_lr, "weight_decay": 0.0},
+        ]
+        super().__init__(plan, net, groups, say, weight_decay=0.01)
         self.plan, self.net, self.tokens = plan, net, tokens
         self.examples, self.ranks = examples, ranks
-        parameters = [p for p in net.parameters() if p.requires_grad and p is not net.rank_weight]
-        groups: list[dict[str, Any]] = [
-            {"params": parameters},
-            {"params": [net.rank_weight], "weight_decay": 0.0},
-        ]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01)
 
-    def run(self, progress: Progress, say: Callable[[str], None]) -> None:
-        """Train in place, from the last steps that `progress` holds."""
-        parameters = self.net.trainable()
-        first = progress.resume(parameters, self._optimizer)
-        start, running = time.monotonic(), 0.0
-        self.net.train()
-        for step in range(first, self.plan.steps):
-            self._set_learning_rate(step)
-            loss = self._step(step)
-            running = loss if step == first else SMOOTHING * running + (1 - SMOOTHING) * loss
-            if (step + 1) % 50 == 0:
-                weight = float(self.net.rank_weight.detach())
-                say(f"step {step + 1}/{self.plan.steps} loss {running:.3f} rank weight {weight:.1f}")
-            if (step + 1) % self.plan.keep_every == 0 or step + 1 == self.plan.steps:
-                progress.keep(parameters, self._optimizer, step + 1)
-                add_seconds(progress.folder, "steps", time.monotonic() - start)
-                start = time.monotonic()
-        self.net.eval()
-
-    def _set_learning_rate(self, step: int) -> None:
-        """Set the rate: a linear warm-up, then a linear decay."""
-        remaining = (self.plan.steps - step) / max(1, self.plan.steps - self.plan.warmup)
-        slope = min((step + 1) / self.plan.warmup, max(0.02, remaining))
-        for group, lr in zip(self._optimizer.param_groups, (self.plan.lr, self.plan.rank_lr), strict=True):
-            group["lr"] = lr * slope
-
-    def _step(self, step: int) -> float:
-        batches = [
-            read_examples(
-                examples, self.ranks, self.tokens, self.plan.max_length, self.plan.mixture.most_facts
-            )
-            for examples in self.examples.step(step)
-        ]
-        self._optimizer.zero_grad(set_to_none=True)
+    def learn(self, step: int) -> float:
+        """Add the gradients of a step's singles, contexts and pairs."""
         total = 0.0
         losses = ((1.0, self._pointing_loss), (CONTEXTS, self._pointing_loss), (PAIRS, self._matching_loss))
-        for batch, (weight, loss_of) in zip(batches, losses, strict=True):
+        length, most_facts = self.plan.max_length, self.plan.mixture.most_facts
+        for examples, (weight, loss_of) in zip(self.examples.step(step), losses, strict=True):
+            batch = read_examples(examples, self.ranks, self.tokens, length, most_facts)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 loss = weight * loss_of(batch)
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
-        nn.utils.clip_grad_norm_([p for p in self.net.parameters() if p.requires_grad], 1.0)
-        self._optimizer.step()
         return total
 
     def _pointing_loss(self, batch: ExampleBatch) -> Tensor:

@@ -105,11 +105,6 @@ class Net(nn.Module):
         self.rank_weight = nn.Parameter(torch.tensor(FIRST_RANK_WEIGHT))
         self.pair_1, self.pair_2 = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)
 
-    def trainable(self) -> nn.ParameterDict:
-        """Return the parameters that training changes and progress keeps, by name."""
-        parameters = self.named_parameters()
-        return nn.ParameterDict({name.replace(".", "/"): p for name, p in parameters if p.requires_grad})
-
     def pointing(
         self, rows: Sequence[QuestionRow], batch: Batch, ranks: Float[Tensor, "batch fact"]
     ) -> tuple[Float[Tensor, "batch option"], int]:

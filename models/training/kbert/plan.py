@@ -1,12 +1,9 @@
 """Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digest, digests
+from models.training.harness import fingerprint as harness
 from models.training.kbert.relations import FOLDER
 from models.training.phrasings import FOLDER as PHRASINGS
 
@@ -116,15 +113,6 @@ TABLES = ("practice.toml", "labels.toml")
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Compute the SHA-256 of plan, pack, practice relations and frozen encoder.
-
-    A training with another fingerprint gives other weights.
-    """
-    parts = {
-        "plan": asdict(plan),
-        "pack": digests(pack),
-        "phrasings": [digest(path) for path in sorted(PHRASINGS.glob("*.jsonl"))],
-        "tables": [hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in TABLES],
-        "encoder": WEIGHTS_SHA256,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the fingerprint of a training."""
+    texts = [*PHRASINGS.glob("*.jsonl"), *(FOLDER / name for name in TABLES)]
+    return harness.fingerprint(asdict(plan), pack, texts)

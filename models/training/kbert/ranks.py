@@ -17,17 +17,15 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
 from models.kbert.query import MENTION, Relevance, VectorCache, label_question
+from models.training.harness.progress import FinishedPhase, add_seconds
 from models.training.kbert.plan import BendPlan, Plan
 from models.training.kbert.relations import RelationText
-from models.training.progress import add_seconds
 
-FILE, FINGERPRINT = "maps.safetensors", "fingerprint"
+FILE = "maps.safetensors"
 FAR = -1e4  # logit of a pair that does not count
 AMONG_QUESTIONS = 0.3  # weight of the second part of the loss
 CACHED_TEXTS = 1 << 16
@@ -65,21 +63,14 @@ def load_or_learn_maps(
     say: Callable[[str], None],
 ) -> list[Tensor]:
     """Load or learn the final map, then one for each fold that has not seen the relations of the fold."""
-    path = work / FILE
-    if path.exists():
-        with safe_open(path, "pt") as file:
-            stored_fingerprint = (file.metadata() or {}).get(FINGERPRINT)
-        if stored_fingerprint == fingerprint:
-            tensors = load_file(path)
-            return [tensors[str(number)] for number in range(1 + len(folds))]
+    finished = FinishedPhase(work / FILE, fingerprint)
+    tensors = finished.load()
+    if tensors is not None:
+        return [tensors[str(number)] for number in range(1 + len(folds))]
     start = time.monotonic()
     relation_sets = [train, *([text for text in train if text.id not in fold] for fold in folds)]
     maps = [learn_map(relevance, relations, plan.bend, plan.seed) for relations in relation_sets]
-    save_file(
-        {str(number): tensor.contiguous() for number, tensor in enumerate(maps)},
-        path,
-        {FINGERPRINT: fingerprint},
-    )
+    finished.save({str(number): tensor for number, tensor in enumerate(maps)})
     seconds = time.monotonic() - start
     add_seconds(work, "maps", seconds)
     say(f"maps of the rank: 1 on all {len(train)} relations, {len(folds)} on some; {seconds:.0f} s")

@@ -25,7 +25,8 @@ from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import Judge
 from models.system import Ask
-from models.training.kbert.calibrate import ITERATIONS, SURE, WEIGHT_DECAY
+from models.training.harness.scale import DECAY
+from models.training.kbert.calibrate import MAX_ITERATIONS, SURE
 from models.training.kbert.plan import DEFAULT as PLAN
 from models.training.kbert.relations import split_relations
 
@@ -84,7 +85,7 @@ def fit_scale(model: Model, judge: Judge, sets: Path) -> Confidence:
         if features
     ]
     all_features, is_asked = zip(*rows, strict=True)
-    scale = fit(all_features, is_asked, decay=WEIGHT_DECAY, max_iterations=ITERATIONS)
+    scale = fit(all_features, is_asked, decay=DECAY, max_iterations=MAX_ITERATIONS)
     return replace(scale, threshold=SURE)
 
 

@@ -1,30 +1,24 @@
 """The confidence of answers, fitted on relations for practice that no weight was trained on."""
 
 import random
-from dataclasses import replace
 
-from models.confidence import Confidence, fit, quantile_threshold
+from models.confidence import Confidence
 from models.relational.answer import Answerer, Reading
 from models.relational.checkpoint import Model
 from models.relational.network import RelationalNetwork
 from models.relational.question import TextReader
+from models.training.harness.scale import fit_scale
 from models.training.relational.exam import put
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.plan import Plan
 
-NO_SCALE = Confidence(
-    (1.0, 1.0, 0.0), 0.0, 0.0
-)  # features: path, start and form (models/relational/answer.py)
-DECAY, MAX_ITERATIONS = 1e-3, 200
+NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
 
 
 def calibrate(
     plan: Plan, network: RelationalNetwork, reader: TextReader, makers: tuple[ExampleMaker, ...]
 ) -> Confidence:
-    """Fit the scale on as many questions of each maker as a group of the exam has, and set the threshold.
-
-    A best answer to an unanswerable question counts as wrong, so the scale learns to doubt it.
-    """
+    """Fit the scale on as many questions of each maker as a group of the exam has, and set the threshold."""
     rng = random.Random(f"{plan.seed}/calibrate")
     examples = [maker.draw(rng) for maker in makers for _ in range(plan.n_exam)]
     outcomes = put(Answerer(Model(network, reader, NO_SCALE)), examples)
@@ -33,6 +27,4 @@ def calibrate(
         if isinstance(outcome.reading, Reading) and outcome.reading.candidates:
             rows.append(outcome.reading.features(outcome.reading.candidates[0]))
             is_right.append(outcome.is_best_right)
-    confidence = fit(rows, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
-    right = [confidence.score(row) for row, right in zip(rows, is_right, strict=True) if right]
-    return replace(confidence, threshold=quantile_threshold(right, plan.max_declined) if right else 0.0)
+    return fit_scale(rows, is_right, plan.max_declined)

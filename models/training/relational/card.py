@@ -1,17 +1,16 @@
 """The figures of an exam, as Markdown for people and JSON for programs."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from models.training.harness import card as harness
+from models.training.harness.card import table
 from models.training.relational.exam import Figures
-
-MEASURES = "measures.json"
 
 
 def write_card(folder: Path, measures: Mapping[str, Figures], minutes: float) -> None:
-    """Write README.md and measures.json into a checkpoint folder.
+    """Write README.md and measured.json into a checkpoint folder.
 
     Args:
         folder: Folder of the checkpoint.
@@ -19,8 +18,7 @@ def write_card(folder: Path, measures: Mapping[str, Figures], minutes: float) ->
         minutes: Duration of the training, over all runs.
     """
     content = {name: asdict(figures) for name, figures in measures.items()}
-    (folder / MEASURES).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    (folder / "README.md").write_text("\n".join(lines(measures, minutes)) + "\n", "utf-8")
+    harness.write_card(folder, content, lines(measures, minutes))
 
 
 def lines(measures: Mapping[str, Figures], minutes: float) -> Iterator[str]:
@@ -32,11 +30,11 @@ def lines(measures: Mapping[str, Figures], minutes: float) -> Iterator[str]:
     yield "has not read, without what the others wrote, too (six relations have no noun phrases but shared ones), about"
     yield "entities that it never saw. *Best* counts the likeliest answer, given or withheld; *faithful* is the share"
     yield "of right answers that rest on the path that was asked for. Unanswerable questions lack a fact.\n"
-    yield "| questions | number | right, or rightly withheld | best | faithful |"
-    yield "|---|---|---|---|---|"
-    for name, figures in measures.items():
-        is_answerable = "unanswerable" not in name
-        best, faithful = (
-            f"{value:.1f}" if is_answerable else "" for value in (figures.best, figures.faithful)
-        )
-        yield f"| {name} | {figures.n} | {figures.right:.1f} | {best} | {faithful} |"
+    yield from table(
+        "questions | number | right, or rightly withheld | best | faithful",
+        (
+            [name, figures.n, f"{figures.right:.1f}"]
+            + ["" if "unanswerable" in name else f"{value:.1f}" for value in (figures.best, figures.faithful)]
+            for name, figures in measures.items()
+        ),
+    )

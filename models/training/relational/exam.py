@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from models.relational.answer import Answerer, Reading, Sources
 from models.relational.neighbours import EntityNeighbours
 from models.system import Reason, Reply
+from models.training.harness.card import percent
 from models.training.relational.compositions import Path, is_inverse
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.pack import PackQuestions
@@ -78,13 +79,12 @@ def put(answerer: Answerer, examples: Sequence[Example]) -> list[Outcome]:
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:
     """Count a group."""
-    right = [outcome for outcome in outcomes if outcome.is_right]
-    answers = [outcome for outcome in right if outcome.reply.answer is not None]
+    answers = [o for o in outcomes if o.is_right and o.reply.answer is not None]
     return Figures(
         len(outcomes),
-        _percent(len(right), len(outcomes)),
-        _percent(sum(outcome.is_best_right for outcome in outcomes), len(outcomes)),
-        _percent(sum(outcome.is_faithful for outcome in answers), len(answers)),
+        percent(outcome.is_right for outcome in outcomes),
+        percent(outcome.is_best_right for outcome in outcomes),
+        percent(outcome.is_faithful for outcome in answers),
     )
 
 
@@ -138,7 +138,3 @@ def _draw_path(maker: ExampleMaker, hops: int, is_held: bool, rng: random.Random
         path = maker.compositions.draw(hops, is_held, rng)
         if not maker.compositions.inverse or any(is_inverse(relation.id) for relation in path):
             return path
-
-
-def _percent(count: int, total: int) -> float:
-    return round(100 * count / max(1, total), 1)

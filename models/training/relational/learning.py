@@ -6,7 +6,6 @@ training continues to the same weights, for the questions of a step are drawn fr
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,89 +14,56 @@ from torch import Tensor
 from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
 from models.relational.question import TextReader, mask_mentions
 from models.relational.walk import Labels
-from models.training.progress import Progress
+from models.training.harness.command import Say
+from models.training.harness.steps import Steps
 from models.training.relational.examples import Example, Visit
 from models.training.relational.plan import Plan
 
-Say = Callable[[str], None]
 Draw = Callable[[random.Random], Example]
-SAY_EVERY = 50  # steps between two lines of progress
 SPECIAL = {"@null": NULL, "@stay": STAY}
 
 
-@dataclass(frozen=True)
-class Loss:
-    """The losses of one step.
-
-    Attributes:
-        total: Loss to minimise.
-        right: Share of the entities on right paths at which the heaviest label is the right one.
-    """
-
-    total: Tensor
-    right: float
-
-
-class Learning:
+class Learning(Steps):
     """Trains a network.
 
     Args:
         plan: Steps, rates and sizes.
         reader: The frozen encoder.
         draw: Makes a question.
+        say: Receives lines about the progress.
     """
 
-    def __init__(self, plan: Plan, reader: TextReader, draw: Draw) -> None:
+    def __init__(self, plan: Plan, reader: TextReader, draw: Draw, say: Say) -> None:
         torch.manual_seed(plan.seed)
-        self.plan = plan
-        self.network = RelationalNetwork(plan.config)
+        self.plan, self.network = plan, RelationalNetwork(plan.config)
         self._reader, self._draw = reader, draw
-        self._optimizer = torch.optim.AdamW(self.network.parameters(), plan.lr, weight_decay=plan.decay)
+        groups = [{"params": list(self.network.parameters()), "peak": plan.lr}]
+        super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
 
-    def run(self, progress: Progress | None, say: Say) -> None:
-        """Train to the last step, from where an earlier run stopped."""
-        start = progress.resume(self.network, self._optimizer) if progress else 0
-        for step in range(start, self.plan.steps):
-            loss = self._step(step)
-            if step % SAY_EVERY == 0 or step + 1 == self.plan.steps:
-                say(
-                    f"step {step:5}: loss {float(loss.total.detach()):.4f}, hops right {100 * loss.right:.1f} %"
-                )
-            if progress and (step + 1) % self.plan.keep_every == 0:
-                progress.keep(self.network, self._optimizer, step + 1)
-        self.network.eval().requires_grad_(False)
-
-    def _step(self, step: int) -> Loss:
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.plan.lr * self._share_of_lr(step)
+    def learn(self, step: int) -> float:
+        """Add the gradients of a step's questions."""
         rng = random.Random(f"{self.plan.seed}/{step}")
         loss = loss_of(self.network, self._reader, [self._draw(rng) for _ in range(self.plan.batch)])
-        self._optimizer.zero_grad()
-        loss.total.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        self._optimizer.step()
-        return loss
+        loss.backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
 
-    def _share_of_lr(self, step: int) -> float:
+    def slope(self, step: int) -> float:
         """Rise to the highest rate, then fall in a straight line to a twentieth of it."""
         rise = (step + 1) / max(1, self.plan.warmup)
         return min(rise, max(0.05, 1 - step / self.plan.steps))
 
 
-def loss_of(network: RelationalNetwork, reader: TextReader, examples: Sequence[Example]) -> Loss:
+def loss_of(network: RelationalNetwork, reader: TextReader, examples: Sequence[Example]) -> Tensor:
     """Return the loss of questions: the attention at each hop, the start of the path, and the form of the answer."""
     texts = reader.read([mask_mentions(example.ask.question, example.ask.mentions) for example in examples])
     reading = network.read(texts)
     forms = torch.tensor([FORMS.index(example.form) for example in examples])
     starts = torch.tensor([example.start for example in examples])
     total = F.nll_loss(reading.forms, forms) + F.nll_loss(reading.starts, starts)
-    n_right, n_visits = 0, 0
     for weights, targets, shares in hops_of(network, reader, reading, examples):
         costs = F.nll_loss(weights, targets, reduction="none")
         total = total + (costs * shares).sum() / len(examples)
-        n_right += int((weights.argmax(-1) == targets).sum())
-        n_visits += len(targets)
-    return Loss(total, n_right / max(1, n_visits))
+    return total
 
 
 def hops_of(

@@ -1,13 +1,10 @@
 """Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digests
 from models.relational.config import Config
+from models.training.harness import fingerprint as harness
 
 
 @dataclass(frozen=True)
@@ -113,6 +110,5 @@ DEFAULT = Plan(
 
 
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan, the pack and the frozen encoder, which determine the weights."""
-    parts = {"plan": asdict(plan), "pack": digests(pack), "encoder": WEIGHTS_SHA256}
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the fingerprint of a training."""
+    return harness.fingerprint(asdict(plan), pack)

@@ -1,7 +1,6 @@
 """Wordings of questions for a path: they ask for its last relation, with noun phrases for the others."""
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +9,10 @@ from models.training.kbert.relations import RelationText
 from models.training.phrasings import Phrasings
 from models.training.relational.compositions import has_entities, is_inverse
 from models.training.relational.plan import Mixture
-from models.training.scope.rewrites import misspell
+from models.training.slips import retype
 
 ENTITIES, COUNT, YES_NO = FORMS
 SLOT = "{subject}"
-WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,5 @@ class Wordings:
         return (*self.phrasings[relation.id].questions, *templates)
 
     def _as_people_write(self, text: str, rng: random.Random) -> str:
-        if rng.random() < self.mixture.slip and (words := WORD.findall(text)):
-            word = rng.choice(words)
-            text = re.sub(rf"(?<!\{{)\b{word}\b(?!\}})", lambda _: misspell(word, rng), text, count=1)
-        if rng.random() < self.mixture.bare:
-            text = text.lower()
-        return text.rstrip("?.") if rng.random() < self.mixture.bare else text
+        text = retype(text, self.mixture.slip, self.mixture.bare, rng)
+        return text.lower() if rng.random() < self.mixture.bare else text

@@ -23,8 +23,8 @@ from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
 from models.scope.judge import FILES, GRAPH, Calibration, Judge
+from models.training.harness.progress import Progress
 from models.training.packs.names import read_names
-from models.training.progress import Progress
 from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans
 from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts

@@ -1,17 +1,14 @@
-"""The confidence of each kind of answer, fitted on phrasings, subjects and documents that no weight was trained on.
-
-The best candidate of a question without an answer counts as wrong, so a scale learns to doubt it.
-"""
+"""The confidence of each kind of answer, fitted on phrasings, subjects and documents that no weight was trained on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.confidence import Confidence, fit, quantile_threshold
+from models.confidence import Confidence
+from models.training.harness import scale as harness
 from models.training.thu_ernie.exam import Examiner, switch_links_off
 from models.training.thu_ernie.plan import Plan
 
 NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that equals the odds against no answer
-DECAY, MAX_ITERATIONS = 1e-3, 200
 N_PER_RELATION, N_PASSAGES, N_WINDOWS = 12, 200, 100
 LOWEST = 0.3  # lowest threshold: an answer that is more likely wrong than right by far is withheld
 N_WITHOUT_LINKS = 4  # questions of each relation that are asked without links
@@ -42,7 +39,5 @@ def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:
 
 def fit_scale(plan: Plan, features: Sequence[tuple[float, float]], is_right: Sequence[bool]) -> Confidence:
     """Fit one scale; its threshold declines a small share of the right answers."""
-    scale = fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
-    right = [scale.score(row) for row, is_good in zip(features, is_right, strict=True) if is_good]
-    threshold = quantile_threshold(right, plan.max_declined) if right else LOWEST
-    return replace(scale, threshold=max(LOWEST, threshold))
+    scale = harness.fit_scale(features, is_right, plan.max_declined)
+    return replace(scale, threshold=max(LOWEST, scale.threshold))

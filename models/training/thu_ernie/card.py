@@ -1,12 +1,12 @@
 """The figures of an exam: measured.json for programs, README.md for people."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from models.confidence import calibration_error
+from models.training.harness import card as harness
+from models.training.harness.card import percent, table
 from models.training.thu_ernie.edits import measure_edits, measure_together
 from models.training.thu_ernie.exam import (
     HITS,
@@ -14,7 +14,6 @@ from models.training.thu_ernie.exam import (
     Outcome,
     SpanOutcome,
     miscalibration,
-    percent,
     rank_all,
     relation_shares,
     share,
@@ -41,8 +40,8 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
         "neighbours, two or more": _figures(ambiguous),
         "links off": _figures(without_links),
         "all answers": {"n": len(inquiries), "hits@1": first, "hits@5": five},
-        "absent, declined": percent(sum(o.answer is None for o in absent), len(absent)),
-        "strange, declined": percent(sum(o.answer is None for o in strange), len(strange)),
+        "absent, declined": percent(o.answer is None for o in absent),
+        "strange, declined": percent(o.answer is None for o in strange),
         "calibration error": miscalibration([*outcomes, *absent, *strange]),
         "by relation": relation_shares(outcomes),
         "passages of facts": _span_figures(
@@ -51,15 +50,14 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
         "documents": _span_figures(
             examiner.put_passages(examiner.draw_windows("test", plan.n_exam_passages // 2))
         ),
-        "edits of rows": asdict(measure_edits(examiner, plan.n_edits, plan.seed)),
-        "edits together": asdict(measure_together(examiner, plan.n_joint_edits, plan.seed)),
+        "edits of rows": measure_edits(examiner, plan.n_edits, plan.seed),
+        "edits together": measure_together(examiner, plan.n_joint_edits, plan.seed),
     }
 
 
 def write_card(folder: Path, measures: dict[str, Any], seconds: float, size: int) -> None:
     """Write measured.json and README.md into a checkpoint folder."""
-    (folder / "measured.json").write_text(json.dumps(measures, indent=1) + "\n", "utf-8")
-    (folder / "README.md").write_text("\n".join(_lines(measures, seconds, size)) + "\n", "utf-8")
+    harness.write_card(folder, measures, _lines(measures, seconds, size))
 
 
 def _figures(outcomes: list[Outcome]) -> dict[str, float]:
@@ -68,7 +66,7 @@ def _figures(outcomes: list[Outcome]) -> dict[str, float]:
         "n": len(outcomes),
         "hits@1": share(outcomes),
         f"hits@{HITS}": share(outcomes, HITS),
-        "answered": percent(len(answers), len(outcomes)),
+        "answered": percent(outcome.answer is not None for outcome in outcomes),
         "right of answered": share(answers),
     }
 
@@ -78,8 +76,8 @@ def _span_figures(outcomes: list[SpanOutcome]) -> dict[str, float]:
     error = calibration_error([o.score for o in outcomes], [o.is_best_right for o in outcomes])
     return {
         "n": len(outcomes),
-        "exact match": percent(sum(o.is_right for o in outcomes), len(outcomes)),
-        "exact match of what is said": percent(sum(o.is_best_right for o in answerable), len(answerable)),
+        "exact match": percent(o.is_right for o in outcomes),
+        "exact match of what is said": percent(o.is_best_right for o in answerable),
         "calibration error": round(error, 1),
     }
 
@@ -89,21 +87,19 @@ def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]
     yield "A THU-ERNIE whose T-Encoder starts from MiniLM; `python -m models.training.thu_ernie`, every number of the"
     yield f"recipe in models/training/thu_ernie/plan.py, {seconds / 60:.0f} minutes of steps, {size / 1e6:.1f} MB."
     yield "Rows of entities are TransE's. The test asks in the words of a writer whom training has not read.\n"
-    yield "| entity answers | n | hits@1 | hits@5 | answered | right of answered |"
-    yield "|---|---|---|---|---|---|"
-    for name in ("neighbours", "neighbours, two or more", "links off", "all answers"):
-        row = measures[name]
-        cells = (row.get(key, "") for key in ("n", "hits@1", f"hits@{HITS}", "answered", "right of answered"))
-        yield f"| {name} | {' | '.join(map(str, cells))} |"
-    yield f"\nQuestions for a fact that is not there: {measures['absent, declined']} % declined; for a relation that no"
+    kinds = ("neighbours", "neighbours, two or more", "links off", "all answers")
+    keys = ("n", "hits@1", f"hits@{HITS}", "answered", "right of answered")
+    rows = ([name, *(measures[name].get(key, "") for key in keys)] for name in kinds)
+    yield from table(f"entity answers | {' | '.join(keys)}", rows)
+    yield f"Questions for a fact that is not there: {measures['absent, declined']} % declined; for a relation that no"
     yield f"fact has and no training asked for: {measures['strange, declined']} %. Calibration error with both:"
     yield f"{measures['calibration error']} points.\n"
-    yield "| spans | n | right or rightly withheld | best span right where there is one | calibration error |"
-    yield "|---|---|---|---|---|"
-    for name in ("passages of facts", "documents"):
-        yield f"| {name} | {' | '.join(map(str, measures[name].values()))} |"
+    yield from table(
+        "spans | n | right or rightly withheld | best span right where there is one | calibration error",
+        ([name, *measures[name].values()] for name in ("passages of facts", "documents")),
+    )
     edits = measures["edits of rows"]
-    yield f"\n{edits['n']} edits of rows, each alone: {edits['follow']} % answered the new way; the new object wins"
+    yield f"{edits['n']} edits of rows, each alone: {edits['follow']} % answered the new way; the new object wins"
     yield f"against the old one in {edits['wins']} % (with the old row: {edits['wins_before']} %). Of"
     yield f"{edits['n_others']} other facts of these entities {edits['stable']} % keep their answer."
     joint = measures["edits together"]

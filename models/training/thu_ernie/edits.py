@@ -5,36 +5,17 @@ both objects are candidates: without the new row the old object has to win.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Fact
 from models.thu_ernie.answering.answer import Reading
 from models.thu_ernie.entities.names import TEXT
 from models.thu_ernie.entities.table import EntityView
-from models.training.thu_ernie.exam import Examiner, Inquiry, inquire, percent
+from models.training.harness.card import percent
+from models.training.thu_ernie.exam import Examiner, Inquiry, Outcome, inquire
 
 MAX_DRAWS = 4  # draws for each of many edits, since an entity may be drawn twice
-
-
-@dataclass(frozen=True)
-class EditFigures:
-    """Measures of edits, in per cent.
-
-    Attributes:
-        n: Number of edits.
-        follow: The new object is the best answer.
-        wins: The new object wins where the old one is a candidate, too.
-        wins_before: The same with the old row; low means that the row decides.
-        n_others: Other facts of the edited entities.
-        stable: Share of these whose best answer stays.
-    """
-
-    n: int
-    follow: float
-    wins: float
-    wins_before: float
-    n_others: int
-    stable: float
 
 
 @dataclass(frozen=True)
@@ -58,54 +39,44 @@ class Edit:
     view: EntityView
 
 
-def measure_edits(examiner: Examiner, count: int, seed: int) -> EditFigures:
-    """Make so many edits, each alone, and ask for them in the words of the third writer."""
+def measure_edits(examiner: Examiner, count: int, seed: int) -> dict[str, float]:
+    """Make so many edits, each alone, and ask for them in the words of the third writer.
+
+    Returns:
+        Shares in per cent: `follow`, where the new object is the best answer; `wins`, where it wins against the old
+        one; `wins_before`, the same with the old row, which is low if the row decides; `stable`, the other facts of
+        the edited entities (`n_others`) whose best answer stays.
+    """
     rng = random.Random(f"{seed}/edits")
     edits = [draw_edit(examiner, rng) for _ in range(count)]
-    follow = wins = before = same = n_others = 0
+    follow, wins, wins_before, stable = list[bool](), list[bool](), list[bool](), list[bool]()
     for edit in edits:
         inquiry = inquire(edit.entity, edit.relation, edit.template)
         contest = replace(inquiry, ask=replace(inquiry.ask, candidates=(edit.old, edit.new)))
         other_facts = list_others(examiner, edit, rng)
-        after = examiner.put([inquiry, contest, *other_facts], edit.view)
-        follow += after[0].is_hit()
-        wins += after[1].is_hit()
-        before_edit = examiner.put([contest, *other_facts])
-        before += before_edit[0].is_hit()
-        n_others += len(other_facts)
-        same += sum(
-            _best(old.reading) == _best(new.reading)
-            for old, new in zip(before_edit[1:], after[2:], strict=True)
-        )
-    return EditFigures(
-        count,
-        percent(follow, count),
-        percent(wins, count),
-        percent(before, count),
-        n_others,
-        percent(same, n_others),
-    )
+        reply, contest_after, *others_after = examiner.put([inquiry, contest, *other_facts], edit.view)
+        contest_before, *others_before = examiner.put([contest, *other_facts])
+        follow.append(reply.is_hit())
+        wins.append(contest_after.is_hit())
+        wins_before.append(contest_before.is_hit())
+        stable += _are_same(others_before, others_after)
+    return {
+        "n": count,
+        "follow": percent(follow),
+        "wins": percent(wins),
+        "wins_before": percent(wins_before),
+        "n_others": len(stable),
+        "stable": percent(stable),
+    }
 
 
-@dataclass(frozen=True)
-class JointFigures:
-    """Measures of many edits that are active together, in per cent.
+def measure_together(examiner: Examiner, count: int, seed: int) -> dict[str, float]:
+    """Make so many edits at once, and ask for them and for facts of other entities.
 
-    Attributes:
-        n: Number of edits, each of another entity.
-        follow: The new object is the best answer.
-        n_unedited: Questions about entities that no edit touched.
-        unedited_same: Share of these whose best answer stays.
+    Returns:
+        Shares in per cent: `follow`, where the new object is the best answer, and `unedited_same`, the questions about
+        entities without an edit (`n_unedited`) whose best answer stays.
     """
-
-    n: int
-    follow: float
-    n_unedited: int
-    unedited_same: float
-
-
-def measure_together(examiner: Examiner, count: int, seed: int) -> JointFigures:
-    """Make so many edits at once, and ask for them and for facts of other entities."""
     rng = random.Random(f"{seed}/edits together")
     by_entity: dict[str, Edit] = {}
     for _ in range(MAX_DRAWS * count):
@@ -115,20 +86,24 @@ def measure_together(examiner: Examiner, count: int, seed: int) -> JointFigures:
     vectors = {row: vector for edit in by_entity.values() for row, vector in edit.view.vectors.items()}
     view = EntityView(examiner.model.table, vectors, {}, dict.fromkeys(vectors, "edit"))
     inquiries = [inquire(edit.entity, edit.relation, edit.template) for edit in by_entity.values()]
-    follow = examiner.put(inquiries, view)
+    follow = [outcome.is_hit() for outcome in examiner.put(inquiries, view)]
     unedited_questions = [
         inquiry
         for inquiry in examiner.draw("test", max(1, count // 40))
         if inquiry.ask.mentions[0].entities[0].id not in by_entity
     ]
-    before, after = examiner.put(unedited_questions), examiner.put(unedited_questions, view)
-    same = sum(_best(old.reading) == _best(new.reading) for old, new in zip(before, after, strict=True))
-    return JointFigures(
-        len(by_entity),
-        percent(sum(outcome.is_hit() for outcome in follow), len(follow)),
-        len(unedited_questions),
-        percent(same, len(unedited_questions)),
-    )
+    same = _are_same(examiner.put(unedited_questions), examiner.put(unedited_questions, view))
+    return {
+        "n": len(by_entity),
+        "follow": percent(follow),
+        "n_unedited": len(same),
+        "unedited_same": percent(same),
+    }
+
+
+def _are_same(before: Sequence[Outcome], after: Sequence[Outcome]) -> list[bool]:
+    """Return for each question whether its best answer stays."""
+    return [_best(old.reading) == _best(new.reading) for old, new in zip(before, after, strict=True)]
 
 
 def draw_edit(examiner: Examiner, rng: random.Random) -> Edit:

@@ -22,6 +22,7 @@ from models.thu_ernie.answering.spans import Pointer, SpanReading
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
 from models.training.ernie_doc.texts import Split
+from models.training.harness.card import percent
 from models.training.thu_ernie.passages import Passage, PassageMaker, documents, draw_window
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
@@ -217,7 +218,7 @@ def rank_all(examiner: Examiner, inquiries: Sequence[Inquiry]) -> tuple[float, f
     world, model = examiner.setup.world, examiner.model
     matrix: Float[Tensor, "answer size"] = world.rows[world.answers]
     labels = [world.labels[place] for place in world.answers.tolist()]
-    n_first = n_five = 0
+    first, five = list[bool](), list[bool]()
     for outcome, inquiry in zip(examiner.put(inquiries), inquiries, strict=True):
         vectors = {name: row.vector for name, row in outcome.reading.linking.vectors.items()}
         query = model.query(outcome.reading.masks, [vectors])[0]
@@ -227,25 +228,20 @@ def rank_all(examiner: Examiner, inquiries: Sequence[Inquiry]) -> tuple[float, f
             for fact in inquiry.ask.mentions[0].entities[0].facts
             if fact.relation == inquiry.relation
         }
-        n_first += best[0] in right
-        n_five += any(answer in right for answer in best)
-    return percent(n_first, len(inquiries)), percent(n_five, len(inquiries))
+        first.append(best[0] in right)
+        five.append(any(answer in right for answer in best))
+    return percent(first), percent(five)
 
 
 def share(outcomes: Sequence[Outcome], limit: int = 1) -> float:
     """Return the share of right answers among the first so many, in per cent."""
-    return percent(sum(outcome.is_hit(limit) for outcome in outcomes), len(outcomes))
+    return percent(outcome.is_hit(limit) for outcome in outcomes)
 
 
 def miscalibration(outcomes: Sequence[Outcome]) -> float:
     """Return the calibration error in points."""
     scores = [outcome.score for outcome in outcomes]
     return round(calibration_error(scores, [outcome.is_hit() for outcome in outcomes]), 1)
-
-
-def percent(count: int, total: int) -> float:
-    """Return a share in per cent with one digit."""
-    return round(100 * count / max(1, total), 1)
 
 
 def relation_shares(outcomes: Sequence[Outcome]) -> dict[str, float]:

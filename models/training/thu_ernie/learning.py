@@ -4,8 +4,7 @@ The examples of a step follow from its number alone, so an interrupted training 
 """
 
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -16,18 +15,15 @@ from models.device import learns_in_bfloat16
 from models.thu_ernie.answering.checkpoint import minilm_weights
 from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.heads import cross_entropy
-from models.training.progress import Progress, add_seconds
+from models.training.harness.command import Say
+from models.training.harness.steps import Steps, split_rates
 from models.training.thu_ernie.batch import collate_passages, collate_questions
 from models.training.thu_ernie.passages import Passage, draw_window
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import NO_TARGET, Example, pad_groups
 
-SAY_EVERY_S = 45.0
-LEAST_SLOPE = 0.03  # share of the rates at the end
-SEEDS_APART = 1_000_003  # distance of the seeds of two trainings
 DOCUMENTS_EVERY = 4  # every fourth step reads documents in place of composed passages
-Say = Callable[[str], None]
 
 
 def build_network(plan: Plan) -> ErnieAnswers:
@@ -45,7 +41,7 @@ def build_network(plan: Plan) -> ErnieAnswers:
     return network
 
 
-class Learning:
+class Learning(Steps):
     """One training.
 
     Args:
@@ -54,67 +50,23 @@ class Learning:
         say: Receives lines about the progress.
     """
 
+    least_slope = 0.03
+
     def __init__(self, plan: Plan, setup: Setup, say: Say) -> None:
-        self.plan, self.setup, self._say = plan, setup, say
-        self.network = build_network(plan)
-        encoder_names = minilm_weights(self.network.state_dict()).keys()
-        parameters = {name: p for name, p in self.network.named_parameters() if p.requires_grad}
-        self.trainable = nn.ParameterDict({name.replace(".", "/"): p for name, p in parameters.items()})
-        groups = [
-            {"params": [p for name, p in parameters.items() if name in encoder_names], "peak": plan.lr},
-            {
-                "params": [p for name, p in parameters.items() if name not in encoder_names],
-                "peak": plan.fresh_lr,
-            },
-        ]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=plan.decay)
+        self.plan, self.setup, self.network = plan, setup, build_network(plan)
+        rates = {"encoder": plan.lr, "fresh": plan.fresh_lr}
+        groups = split_rates(self.network, rates, minilm_weights(self.network.state_dict()).keys())
+        super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
         self._is_quick = learns_in_bfloat16(torch.device("cpu"))
-        self._n_tokens = 0
-        self._tallies: list[tuple[float, float, float]] = []
 
-    def run(self, progress: Progress | None, until: int | None = None) -> None:
-        """Train in place, from the last step that `progress` holds, up to `until` or the end of the plan."""
-        first = progress.resume(self.trainable, self._optimizer) if progress else 0
-        last = self.plan.steps if until is None else min(until, self.plan.steps)
-        start = last_report = time.monotonic()
-        for step in range(first, last):
-            self._step(step)
-            now = time.monotonic()
-            if now - last_report > SAY_EVERY_S or step + 1 == last:
-                self._report(step + 1, now - last_report)
-                last_report = now
-            if progress and ((step + 1) % self.plan.keep_every == 0 or step + 1 == last):
-                progress.keep(self.trainable, self._optimizer, step + 1)
-                add_seconds(progress.folder, "steps", time.monotonic() - start)
-                start = time.monotonic()
-        self.network.eval().requires_grad_(False)
-
-    def _report(self, step: int, seconds: float) -> None:
-        near, every, span = (sum(column) / len(self._tallies) for column in zip(*self._tallies, strict=True))
-        self._say(
-            f"step {step}/{self.plan.steps}: candidates {near:.3f}, all answers {every:.3f}, spans {span:.3f}; "
-            f"{self._n_tokens / seconds:.0f} tokens/s, {seconds / len(self._tallies):.2f} s a step"
-        )
-        self._tallies, self._n_tokens = [], 0
-
-    def _step(self, step: int) -> None:
-        torch.manual_seed(SEEDS_APART * self.plan.seed + step)  # a resumed training drops the same states
-        rng = random.Random(f"{self.plan.seed} {step}")
-        remaining = (self.plan.steps - step) / max(1, self.plan.steps - self.plan.warmup)
-        slope = min((step + 1) / self.plan.warmup, max(LEAST_SLOPE, remaining))
-        for group in self._optimizer.param_groups:
-            group["lr"] = group["peak"] * slope
-        self.network.train()
-        self._optimizer.zero_grad(set_to_none=True)
-        near, every = self._align(
-            [self.setup.questions.draw(rng) for _ in range(self.plan.mixture.n_questions)]
-        )
-        (near + self.plan.all_weight * every).backward()  # type: ignore[no-untyped-call]
+    def learn(self, step: int) -> float:
+        """Add the gradients of a step's questions and passages."""
+        plan, rng = self.plan, random.Random(f"{self.plan.seed} {step}")
+        near, every = self._align([self.setup.questions.draw(rng) for _ in range(plan.mixture.n_questions)])
+        (near + plan.all_weight * every).backward()  # type: ignore[no-untyped-call]
         span = self._point(self._draw_passages(step, rng))
-        (self.plan.span_weight * span).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.trainable.values(), 1.0)
-        self._optimizer.step()
-        self._tallies.append((float(near.detach()), float(every.detach()), float(span.detach())))
+        (plan.span_weight * span).backward()  # type: ignore[no-untyped-call]
+        return float((near + plan.all_weight * every + plan.span_weight * span).detach())
 
     def _draw_passages(self, step: int, rng: random.Random) -> list[Passage]:
         if step % DOCUMENTS_EVERY == DOCUMENTS_EVERY - 1 and self.setup.texts:
@@ -126,7 +78,6 @@ class Learning:
         layout = collate_questions(
             examples, self.setup.vocabulary, self.plan.config.entity_size, settings.question_room
         )
-        self._n_tokens += layout.batch.ids.numel()
         with torch.autocast("cpu", torch.bfloat16, enabled=self._is_quick):
             queries = self.network.query(layout.batch, layout.places)
         queries = queries.float()
@@ -142,7 +93,6 @@ class Learning:
             settings.question_room,
             settings.window,
         )
-        self._n_tokens += layout.batch.ids.numel()
         with torch.autocast("cpu", torch.bfloat16, enabled=self._is_quick):
             logits = self.network.point(layout.batch)
         logits = logits.float().masked_fill(~layout.batch.is_real[..., None], float("-inf"))

@@ -1,16 +1,12 @@
 """Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
 
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digest, digests
 from models.thu_ernie.answering.reader import Settings
 from models.thu_ernie.config import ErnieConfig
 from models.training.ernie_doc.texts import DOCUMENTS
+from models.training.harness import fingerprint as harness
 from models.training.phrasings import FOLDER as PHRASINGS
 
 
@@ -209,23 +205,7 @@ DEFAULT = Plan(
 )
 
 
-ABLATIONS: Mapping[str, Plan] = {  # Trainings that lack a part, for comparison
-    "none": DEFAULT,
-    "random-rows": replace(DEFAULT, translation=replace(DEFAULT.translation, epochs=0)),
-    "no-entity-stream": replace(DEFAULT, config=replace(DEFAULT.config, kinds=("sim",) * 6)),
-    "no-alignment-with-all": replace(DEFAULT, all_weight=0.0),
-}
-
-
 def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the SHA-256 of the plan and of all training data.
-
-    A training with another fingerprint comes to other weights.
-    """
-    parts = {
-        "plan": asdict(plan),
-        "pack": digests(pack),
-        "texts": [digest(path) for path in sorted([*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")])],
-        "encoder": WEIGHTS_SHA256,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    """Return the fingerprint of a training."""
+    texts = [*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")]
+    return harness.fingerprint(asdict(plan), pack, texts)

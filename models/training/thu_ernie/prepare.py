@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from jaxtyping import Float
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from models.packs.pack import Pack
@@ -15,7 +12,7 @@ from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.files import write_table
 from models.training.ernie_doc.texts import Text
-from models.training.progress import FINGERPRINT
+from models.training.harness.progress import FinishedPhase
 from models.training.thu_ernie.facts import World
 from models.training.thu_ernie.passages import PassageMaker, documents
 from models.training.thu_ernie.plan import Plan, fingerprint
@@ -61,11 +58,13 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
     """
     pack, mark = Pack.load(folder), fingerprint(plan, folder)
     triples, wordings = Triples.of(pack), Wordings.of(pack)
-    rows = _read_rows(work / ROWS, mark)
-    if rows is None:
-        rows = train_rows(triples, plan.translation, plan.config.entity_size, plan.seed)
+    finished = FinishedPhase(work / ROWS, mark)
+    tensors = finished.load()
+    if tensors is None:
+        tensors = {"rows": train_rows(triples, plan.translation, plan.config.entity_size, plan.seed)}
         work.mkdir(parents=True, exist_ok=True)
-        save_file({"rows": rows.contiguous()}, work / ROWS, {FINGERPRINT: mark})
+        finished.save(tensors)
+    rows = tensors["rows"]
     world = World(pack, triples, rows, plan.settings.margin)
     return Setup(
         mark,
@@ -86,11 +85,3 @@ def write_rows(setup: Setup, folder: Path) -> dict[str, str]:
     rows = world.rows.numpy()
     write_table(folder, rows.shape[1], [rows], ((name, place) for place, name in enumerate(names)))
     return {world.labels[place]: names[place] for place in world.answers.tolist()}
-
-
-def _read_rows(path: Path, mark: str) -> Float[Tensor, "row size"] | None:
-    if not path.exists():
-        return None
-    with safe_open(path, "pt") as file:
-        is_same = (file.metadata() or {}).get(FINGERPRINT) == mark
-    return torch.Tensor(load_file(path)["rows"]) if is_same else None

@@ -15,8 +15,7 @@ from models.checkpoint import write_sums
 from models.confidence import Confidence
 from models.packs.pack import Pack
 from models.training.backpack.plan import DEFAULT
-from models.training.backpack.texts import Texts
-from models.training.backpack.tokens import learn_tokenizer
+from models.training.backpack.texts import Texts, learn_tokenizer
 
 PIECES = 400
 CONFIG = BackpackConfig(

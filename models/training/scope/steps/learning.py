@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from models.training.scope.plan import Plan
 from models.training.scope.steps.net import Net, PairTokens
 from models.training.scope.steps.supply import Batch

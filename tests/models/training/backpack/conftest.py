@@ -9,8 +9,7 @@ from models.backpack.config import BackpackConfig
 from models.packs.pack import Pack
 from models.training.backpack.learning import Batches
 from models.training.backpack.plan import DEFAULT, Plan
-from models.training.backpack.texts import Texts
-from models.training.backpack.tokens import learn_tokenizer
+from models.training.backpack.texts import Texts, learn_tokenizer
 
 VOCAB = 320
 PLAN = replace(

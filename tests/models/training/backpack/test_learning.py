@@ -12,7 +12,7 @@ from models.training.backpack.learning import Batches, Learning
 from models.training.backpack.net import BackpackNet, PlainNet, build_net, count_parameters
 from models.training.backpack.plan import DEFAULT, Plan, fingerprint
 from models.training.backpack.texts import Texts
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 
 
 def train(

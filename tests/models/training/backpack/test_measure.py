@@ -8,9 +8,9 @@ from torch import Tensor
 
 from models.backpack.answering.prompt import Speller, write_exchange
 from models.packs.pack import Pack
-from models.training.backpack.card import lines, read_figures, write_card
+from models.training.backpack.card import add_figures
 from models.training.backpack.learning import Batches
-from models.training.backpack.measure import Outcome, perplexity, put, share_right
+from models.training.backpack.measure import Outcome, perplexity, put
 from models.training.backpack.similarity import agreement, find_words
 from models.training.backpack.texts import Question, Texts
 
@@ -49,7 +49,7 @@ def test_a_network_that_knows_all_is_right_and_sure(
     parrot: Parrot, batches: Batches, speller: Speller, questions: list[Question]
 ) -> None:
     outcomes = put(parrot, speller, questions)
-    assert share_right(outcomes) == 100
+    assert all(outcome.is_right for outcome in outcomes)
     assert all(abs(sum(outcome.logprobs)) < 1e-6 for outcome in outcomes)
     documents = [write_exchange(question.text, question.answer) for question in questions]
     _, answers = perplexity(parrot, batches, documents)
@@ -74,10 +74,10 @@ def test_the_words_that_are_compared_are_one_piece(small_pack: Pack, speller: Sp
 
 
 def test_the_card_has_a_column_for_each_network(tmp_path: Path) -> None:
-    write_card(tmp_path, {"backpack": {"parameters": 8_000_000.0, "best_sense": 0.9}})
-    write_card(tmp_path, {**read_figures(tmp_path), "plain": {"parameters": 8_100_000.0}})
+    add_figures(tmp_path, "backpack", {"parameters": 8_000_000.0})
+    add_figures(tmp_path, "plain", {"parameters": 8_100_000.0})
+    add_figures(tmp_path, "backpack", {"best_sense": 0.9})
     card = (tmp_path / "README.md").read_text()
     assert "| measured | backpack | plain |" in card
     assert "| parameters | 8,000,000 | 8,100,000 |" in card
     assert "| the same: best sense | 0.9 |  |" in card
-    assert "\n".join(lines(read_figures(tmp_path))) + "\n" == card

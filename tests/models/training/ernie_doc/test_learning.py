@@ -18,7 +18,7 @@ from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.plan import DEFAULT, Plan, fingerprint
 from models.training.ernie_doc.teacher import Teacher
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from tests.models.training.ernie_doc.tiny import PLAN
 
 CPU = torch.device("cpu")

@@ -10,6 +10,7 @@ from models.kbert.encoder import Encoder
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.text import WordPieces
+from models.training.harness.steps import trainable
 from models.training.kbert.net import NEVER, Net
 from models.training.kbert.plan import DEFAULT as PLAN
 
@@ -46,7 +47,7 @@ def test_what_is_served_is_what_was_trained(net: Net, rows: list[QuestionRow]) -
 
 def test_only_the_upper_layers_have_adapters(net: Net) -> None:
     assert {int(name.split(".")[2]) for name in net.adapters()} == set(range(PLAN.frozen_layers, 6))
-    assert all(name.split("/")[0] != "bert" or "lora" in name for name in net.trainable())
+    assert all(name.split("/")[0] != "bert" or "lora" in name for name in trainable(net))
 
 
 def test_options_are_no_answer_objects_and_spans_of_the_second_text(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models.relational.answer import NO_PATH, Answerer
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from models.training.relational.exam import figures, put
 from models.training.relational.learning import Learning, loss_of
 from tests.models.training.relational.toy import MAKER, PLAN, reader, toy_model
@@ -32,23 +32,21 @@ def test_a_missing_fact_is_noticed_at_any_hop() -> None:
 
 
 def test_training_twice_gives_the_same_bits() -> None:
-    first, second = (Learning(PLAN, reader(), MAKER.draw) for _ in range(2))
+    first, second = (Learning(PLAN, reader(), MAKER.draw, print) for _ in range(2))
     for learning in (first, second):
-        learning._step(0)
-        learning._step(1)
+        learning.take(0)
+        learning.take(1)
     pairs = zip(first.network.parameters(), second.network.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 
 
 def test_an_interrupted_training_comes_to_the_same_bits(tmp_path: Path) -> None:
     plan = replace(PLAN, steps=4, keep_every=2)
-    whole, first, second = (Learning(plan, reader(), MAKER.draw) for _ in range(3))
-    whole.run(None, print)
+    whole, first, second = (Learning(plan, reader(), MAKER.draw, print) for _ in range(3))
+    whole.run(None)
     progress = Progress(tmp_path, "a plan")
-    for step in range(2):
-        first._step(step)
-    progress.keep(first.network, first._optimizer, 2)
-    second.run(progress, print)
+    first.run(progress, until=2)
+    second.run(progress)
     pairs = zip(whole.network.parameters(), second.network.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 
@@ -57,6 +55,6 @@ def test_the_loss_of_a_question_does_not_depend_on_the_others_of_its_batch() -> 
     rng = random.Random("batch")
     examples = [MAKER.draw(rng) for _ in range(6)]
     network = toy_model().network
-    together = float(loss_of(network, reader(), examples).total)
-    alone = [float(loss_of(network, reader(), [example]).total) for example in examples]
+    together = float(loss_of(network, reader(), examples))
+    alone = [float(loss_of(network, reader(), [example])) for example in examples]
     assert together == pytest.approx(sum(alone) / len(alone), abs=1e-4)  # float32, other order of sums

@@ -77,8 +77,8 @@ def reader() -> TextReader:
 @cache
 def toy_model() -> Model:
     """Train on the toy world, and calibrate."""
-    learning = Learning(PLAN, reader(), MAKER.draw)
-    learning.run(None, print)
+    learning = Learning(PLAN, reader(), MAKER.draw, print)
+    learning.run(None)
     confidence = calibrate(PLAN, learning.network, reader(), (MAKER,))
     return Model(learning.network, reader(), confidence, "sha256:toy")
 
@@ -100,7 +100,7 @@ def both_ways_maker() -> ExampleMaker:
 def both_ways_model() -> Model:
     """Train a reader that walks from objects to subjects, too."""
     maker = both_ways_maker()
-    learning = Learning(BOTH_WAYS_PLAN, reader(), maker.draw)
-    learning.run(None, print)
+    learning = Learning(BOTH_WAYS_PLAN, reader(), maker.draw, print)
+    learning.run(None)
     confidence = calibrate(BOTH_WAYS_PLAN, learning.network, reader(), (maker,))
     return Model(learning.network, reader(), confidence, "sha256:both ways")

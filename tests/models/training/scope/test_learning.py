@@ -11,7 +11,7 @@ import torch
 from models.encoder.minilm import MiniLM
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from models.training.scope.__main__ import make_net, write
 from models.training.scope.facts import WrittenFacts
 from models.training.scope.graph import quantize, read_weights

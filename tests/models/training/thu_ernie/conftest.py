@@ -6,7 +6,7 @@ import pytest
 
 from models.packs.pack import WORLD, Pack
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from models.training.thu_ernie.facts import World
 from models.training.thu_ernie.learning import Learning
 from models.training.thu_ernie.passages import PassageMaker

@@ -9,13 +9,13 @@ import torch
 
 from models.thu_ernie.answering.checkpoint import TABLE, load, save
 from models.thu_ernie.answering.reader import SCALES
-from models.training.progress import Progress
+from models.training.harness.progress import Progress
 from models.training.thu_ernie.__main__ import examine, train
 from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.calibrate import NO_SCALE, fit_scale
 from models.training.thu_ernie.exam import Examiner, share
 from models.training.thu_ernie.learning import Learning, build_network, near_loss
-from models.training.thu_ernie.plan import ABLATIONS, DEFAULT, Plan, fingerprint
+from models.training.thu_ernie.plan import Plan, fingerprint
 from models.training.thu_ernie.prepare import Setup, write_rows
 
 
@@ -103,10 +103,3 @@ def test_a_scale_is_fitted_to_what_was_right(plan: Plan) -> None:
 
 def test_another_plan_is_another_training(plan: Plan, tmp_path: Path) -> None:
     assert fingerprint(plan, tmp_path) != fingerprint(replace(plan, row_scale=0.5), tmp_path)
-
-
-def test_every_ablation_differs_in_a_part(tmp_path: Path) -> None:
-    assert len({fingerprint(ablation, tmp_path) for ablation in ABLATIONS.values()}) == len(ABLATIONS)
-    assert ABLATIONS["none"] is DEFAULT
-    network = build_network(ABLATIONS["no-entity-stream"])
-    assert not [name for name, _ in network.bert.named_parameters() if "_ent" in name]

@@ -16,9 +16,8 @@ from models.nkb.backbone import BackboneConfig, build
 from models.packs.files import FILES
 from models.packs.pack import WORLD
 from models.training import base
-from models.training.fingerprint import fingerprint
-from models.training.plan import DEFAULT
-from models.training.progress import Progress
+from models.training.harness.progress import FinishedPhase, Progress
+from models.training.plan import DEFAULT, fingerprint
 from models.training.states import States
 from models.training.tokens import train
 
@@ -80,6 +79,16 @@ def test_the_base_is_not_trained_on_from_progress_of_another_training(tmp_path: 
         base.train(model, corpus, [], schedule, Progress(tmp_path, "mine"), print, str)
 
 
+def test_a_finished_phase_is_found_by_its_own_training_alone(tmp_path: Path) -> None:
+    finished, other = (FinishedPhase(tmp_path / "net", training) for training in ("mine", "other"))
+    assert finished.load() is None
+    finished.save({"w": torch.arange(6.0).view(2, 3).T})
+    tensors = finished.load()
+    assert tensors is not None
+    assert torch.equal(tensors["w"], torch.arange(6.0).view(2, 3).T)
+    assert other.load() is None
+
+
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
     return Path(shutil.copytree(WORLD, tmp_path / "world"))
@@ -122,5 +131,5 @@ def test_another_encoder_has_another_fingerprint(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = fingerprint(DEFAULT, WORLD, tokenizer)
-    monkeypatch.setattr("models.training.fingerprint.WEIGHTS_SHA256", "0" * 64)
+    monkeypatch.setattr("models.training.harness.fingerprint.WEIGHTS_SHA256", "0" * 64)
     assert fingerprint(DEFAULT, WORLD, tokenizer) != original

@@ -1,10 +1,11 @@
 """The state from which an interrupted training continues.
 
-It consists of weights and optimizer after the last epoch, a finished net of subjects, and the seconds of each phase
+It consists of weights and optimizer after the last epoch, tensors of finished phases, and the seconds of each phase
 in all runs. The fingerprint of the training stands beside the weights, so that no other training reads them.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-
-from models.training.subject_net import SubjectNet
 
 FINGERPRINT = "fingerprint"  # name in the metadata of the file
 SECONDS = "spent.json"
@@ -71,24 +70,25 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class FinishedNet:
-    """A finished net of subjects, with the fingerprint of its training."""
+class FinishedPhase:
+    """Tensors that a finished phase left, with the fingerprint of their training."""
 
     path: Path
     fingerprint: str
 
-    def load(self) -> SubjectNet | None:
+    def load(self) -> dict[str, Tensor] | None:
+        """Return the tensors; None if there are none, or those of another training."""
         if not self.path.exists():
             return None
         with safe_open(self.path, "pt") as file:
             is_same = (file.metadata() or {}).get(FINGERPRINT) == self.fingerprint
-        return SubjectNet.from_weights(load_file(self.path)) if is_same else None
+        return load_file(self.path) if is_same else None
 
-    def save(self, net: SubjectNet) -> None:
+    def save(self, tensors: Mapping[str, Tensor]) -> None:
         """Write the file atomically."""
         partial = self.path.with_suffix(".partial")
-        weights = {name: value.contiguous() for name, value in net.state_dict().items()}
-        save_file(weights, partial, {FINGERPRINT: self.fingerprint})
+        contiguous = {name: value.detach().contiguous() for name, value in tensors.items()}
+        save_file(contiguous, partial, {FINGERPRINT: self.fingerprint})
         partial.replace(self.path)
 
 

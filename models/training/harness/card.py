@@ -1,0 +1,53 @@
+"""A model card: the figures of an exam, as Markdown for people and as JSON for programs."""
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FIGURES = "measured.json"
+WIDTH = 116  # characters of a line
+
+
+def write_card(folder: Path, figures: Mapping[str, Any], lines: Iterable[str]) -> None:
+    """Write README.md and measured.json into a checkpoint folder.
+
+    Args:
+        folder: Folder of the checkpoint.
+        figures: What programs read.
+        lines: Headings, rows of tables and prose, of which a paragraph ends with a line break.
+    """
+    (folder / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    (folder / "README.md").write_text("\n".join(fill_lines(lines)) + "\n", "utf-8")
+
+
+def fill_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Wrap prose to lines of one length; tables and headings stay as they are."""
+    prose: list[str] = []
+    for line in lines:
+        is_prose = bool(line) and not line.startswith(("|", "#"))
+        if is_prose:
+            prose.append(line.strip())
+        if prose and (not is_prose or line.endswith("\n")):
+            yield from textwrap.wrap(" ".join(prose), WIDTH)
+            prose = []
+            if is_prose:
+                yield ""
+        if not is_prose:
+            yield line
+    yield from textwrap.wrap(" ".join(prose), WIDTH)
+
+
+def table(columns: str, rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield a table with its heads, which `columns` separates by `|`, and an empty line."""
+    yield f"| {columns} |"
+    yield "|" + "---|" * (columns.count("|") + 1)
+    yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
+    yield ""
+
+
+def percent(marks: Iterable[bool]) -> float:
+    """Return the share of true marks, in per cent with one digit."""
+    every = list(marks)
+    return round(100 * sum(every) / max(1, len(every)), 1)

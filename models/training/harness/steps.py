@@ -1,0 +1,124 @@
+"""The steps of a training: resumed, slowed down, clipped, reported and kept in the same way for every system."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from models.training.harness.command import Say
+from models.training.harness.progress import Progress, add_seconds
+
+CLIP = 1.0  # norm to which gradients are cut
+SAY_EVERY = 50  # steps between two lines of progress
+SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, larger than the number of steps
+Group = dict[str, Any]  # parameters of one learning rate, whose highest value is `peak`
+
+
+@runtime_checkable
+class Schedule(Protocol):
+    """The fields of a plan that say how many steps there are."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def keep_every(self) -> int: ...
+    @property
+    def warmup(self) -> int: ...
+
+
+class Steps(ABC):
+    """A training that comes to the same weights whether it was interrupted or not.
+
+    Args:
+        plan: Seed and numbers of steps.
+        network: The network, of which the parameters that learn are kept.
+        groups: The parameters that learn.
+        say: Receives lines about the progress.
+        options: Options of AdamW.
+    """
+
+    least_slope = 0.02  # share of the rates at the end
+
+    def __init__(
+        self, plan: Schedule, network: nn.Module, groups: Sequence[Group], say: Say, **options: Any
+    ) -> None:
+        self.schedule, self.trainable, self.say = plan, trainable(network), say
+        self._network, self._optimizer = network, torch.optim.AdamW(groups, **options)
+
+    @abstractmethod
+    def learn(self, step: int) -> float:
+        """Add the gradients of a step, and return its loss."""
+
+    def run(self, progress: Progress | None, until: int | None = None) -> list[float]:
+        """Train in place, from the last step that `progress` holds.
+
+        Args:
+            progress: State from which an interrupted training continues.
+            until: Step before which to stop; None is the end of the plan.
+
+        Returns:
+            The loss of each step.
+        """
+        plan, losses = self.schedule, list[float]()
+        first = progress.resume(self.trainable, self._optimizer) if progress else 0
+        last = plan.steps if until is None else min(until, plan.steps)
+        start = time.monotonic()
+        self._network.train()
+        for step in range(first, last):
+            losses.append(self.take(step))
+            is_last = step + 1 == last
+            if (step + 1) % SAY_EVERY == 0 or is_last:
+                recent = losses[-SAY_EVERY:]
+                self.say(f"step {step + 1}/{plan.steps} loss {sum(recent) / len(recent):.3f}")
+            if progress and ((step + 1) % plan.keep_every == 0 or is_last):
+                progress.keep(self.trainable, self._optimizer, step + 1)
+                add_seconds(progress.folder, "steps", time.monotonic() - start)
+                start = time.monotonic()
+        self._network.eval().requires_grad_(False)
+        return losses
+
+    def take(self, step: int) -> float:
+        """Take one step, and return its loss."""
+        torch.manual_seed(SEEDS_APART * self.schedule.seed + step)  # a resumed training drops the same states
+        for group in self._optimizer.param_groups:
+            group["lr"] = group["peak"] * self.slope(step)
+        self._optimizer.zero_grad(set_to_none=True)
+        loss = self.learn(step)
+        nn.utils.clip_grad_norm_(self.trainable.values(), CLIP)
+        self._optimizer.step()
+        return loss
+
+    def slope(self, step: int) -> float:
+        """Return the share of the highest rate: a linear warm-up, then a linear decay."""
+        plan = self.schedule
+        remaining = (plan.steps - step) / max(1, plan.steps - plan.warmup)
+        return min((step + 1) / plan.warmup, max(self.least_slope, remaining))
+
+
+def trainable(network: nn.Module) -> nn.ParameterDict:
+    """Return the parameters that training changes, by name."""
+    parameters = network.named_parameters()
+    return nn.ParameterDict({name.replace(".", "/"): p for name, p in parameters if p.requires_grad})
+
+
+def split_rates(network: nn.Module, rates: Mapping[str, float], encoder: Collection[str]) -> list[Group]:
+    """Return the parameters that come from an encoder, and the fresh ones, each with their highest rate.
+
+    Args:
+        network: Network whose frozen parameters are left out.
+        rates: The rates of `encoder` and `fresh`.
+        encoder: Names of the parameters from the encoder.
+    """
+    parameters = {name: p for name, p in network.named_parameters() if p.requires_grad}
+    return [
+        {
+            "params": [p for name, p in parameters.items() if (name in encoder) is is_encoder],
+            "peak": rates[kind],
+        }
+        for kind, is_encoder in (("encoder", True), ("fresh", False))
+    ]
