@@ -33,6 +33,7 @@ MAY = {
         "service.concurrency",
         "service.informing",
         "models",
+        "errata.tables",
     },
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/extraction": {"service.extraction"},

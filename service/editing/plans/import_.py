@@ -95,7 +95,7 @@ class ImportSession:
     def add(self, rows: Iterable[Row | Rejection]) -> None:
         """Add rows in batches, so that their names are looked up together."""
         for batch in chunked(rows, ROWS_PER_LOOKUP):
-            self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
+            self.resolver.objects_by_name = self.reader.format in ("tsv", "csv", "xlsx")
             self.resolver.prefetch(batch)
             for row in batch:
                 self.resolver.add(row)
@@ -160,7 +160,7 @@ class ImportPlan:
 
     def __init__(self, session: ImportSession, manifest: Manifest, note: ImportNote, models: Models) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
-        order |= {"subject": session.order.subject} if session.order.subject else {}
+        order |= session.order.model_dump(include={"subject", "sheet"}, exclude_defaults=True)
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
         self._session, self._manifest, self._model = session, manifest, models.fact_readers[0]
@@ -394,7 +394,7 @@ def open_reader(order: ImportOrder) -> GraphFileReader:
         InvalidInput: The order contradicts itself.
     """
     try:
-        return GraphFileReader(order.format, order.language, order.subject)
+        return GraphFileReader(order.format, order.language, order.subject, order.sheet)
     except GraphFileError as error:
         raise InvalidInput(str(error), field="subject") from error
 

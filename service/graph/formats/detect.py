@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from errata.tables.workbook import NOT_READ, OLE, ZIP
+
 from service.graph.formats.row import GraphFileError
 from service.graph.formats.text import excerpt
 
@@ -15,7 +17,8 @@ _FOREIGN = {
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
     b"\x1f\x8b": "packed by gzip twice: unpack it once",
-    b"PK\x03\x04": "a zip archive: unpack it first",
+    OLE: f"an {NOT_READ}",
+    ZIP: "an Excel workbook, or another zip archive: name the format xlsx, or none",
     b"BZh": "packed by bzip2: unpack it first",
     b"\xfd7zXZ": "packed by xz: unpack it first",
     b"\x28\xb5\x2f\xfd": "packed by zstd: unpack it first",
@@ -48,7 +51,7 @@ def detect(line: bytes) -> str:
     if tabs == TABS:
         return "tsv"
     raise GraphFileError(
-        f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, nt or wikidata), "
+        f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, xlsx, nt or wikidata), "
         "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "
         "with its name (`subject`, --subject)"
     )

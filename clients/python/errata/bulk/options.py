@@ -23,6 +23,7 @@ class BatchOptions(TypedDict, total=False):
         skip_bad: Whether lines that cannot be used are left out; otherwise one of them stops the whole file.
         teach_rephrased: Whether the rephrased prompts of EasyEdit's files are taught, not asked in the end.
         again: Whether commits of this file that were taken back are made again.
+        sheet: Name of the sheet of a workbook; "" for its only one.
     """
 
     model: str | None
@@ -30,6 +31,7 @@ class BatchOptions(TypedDict, total=False):
     skip_bad: bool
     teach_rephrased: bool
     again: bool
+    sheet: str
 
 
 class FileOptions(EditOptions, BatchOptions, total=False):
@@ -49,6 +51,7 @@ class RunSettings:
         self.batch_size = options.get("batch_size", BATCH_SIZE)
         self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
         self.teach_rephrased = options.get("teach_rephrased", False)
+        self.sheet = options.get("sheet", "")
         self.dry_run = options.get("dry_run", False)
         self.expected_version = options.get("expected_version")
         self.commit = EditOptions(
@@ -68,4 +71,5 @@ class RunSettings:
         """All options that change the run's commits."""
         editing = sorted(self.commit.get("options", {}).items())
         commit = self.commit.get("message"), self.commit.get("method"), *editing
-        return self._run_key, *commit, self.model, self.batch_size, self.teach_rephrased
+        sheet = (self.sheet,) if self.sheet else ()
+        return self._run_key, *commit, self.model, self.batch_size, self.teach_rephrased, *sheet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,7 +10,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from errata.bulk.easyedit import EASYEDIT_LINE, Fields, from_easyedit, is_easyedit
 from errata.bulk.line import Line
-from errata.bulk.records import JSON, JSONL, JSONL_LINE, TABLE_LINE, TABLES, Record, iterate_records
+from errata.bulk.records import (
+    JSON,
+    JSONL,
+    JSONL_LINE,
+    TABLE_LINE,
+    TABLES,
+    WORKBOOKS,
+    Record,
+    iterate_records,
+    iterate_workbook,
+)
 from errata.errors import BadFile, UnreadableFile
 from errata.problems import describe_invalid
 from errata.wire import EditItem, Item
@@ -19,7 +30,7 @@ FACT_FIELDS = {"subject", "relation", "object", "define"}
 
 
 def read_corrections(
-    file: Path, model: str | None = None, teach_rephrased: bool = False
+    file: Path, model: str | None = None, teach_rephrased: bool = False, sheet: str = ""
 ) -> tuple[list[Line], str]:
     """Return the lines of a file, in order, and the SHA-256 of its bytes.
 
@@ -27,28 +38,30 @@ def read_corrections(
         file: The file.
         model: The model to correct, for lines that name none.
         teach_rephrased: Whether rephrased prompts become paraphrases.
+        sheet: Name of the sheet of a workbook; "" for its only one.
 
     Raises:
         BadFile: It is not of a known kind, is empty, or cannot be divided into lines.
         UnreadableFile: It cannot be opened.
     """
     kind = file.suffix.lower()
-    if kind not in (*TABLES, *JSONL, JSON):
+    if kind not in (*TABLES, *WORKBOOKS, *JSONL, JSON):
         raise BadFile(
-            f"{file}: the name must end in .csv, .tsv, .jsonl or .json, so that it is clear how to read it"
+            f"{file}: the name must end in .csv, .tsv, .xlsx, .jsonl or .json, so that it is clear how to read it"
         )
     try:
         content = file.read_bytes()
-        text = content.decode("utf-8-sig")
+        if kind in WORKBOOKS:
+            records = iterate_workbook(str(file), io.BytesIO(content), sheet)
+        else:
+            records = iterate_records(str(file), kind, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         number = error.object[: error.start].count(b"\n") + 1
         raise BadFile(f"{file}:{number}: this is not UTF-8; save the file as UTF-8") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(f"{file} cannot be read: {why}") from error
-    lines = [
-        _to_line(record, kind, model, teach_rephrased) for record in iterate_records(str(file), kind, text)
-    ]
+    lines = [_to_line(record, kind, model, teach_rephrased) for record in records]
     if not lines:
         raise BadFile(f"{file} holds no corrections; each is a line {_describe_format(kind, {})}")
     return lines, sha256(content).hexdigest()
@@ -58,7 +71,7 @@ def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool
     line, fields = Line(record.number, record.where), record.fields
     advice = f"; expected {_describe_format(kind, fields)}"
     if record.complaint:
-        line.refuse("bad_line", record.complaint + ("" if kind in TABLES else advice))
+        line.refuse("bad_line", record.complaint + ("" if kind in (*TABLES, *WORKBOOKS) else advice))
         return line
     if is_easyedit(fields):
         fields, line.held_out, line.unused_fields = from_easyedit(fields, teach_rephrased)
@@ -73,6 +86,6 @@ def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool
 
 
 def _describe_format(kind: str, fields: Fields) -> str:
-    if kind in TABLES:
+    if kind in (*TABLES, *WORKBOOKS):
         return TABLE_LINE
     return EASYEDIT_LINE if is_easyedit(fields) or (kind == JSON and not fields) else JSONL_LINE

@@ -1,4 +1,4 @@
-"""The records of a file, a table, JSON lines or one JSON list, each with its line.
+"""The records of a file, a table, a sheet of a workbook, JSON lines or one JSON list, each with its line.
 
 BadFile is raised if the beginning of the next record cannot be known, as after a quote that is never closed; the
 fault of a single record is noted, and reading continues.
@@ -11,17 +11,17 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from errata.errors import BadFile
+from errata.tables.delimiter import DELIMITERS, find_delimiter
 
-TABLES, JSONL, JSON = (".csv", ".tsv"), (".jsonl", ".ndjson"), ".json"
+TABLES, WORKBOOKS, JSONL, JSON = (".csv", ".tsv"), (".xlsx", ".xlsm"), (".jsonl", ".ndjson"), ".json"
 COLUMNS = ("question", "answer", "paraphrases", "counterexamples", "model")
 OTHER_TITLES = {"wording": "question", "also": "paraphrases", "not": "counterexamples"}
 TABLE_LINE = "question (or wording),answer[,also][,not][,model]"
-DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma"}
 EXAMPLE_BREAK = re.compile(r"[|\r\n]")  # break between several wordings of one cell
 JSONL_LINE = (
     '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted, '
@@ -47,36 +47,78 @@ class Record:
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
     """Yield the records of a file, whose name ends in `kind`."""
     if kind in TABLES:
-        return _iterate_table(name, text)
+        return _iterate_csv(name, text)
     return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
-def _iterate_table(name: str, text: str) -> Iterator[Record]:
-    """Yield the records of a table. An empty cell counts as missing; cells beyond the header are under None."""
-    delimiter = _find_delimiter(text)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    number = 0
+def iterate_workbook(name: str, file: BinaryIO, sheet: str) -> Iterator[Record]:
+    """Yield the records of a sheet of a workbook; "" for its only one."""
+    from errata.tables.workbook import FORMULA_ERROR, WorkbookError, read_sheet
+
     try:
-        titles = [title.strip().lower() for title in rows.fieldnames or []]
-        rows.fieldnames = [OTHER_TITLES.get(title, title) for title in titles]
-        if fault := _find_fault(rows.fieldnames):
-            rule = f"the first line names the columns, as in {TABLE_LINE}, with commas, semicolons or tabs"
-            raise BadFile(f"{name}:1: {fault}; {rule}; it is {','.join(titles) or 'not there'}")
-        for row in rows:
+        for record in _iterate_table(name, read_sheet(file, sheet), "there are more cells than columns"):
+            errors = [text for text in record.fields.values() if FORMULA_ERROR.fullmatch(str(text).strip())]
+            complaint = f"a cell shows the error of a formula, {errors[0]}" if errors else record.complaint
+            yield Record(record.number, record.where, record.fields, complaint)
+    except WorkbookError as error:
+        raise BadFile(f"{name}: {error}") from error
+
+
+def _iterate_csv(name: str, text: str) -> Iterator[Record]:
+    delimiter = find_delimiter(text.partition("\n")[0])
+    surplus = (
+        f"there are more cells than columns; a text with a {DELIMITERS[delimiter]} stands in double quotes"
+    )
+    return _iterate_table(name, _split_csv(name, text, delimiter), surplus)
+
+
+def _split_csv(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    rows, number = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 0
+    try:
+        for cells in rows:
             number = rows.line_num
-            surplus = row.pop(None, None)
-            fields: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
-            for column in {"paraphrases", "counterexamples"} & fields.keys():
-                parts = EXAMPLE_BREAK.split(fields[column])
-                fields[column] = [part.strip() for part in parts if part.strip()]
-            separator = DELIMITERS[delimiter]
-            complaint = (
-                f"there are more cells than columns; a text with a {separator} stands in double quotes"
-            )
-            yield Record(number, f"{name}:{number}", fields, complaint if surplus else "")
+            yield number, cells
     except csv.Error as error:
         advice = 'a cell in double quotes ends with one, and has "" for one inside'
         raise BadFile(f"{name}:{number + 1}: this is not CSV: {error}; {advice}") from error
+
+
+def _iterate_table(name: str, rows: Iterable[tuple[int, list[str]]], surplus: str) -> Iterator[Record]:
+    """Yield the records of a table, whose first row has the headings. An empty cell counts as missing.
+
+    Args:
+        name: Name of the file.
+        rows: Rows with the number of the line on which each ends.
+        surplus: Complaint about a row with more cells than headings.
+    """
+    columns: list[str] = []
+    for number, cells in rows:
+        if not columns and cells:
+            titles = [title.strip().lower() for title in cells]
+            columns = [OTHER_TITLES.get(title, title) for title in titles]
+            _check_columns(name, columns, titles)
+        elif cells:
+            fields: dict[str, Any] = {
+                column: cell for column, cell in zip(columns, cells, strict=False) if cell
+            }
+            for column in {"paraphrases", "counterexamples"} & fields.keys():
+                parts = EXAMPLE_BREAK.split(fields[column])
+                fields[column] = [part.strip() for part in parts if part.strip()]
+            complaint = surplus if len(cells) > len(columns) else ""
+            yield Record(number, f"{name}:{number}", fields, complaint)
+    if not columns:
+        _check_columns(name, [], [])
+
+
+def _check_columns(name: str, columns: Sequence[str], titles: Sequence[str]) -> None:
+    """Check the headings of a table.
+
+    Raises:
+        BadFile: They cannot be used.
+    """
+    if fault := _find_fault(columns):
+        rule = f"the first line names the columns, as in {TABLE_LINE}, with commas, semicolons or tabs"
+        raise BadFile(f"{name}:1: {fault}; {rule}; it is {','.join(titles) or 'not there'}")
 
 
 def _find_fault(columns: Sequence[str]) -> str:
@@ -92,12 +134,6 @@ def _find_fault(columns: Sequence[str]) -> str:
         if names:
             return f"{fault} {names[0]!r}"
     return ""
-
-
-def _find_delimiter(text: str) -> str:
-    """Return the delimiter of the cells, by the header line, which holds no free text."""
-    header = text.partition("\n")[0]
-    return next((delimiter for delimiter in DELIMITERS if delimiter in header), ",")
 
 
 def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:

@@ -48,7 +48,7 @@ class FileRun:
         """Read and check the file, without sending anything; raise BadFile, UnreadableFile or Malformed."""
         self.file, self.settings = Path(file), RunSettings(options)
         self.lines, self._digest = read_corrections(
-            self.file, self.settings.model, self.settings.teach_rephrased
+            self.file, self.settings.model, self.settings.teach_rephrased, self.settings.sheet
         )
         mark_duplicates(self.lines)
         size = self.settings.batch_size

@@ -21,11 +21,13 @@ class ImportOptions(CommitOptions, total=False):
     Attributes:
         keep_corrections: Whether to leave out the triples that go against the edits of people.
         subject: Heading of the column with the names of things, of a table with a row for each thing.
+        sheet: Name of the sheet of a workbook; "" for its only one.
     """
 
     expected_version: int | None
     keep_corrections: bool
     subject: str
+    sheet: str
 
 
 class _EntityQuery(Request):
@@ -63,7 +65,7 @@ class GraphCalls:
         progress: Progress | None = None,
         **options: Unpack[ImportOptions],
     ) -> Call[wire.ImportReceipt]:
-        """Fill the graph from a file of triples, in one commit. The file is streamed, never held whole.
+        """Fill the graph from a file of triples or a table, in one commit. The file is streamed, never held whole.
 
         Args:
             file: A path, or a file open for reading bytes.

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from errata.wire.base import CommitVersion, Message, Printable, Request, Response, Version
 from errata.wire.edits import EditReceipt, Wait
 
-Format = Literal["tsv", "csv", "nt", "wikidata"]
+Format = Literal["tsv", "csv", "xlsx", "nt", "wikidata"]
 
 
 class EntityFact(Response):
@@ -142,6 +142,7 @@ class ImportOrder(Request):
         source: Name of the file, for the log.
         subject: Heading of the column with the names of things, of a table with a row for each thing and a column for
             each fact. The value of a cell takes the place of others, unless the relation holds many.
+        sheet: Name of the sheet of an Excel workbook; "" for the only one with cells.
         strict: Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new
             name is one letter away from another name.
         keep_corrections: Leave out the triples that go against what a person edited.
@@ -153,6 +154,7 @@ class ImportOrder(Request):
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     source: Annotated[str, Field(max_length=200), Printable] = ""
     subject: Annotated[str, Field(max_length=200), Printable] = ""
+    sheet: Annotated[str, Field(max_length=200), Printable] = ""
     message: Message = ""
     expected_version: Version | None = None
     dry_run: bool = False

@@ -75,7 +75,7 @@ def test_an_empty_file_is_said_to_be_empty(data: bytes) -> None:
     [
         ("a\tb\tc\n".encode("utf-16"), "UTF-16"),
         (b"\xfe\xff" + "a\tb\tc\n".encode("utf-16-be"), "UTF-16"),
-        (b"PK\x03\x04rest", "a zip archive"),
+        (b"PK\x03\x04rest", "Excel workbook"),
         (bz2.compress(b"a\tb\tc\n"), "bzip2"),
         (lzma.compress(b"a\tb\tc\n"), "xz"),
         (gzip.compress(gzip.compress(b"a\tb\tc\n", mtime=0), mtime=0), "gzip twice"),

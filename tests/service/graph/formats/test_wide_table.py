@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import GraphFileError
+from service.graph.formats.row import GraphFileError, Row
 from tests.service.graph.formats.drive import Output, read
+from tests.workbooks import workbook
 
 SHEET = "Museum{0}Director{0}Opening hours{0}Phone\nTide Mill{0}Ida Brook{0}{0}555 01\nRope Walk{0}{0}10{0}555 02\n"
 FACTS = [
@@ -31,6 +34,41 @@ def test_each_cell_is_a_fact_whatever_stands_between_them(mark: str, line_end: s
     output = read_wide(beginning + SHEET.format(mark).replace("\n", line_end))
     assert (output.facts, output.bad, output.skipped) == (FACTS, [], {"empty_cell": 2})
     assert [row.line for row in output.rows] == [2, 2, 3, 3]
+
+
+WORKBOOK = workbook([line.split(";") for line in SHEET.format(";").splitlines()])
+
+
+@pytest.mark.parametrize("n_bytes", [1, 3, 1000, len(WORKBOOK)])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_workbook_is_the_same_table_however_its_bytes_are_cut(n_bytes: int, packed: bool) -> None:
+    content = gzip.compress(WORKBOOK) if packed else WORKBOOK
+    reader = GraphFileReader(None, "en", "Museum")
+    pieces = [content[start : start + n_bytes] for start in range(0, len(content), n_bytes)]
+    results = [result for piece in pieces for result in reader.feed(piece)] + list(reader.finish())
+    output = Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
+    assert (output.facts, output.bad, output.skipped) == (FACTS, [], {"empty_cell": 2})
+    assert (output.format, output.lines, [row.line for row in output.rows]) == ("xlsx", 3, [2, 2, 3, 3])
+
+
+def test_a_workbook_may_be_a_table_of_facts() -> None:
+    content = workbook([["subject", "relation", "object"], ["Peru", "founded", 1821]])
+    assert read(content).facts == [("Peru", "founded", "1821")]
+
+
+def test_a_million_rows_of_a_workbook_are_too_many_bytes_or_all_read() -> None:
+    output = read_wide(workbook([["Museum", "Phone"], *([f"Museum {n}", n] for n in range(20_000))]))
+    assert (len(output.facts), output.facts[-1]) == (20_000, ("Museum 19999", "Phone", "19999"))
+
+
+def test_columns_are_the_relations_that_the_order_says() -> None:
+    columns = {"opening hours": "open", "Phone": ""}
+    reader = GraphFileReader(None, "en", "Museum", columns=columns)
+    results = [*reader.feed(SHEET.format(";").encode()), *reader.finish()]
+    assert [(row.relation, row.object) for row in results if isinstance(row, Row)] == [
+        ("Director", "Ida Brook"),
+        ("open", "10"),
+    ]
 
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
@@ -58,7 +96,11 @@ def test_a_bad_cell_and_a_bad_row_are_rejected_alone_and_empty_rows_are_none() -
         ("House,Phone\na,b\n", "no column is called 'Museum': the header is 'House, Phone'"),
         ("Museum\na\n", "there is no column beside 'Museum'"),
         (",".join(["Museum", *(f"c{n}" for n in range(299))]) + "\n", "the table has 300 columns"),
-        (b"PK\x03\x04...", "zip archive"),
+        (b"PK\x03\x04...", "no Excel workbook that can be read"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "locked by a password, or of Excel 97: save it as .xlsx"),
+        (workbook([["Museum", "Phone"], ["Tide Mill", "1"]], merge="A2:A3"), "A2:A3 .* are merged"),
+        (workbook([["Museum", *range(299)]]), "the table has 300 columns"),
+        (workbook([["Museum", "Phone", "phone "]]), "two columns are called phone"),
         ('Museum,Phone\nOak,"1\n', "never closed"),
     ],
 )

@@ -82,9 +82,11 @@ File = Annotated[
     file_option(
         "--file",
         "-f",
-        help="A table (.csv, .tsv), JSON lines or EasyEdit's JSON. The same command again goes on where it stopped.",
+        help="A table (.csv, .tsv, .xlsx), JSON lines or EasyEdit's JSON. "
+        "The same command again goes on where it stopped.",
     ),
 ]
+Sheet = Annotated[str, file_option("--sheet", help="The sheet of a workbook that has several.")]
 ReportFile = Annotated[
     Path | None,
     file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
@@ -131,6 +133,7 @@ def edit(
     batch_size: BatchSize = BATCH_SIZE,
     teach_rephrased: TeachRephrased = False,
     again: Again = False,
+    sheet: Sheet = "",
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
@@ -139,12 +142,28 @@ def edit(
     if file is not None:
         if question is not None or any(details.values()):
             raise typer.BadParameter(NOT_BOTH)
-        batches = BatchOptions(model=model, batch_size=batch_size, skip_bad=skip_bad, again=again)
+        batches = BatchOptions(
+            model=model, batch_size=batch_size, skip_bad=skip_bad, again=again, sheet=sheet
+        )
         batches["teach_rephrased"] = teach_rephrased
         edit_file(session, FileRun(file, **options, **batches), report, verbose)
         return
     if question is None or answer is None:
         raise typer.BadParameter(NO_QUESTION)
+    edit_answer(session, question, answer, model, details, options, verbose)
+
+
+def edit_answer(
+    session: Session,
+    question: str,
+    answer: str,
+    model: str | None,
+    details: dict[str, Any],
+    options: EditOptions,
+    verbose: bool,
+) -> None:
+    """Correct the answer to one question, or to a line of the worklist, which is then closed."""
+    dry_run = options.get("dry_run", False)
     gap = find_gap(session, question)
     if gap is not None:
         question, model = gap.question, model or asked_model(gap)

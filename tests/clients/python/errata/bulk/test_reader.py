@@ -11,8 +11,10 @@ from errata.bulk.line import Line
 from errata.bulk.reader import read_corrections
 from errata.errors import BadFile, UnreadableFile
 
+from tests.workbooks import workbook
 
-def read(folder: Path, name: str, content: str | bytes, **options: bool) -> list[Line]:
+
+def read(folder: Path, name: str, content: str | bytes, **options: bool | str) -> list[Line]:
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_corrections(file, **options)[0]  # type: ignore[arg-type]
@@ -27,6 +29,20 @@ def whole(folder: Path, name: str, content: str | bytes) -> str:
 
 def summary(line: Line) -> tuple[int, str, str]:
     return line.number, line.question, line.answer
+
+
+def test_a_workbook_is_read_as_a_table_is(tmp_path: Path) -> None:
+    rows = [["Question", "Answer", "also"], ["q1", 1911, "w1|w2"], [], ["q2", "#REF!"], ["q3"]]
+    lines = read(tmp_path, "a.xlsx", workbook(rows))
+    assert [(summary(line), line.status) for line in lines] == [
+        ((2, "q1", "1911"), "not sent"),
+        ((4, "", ""), "refused"),
+        ((5, "", ""), "refused"),
+    ]
+    assert "shows the error of a formula, #REF!" in lines[1].detail
+    sheets = {"A": rows, "B": [["question", "answer"], ["q4", "a4"]]}
+    assert "2 sheets with cells, 'A', 'B': name one" in whole(tmp_path, "b.xlsx", workbook(sheets))
+    assert summary(read(tmp_path, "b.xlsx", workbook(sheets), sheet="b")[0]) == (2, "q4", "a4")
 
 
 def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:

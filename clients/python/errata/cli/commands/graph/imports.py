@@ -30,6 +30,7 @@ Subject = Annotated[
         help="The file is a table with a row for each thing, whose name is in this column; the others are its facts.",
     ),
 ]
+Sheet = Annotated[str, typer.Option("--sheet", help="The sheet of a workbook that has several.")]
 KeepCorrections = Annotated[
     bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
 ]
@@ -45,6 +46,7 @@ def import_(
     language: Language = "en",
     rejected_file: RejectedFile = None,
     subject: Subject = "",
+    sheet: Sheet = "",
     keep_corrections: KeepCorrections = False,
     message: Message = "",
     dry_run: DryRun = False,
@@ -56,16 +58,13 @@ def import_(
 ) -> None:
     """Fill the knowledge graph from a file, in one commit.
 
-    TSV (.spo) of subject, relation and object, CSV whose first line names these columns, N-Triples, or Wikidata JSON.
-    With --subject, a table as a spreadsheet has it. Commas, semicolons or tabs may stand between the columns of CSV.
+    TSV (.spo) of subject, relation and object, CSV or an Excel workbook whose first line names these columns,
+    N-Triples, or Wikidata JSON. With --subject, a table as a spreadsheet has it. Commas, semicolons or tabs may stand
+    between the columns of CSV.
     """
     if rejected_file is not None:
         check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
-    source: Path | BinaryIO = Path(file)
-    if file == STDIN:
-        if sys.stdin is None:
-            raise typer.BadParameter("stdin is closed: give a file")
-        source = sys.stdin.buffer
+    source = open_source(file)
     commit = commit_options(message, no_wait, idempotency_key, strict, dry_run)
     display = ProgressDisplay(session.err)
     call = session.calls.import_graph(
@@ -77,6 +76,7 @@ def import_(
         expected_version=expect,
         keep_corrections=keep_corrections,
         subject=subject,
+        sheet=sheet,
         **commit,
     )
     reply = session.send(call, "Importing", display)
@@ -88,3 +88,11 @@ def import_(
         count = plural(len(reply.value.counts.rejected_lines), "rejected line")
         session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)
     require_success(reply.value.report)
+
+
+def open_source(file: str) -> Path | BinaryIO:
+    if file != STDIN:
+        return Path(file)
+    if sys.stdin is None:
+        raise typer.BadParameter("stdin is closed: give a file")
+    return sys.stdin.buffer

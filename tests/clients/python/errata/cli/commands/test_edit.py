@@ -409,7 +409,7 @@ def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: 
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.txt", "q,a", "a.txt: the name must end in .csv, .tsv, .jsonl or .json"),
+        ("a.txt", "q,a", "a.txt: the name must end in .csv, .tsv, .xlsx, .jsonl or .json"),
         ("a.csv", "", f"a.csv:1: there is no column 'question'; {HEADER}; it is not there"),
         (
             "a.csv",

@@ -1,0 +1,1 @@
+"""Tables as people have them: what marks their columns, Excel's workbooks, and how a table is written."""

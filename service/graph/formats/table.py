@@ -1,0 +1,194 @@
+"""Facts from the records of a table, whatever file they come from; the first names the columns.
+
+A table has a row for each fact, with the columns subject, relation and object; or, where its subject's column is named,
+a row for each thing and a column for each of its facts, whose heading is the relation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from errata.tables.workbook import FORMULA_ERROR
+
+from service.graph.formats.base import Reader
+from service.graph.formats.detect import header_name
+from service.graph.formats.row import GraphFileError, Refused, Result, Row
+from service.graph.formats.text import clean, clean_id, clean_relation, excerpt
+
+_REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
+_COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id"}
+MAX_COLUMNS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The places of the columns in a record of `width` fields."""
+
+    width: int
+    subject: int
+    relation: int
+    object: int
+    subject_id: int | None
+    object_id: int | None
+
+    @staticmethod
+    def of(header: list[str]) -> Columns:
+        """Find the columns in a header.
+
+        Raises:
+            GraphFileError: Columns are missing or named twice; the text names them.
+        """
+        names = [header_name(cell) for cell in header]
+        twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
+        if twice:
+            raise GraphFileError(
+                f"the header of the table names {', '.join(twice)} twice: keep one column of that name"
+            )
+        spelling = {
+            key: next((n for n in spellings if n in names), None)
+            for key, spellings in _REQUIRED_COLUMNS.items()
+        }
+        missing = [key for key, name in spelling.items() if name is None]
+        if missing:
+            raise GraphFileError(
+                f"the header of the table lacks {', '.join(missing)}: it needs the columns subject, relation and "
+                f"object, with commas, semicolons or tabs between them, and is '{excerpt(','.join(header))}'; of a "
+                "table with a row for each thing, name the column with its name (`subject`, --subject)"
+            )
+        places = [names.index(name) for name in spelling.values() if name is not None]
+        ids = [names.index(key) if key in names else None for key in ("subject_id", "object_id")]
+        return Columns(len(header), *places, *ids)
+
+
+@dataclass(frozen=True, slots=True)
+class WideColumns:
+    """The columns of a table with a row for each thing.
+
+    Attributes:
+        subject: Place of the column with its name.
+        relations: Relation by the place of its column; columns without a heading are left out.
+    """
+
+    width: int
+    subject: int
+    relations: Mapping[int, str]
+
+    @staticmethod
+    def of(header: list[str], subject: str, relations_by_heading: Mapping[str, str]) -> WideColumns:
+        """Find the columns in a header.
+
+        Args:
+            header: The headings.
+            subject: Heading of the column with the names of things.
+            relations_by_heading: Relations of columns that are not called as their heading is; "" leaves a column out.
+
+        Raises:
+            GraphFileError: A column that was named is missing, or two have one heading, or there are too many.
+            Refused: A heading cannot be the name of a relation.
+        """
+        names = [header_name(cell) for cell in header]
+        if len(names) > MAX_COLUMNS:
+            raise GraphFileError(
+                f"the table has {len(names)} columns, and {MAX_COLUMNS} are the most: leave some out"
+            )
+        twice = sorted(name for name, times in Counter(filter(None, names)).items() if times > 1)
+        if twice:
+            raise GraphFileError(f"two columns are called {', '.join(twice)}: give each a heading of its own")
+        for heading in (subject, *relations_by_heading):
+            if header_name(heading) not in names:
+                raise GraphFileError(
+                    f"no column is called {heading!r}: the header is '{excerpt(', '.join(header))}'"
+                )
+        place = names.index(header_name(subject))
+        other_names = {header_name(heading): relation for heading, relation in relations_by_heading.items()}
+        headings = [other_names.get(name, cell) for name, cell in zip(names, header, strict=True)]
+        relations = {
+            n: clean_relation(cell) for n, cell in enumerate(headings) if cell.strip() and n != place
+        }
+        if twice := [relation for relation, times in Counter(relations.values()).items() if times > 1]:
+            raise GraphFileError(f"two columns are the relation {', '.join(twice)}: leave one of them out")
+        if not relations:
+            raise GraphFileError(f"there is no column beside {subject!r}: each further one is a fact")
+        return WideColumns(len(header), place, relations)
+
+
+class TableReader(Reader):
+    """Reads records, each with the number of its line. A bad record or cell is rejected alone.
+
+    Attributes:
+        subject: Heading of the column with the names of things, of a table with a row for each; "" for one of facts.
+        columns: The columns, once the header was read.
+    """
+
+    def __init__(self, language: str, subject: str = "", columns: Mapping[str, str] | None = None) -> None:
+        super().__init__(language)
+        self.subject, self._relations_by_heading = subject, columns or {}
+        self.columns: Columns | WideColumns | None = None
+        self._last_label: tuple[str, str] | None = None
+
+    def read_record(self, fields: list[str], number: int) -> Iterator[Result]:
+        """Read the header, and then the facts of one record.
+
+        Raises:
+            GraphFileError: The header cannot be used.
+            Refused: The record cannot be used.
+        """
+        if not fields or (self.subject and not any(map(str.strip, fields))):
+            return
+        if self.columns is None:
+            try:
+                if self.subject:
+                    self.columns = WideColumns.of(fields, self.subject, self._relations_by_heading)
+                else:
+                    self.columns = Columns.of(fields)
+            except Refused as refused:
+                raise GraphFileError(f"the header of the table cannot be read: {refused.reason}") from refused
+        elif isinstance(self.columns, WideColumns):
+            yield from self._facts(self.columns, fields, number)
+        else:
+            yield from self._fact(self.columns, fields, number)
+
+    def end(self) -> Iterator[Result]:
+        if self.columns is None:
+            Columns.of([])
+        return iter(())
+
+    def _facts(self, columns: WideColumns, fields: list[str], number: int) -> Iterator[Result]:
+        """Yield the facts of a row; an empty cell is none, and one that cannot be used is rejected alone."""
+        if len(fields) != columns.width:
+            raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
+        name = clean("subject", fields[columns.subject])
+        for place, relation in columns.relations.items():
+            cell = fields[place]
+            if not cell.strip():
+                self.skipped["empty_cell"] += 1
+                continue
+            try:
+                if FORMULA_ERROR.fullmatch(cell.strip()):
+                    raise Refused(
+                        f"{relation} of {name} shows the error of a formula, {cell.strip()}", "syntax"
+                    )
+                yield Row("fact", name, relation, clean(relation, cell), "", number, False)
+            except Refused as refused:
+                yield refused.at(number)
+
+    def _fact(self, columns: Columns, fields: list[str], number: int) -> Iterator[Row]:
+        """Yield the fact, and before it the name of a subject that has an id."""
+        if len(fields) != columns.width:
+            raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
+        name = clean("subject", fields[columns.subject])
+        relation = clean_relation(fields[columns.relation])
+        text = clean("object", fields[columns.object])
+        object_id = _id("object_id", columns.object_id, fields)
+        subject_id = _id("subject_id", columns.subject_id, fields)
+        if subject_id and self._last_label != (subject_id, name):
+            self._last_label = (subject_id, name)
+            yield Row("label", subject_id, "", name, "", number, True)
+        yield Row("fact", subject_id or name, relation, text, object_id, number, bool(subject_id))
+
+
+def _id(field: str, column: int | None, fields: list[str]) -> str:
+    raw = "" if column is None else fields[column]
+    return clean_id(field, raw) if raw.strip() else ""
