@@ -7,13 +7,14 @@ import torch
 
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
-from tests.bench.editing_methods import grids, plot, report, results
+from tests.bench.editing_methods import plot, report, results
 from tests.bench.editing_methods.cells import METHODS, PRODUCT, WORKLOADS, Cells
 from tests.bench.editing_methods.draw import FULL, KINDS, SAMPLES
 from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.results import PAPER
 from tests.bench.editing_methods.run import is_current, jobs, run
 from tests.bench.editing_methods.sets import READERS, SETS
+from tests.bench.editing_methods.settings import SHOWN
 
 FOLDER = results.FILE.parent  # results of another place do not speak for the checkpoint
 SIZES, SET_SIZES, SEEDS = (PAPER, "1", "10", "100", "1000", "10000"), ("75", "450"), (1, 2, 3)
@@ -48,19 +49,14 @@ def write_report(cells: Cells, reader: Reader, path: Path) -> None:
     """Write table and plot beside the results, and the product's locality when all its sizes are known in full."""
     last_results, folder = results.latest(path), path.parent
     current = {key: cell for key, cell in last_results.items() if is_current(cells, cell)}
-    stale_grids = [
-        name
-        for name in grids.GRIDS
-        if any(row["rests_on"] != cells.rests_on(name) for row in grids.find_rows(name))
-    ]
-    (folder / "RESULTS.md").write_text(report.table(last_results, current, METHODS, WORKLOADS, stale_grids))
+    (folder / "RESULTS.md").write_text(report.table(last_results, current, SHOWN, WORKLOADS))
     full = {key: cell for key, cell in current.items() if cell["sample"] == FULL.name}
     locality = report.locality(full, (PRODUCT,), reader.digest_with_judge)
     if {int(size) for size in SIZES if size != PAPER} <= {*locality.edits}:
         locality.save(reader.folder if folder == FOLDER else folder)
     plot.draw(
         folder / "plot.svg",
-        report.lines(report.choose_shown(last_results, current), METHODS),
+        report.lines(report.choose_shown(last_results, current), SHOWN),
         ("reliability", "generalisation", *KINDS[:2]),
     )
 

@@ -17,21 +17,18 @@ import torch
 from models.checkpoint import CONFIG, WEIGHTS, read_verified
 from models.nkb.reader import DEFAULT, TOKENIZER
 from models.packs.pack import Item, Pack
-from tests.bench.bank import nkb_of
-from tests.bench.editing_methods import draw, material, paper
+from tests.bench.editing_methods import draw, paper
 from tests.bench.editing_methods.digests import digest_code
 from tests.bench.editing_methods.editors import Editor, Product
 from tests.bench.editing_methods.lookups import LookupEditor
 from tests.bench.editing_methods.methods import nearest
-from tests.bench.editing_methods.methods.method import Bank
 from tests.bench.editing_methods.model import Model
-from tests.bench.editing_methods.peers import Edits, Peer, Surgery
 from tests.bench.editing_methods.score import score
 from tests.bench.editing_methods.sets import READERS, SETS, read_set
-from tests.bench.editing_methods.settings import LOOKUPS, PEERS
+from tests.bench.editing_methods.settings import LOOKUPS
 
 PRODUCT, SURGERY = "gated", "surgery"
-METHODS = (PRODUCT, *(lookup.name for lookup in LOOKUPS), SURGERY, *(method.name for method in PEERS))
+METHODS = (PRODUCT, *(lookup.name for lookup in LOOKUPS))
 FACTS, UNSEEN_NAMES = "facts", "unseen names"
 WORKLOADS = (FACTS, UNSEEN_NAMES, *READERS)
 MODEL_CODE = (
@@ -42,17 +39,15 @@ MODEL_CODE = (
 )
 READER = "models.nkb.reader"  # it imports the judge, which only the product reads
 HARNESS = "tests.bench.editing_methods"
-PEER_CODE = tuple(f"{HARNESS}.{name}" for name in ("model", "material", "peers", "methods.targets"))
 METHOD_CODE = {
     PRODUCT: ("models.nkb.system", "models.nkb.memory", f"{HARNESS}.model", f"{HARNESS}.editors"),
-    SURGERY: ("models.nkb.surgery", *PEER_CODE),
+    SURGERY: ("models.nkb.surgery", f"{HARNESS}.model", f"{HARNESS}.paper"),
     **{
         method.name: (type(method).__module__, f"{HARNESS}.model", f"{HARNESS}.lookups") for method in LOOKUPS
     },
-    **{method.name: (type(method).__module__, *PEER_CODE) for method in PEERS},
 }
 # Modules that import what answers in other methods too: they count without it
-NOT_FOLLOWED = {f"{HARNESS}.{name}" for name in ("model", "material", "peers", "lookups", "editors")}
+NOT_FOLLOWED = {f"{HARNESS}.{name}" for name in ("model", "lookups", "editors")}
 Cell = dict[str, Any]
 
 
@@ -69,16 +64,12 @@ class Cells:
     def __init__(self, model: Model, pack: Pack, sample: draw.Sample = draw.FULL, sets: Path = SETS) -> None:
         self._model, self._pack, self._sample, self._sets = model, pack, sample, sets
         self._answers = draw.Answers(list(pack.items()))
-        self._banks: dict[int, Bank] = {}
         self._streams: tuple[tuple[str, int, int], list[draw.Stream]] | None = None
-        self._edits = Edits(model)
-        _, memory = nkb_of(model.reader)
-        self._surgery = Surgery(memory)
         self._decoder_digest = read_verified(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER)).digest
 
     def score(self, name: str, workload: str, n: int, seed: int) -> Cell:
         start = time.perf_counter()
-        streams, editor = self._streams_of(workload, n, seed), self._editor(name, seed)
+        streams, editor = self._streams_of(workload, n, seed), self._editor(name)
         scores = score(editor, streams, self._model.base, self._sample)
         figures = {key: round(value, 4) for key, value in scores.figures.items()}
         seconds = round(time.perf_counter() - start, 1)
@@ -96,8 +87,10 @@ class Cells:
         return self._sample
 
     def rests_on(self, name: str) -> str:
-        """Return the digest of what answers in a cell: the peers do not read the product's judge."""
+        """Return the digest of what answers in a cell, "" of a method whose code is gone; peers read no judge."""
         method = name.partition(",")[0]
+        if method not in METHOD_CODE:
+            return ""
         weights = self._model.reader.digest_with_judge if method == PRODUCT else self._decoder_digest
         if method == "serac":
             weights += hashlib.sha256(nearest.WEIGHTS.read_bytes()).hexdigest()
@@ -117,22 +110,14 @@ class Cells:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return {**about, **figures, "threads": torch.get_num_threads(), "at": at}
 
-    def _editor(self, name: str, seed: int) -> Editor:
-        if name == PRODUCT:
-            return Product(self._model)
-        for lookup in LOOKUPS:
-            if lookup.name == name:
-                return LookupEditor(self._model, lookup)
-        method = self._surgery if name == SURGERY else next(peer for peer in PEERS if peer.name == name)
-        if seed not in self._banks:
-            self._banks[seed] = material.build_bank(self._model, draw.split_facts(self._pack, seed).reference)
-        return Peer(self._model, self._banks[seed], method, self._edits)
+    def _editor(self, name: str) -> Editor:
+        lookups = {lookup.name: lookup for lookup in LOOKUPS}
+        return Product(self._model) if name == PRODUCT else LookupEditor(self._model, lookups[name])
 
     def _streams_of(self, workload: str, n: int, seed: int) -> Sequence[draw.Stream]:
         """Return the streams of a cell; those of the last one stay: the next method makes the same edits."""
         if self._streams is None or self._streams[0] != (workload, n, seed):
             self._streams = (workload, n, seed), list(self._draw_streams(workload, n, seed))
-            self._edits.forget()
         return self._streams[1]
 
     def _draw_streams(self, workload: str, n: int, seed: int) -> Iterator[draw.Stream]:
@@ -156,4 +141,4 @@ def _digest_method(name: str) -> str:
 
 def settings(name: str) -> dict[str, Any]:
     """Return the settings of a method, as they are recorded with each result; none for what takes none."""
-    return next((vars(method) for method in (*LOOKUPS, *PEERS) if method.name == name), {})
+    return next((vars(method) for method in LOOKUPS if method.name == name), {})

@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import Any
 
 from models.scope.locality import Locality
-from tests.bench.editing_methods import grids
 from tests.bench.editing_methods.draw import FULL, KINDS
 from tests.bench.editing_methods.results import Results, has_collapsed
 from tests.bench.editing_methods.sets import OTHER_QUESTIONS
@@ -89,13 +88,7 @@ def _near(cells: Cells) -> Iterator[float]:
         yield from shares(cells, kind)
 
 
-def table(
-    results: Results,
-    current: Results,
-    methods: Sequence[str],
-    workloads: Sequence[str],
-    stale_grids: Collection[str] = (),
-) -> str:
+def table(results: Results, current: Results, methods: Sequence[str], workloads: Sequence[str]) -> str:
     """Return the page in Markdown.
 
     Args:
@@ -103,7 +96,6 @@ def table(
         current: Those that the present code and weights made. Others are shown, with a mark, where there are none.
         methods: Methods in their order.
         workloads: Workloads in theirs.
-        stale_grids: Methods whose grid was measured with other code or weights.
     """
     cells = _group(current)
     shown_cells = _group(choose_shown(results, current))
@@ -115,7 +107,6 @@ def table(
         *board.show_undo(workloads),
         *board.show_costs(workloads),
         *_protocol(board.cells),
-        *_grids(stale_grids),
     ]
     return "\n".join(parts) + "\n"
 
@@ -312,24 +303,3 @@ def _protocol(cells: CellsByKey) -> Iterator[str]:
         for name in order
     )
     yield from _table(("method", *PROTOCOL), rows)
-
-
-def _grids(stale: Collection[str]) -> Iterator[str]:
-    yield from ("## Settings", "")
-    yield "Chosen by `tune.py` on 500 tuning facts that are neither edited nor asked above: the best mean of"
-    yield "reliability, generalisation and locality. An axis whose best value is the smallest or the largest that"
-    yield f"was measured is named as unexplored beyond it. {STALE}: some points are of earlier code. All points:"
-    yield ""
-    for name in grids.GRIDS:
-        rows = grids.find_rows(name)
-        if not rows:
-            continue
-        best, edges = grids.find_best(name), grids.find_edges(name)
-        mark = f" {STALE}" * (name in stale)
-        note = f"; unexplored beyond the edge: {', '.join(edges)}" if edges else ""
-        scores = "; ".join(f"{_describe(row['settings'])}: {row['score']:.1f}" for row in rows)
-        yield f"- {name}{mark}: **{_describe(best)}**{note}. {scores}"
-
-
-def _describe(settings: grids.Settings) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in settings.items())

@@ -1,11 +1,10 @@
-"""What a cell is keyed by: code, not its comments; and the grids that settings come from."""
+"""What a cell is keyed by: code, not its comments."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.bench.editing_methods import digests, grids
+from tests.bench.editing_methods import digests
 
 
 @pytest.fixture
@@ -59,42 +58,3 @@ def test_a_module_that_is_not_followed_counts_without_its_imports(module: Path) 
 def test_a_name_that_is_no_module_is_refused() -> None:
     with pytest.raises(AssertionError, match=r"models\.nowhere"):
         digests.digest_code(["models.nowhere"])
-
-
-def write(path: Path, *scores: tuple[float, float]) -> Path:
-    rows = [{"method": "serac", "settings": {"threshold": value}, "score": score} for value, score in scores]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def test_the_best_setting_of_the_grid_is_taken(tmp_path: Path) -> None:
-    outside = 0.123
-    path = write(tmp_path / "g.jsonl", (0.3, 90.0), (0.5, 95.0), (0.7, 92.0), (outside, 99.0))
-    assert grids.find_best("serac", path) == {"threshold": 0.5}
-    assert grids.find_edges("serac", path) == []
-
-
-def test_of_equal_settings_the_middle_one_is_taken(tmp_path: Path) -> None:
-    path = write(tmp_path / "g.jsonl", (0.7, 95.0), (0.3, 90.0), (0.4, 95.0), (0.5, 95.0))
-    assert grids.find_best("serac", path) == {"threshold": 0.5}
-
-
-def test_a_later_measurement_of_a_setting_replaces_the_earlier(tmp_path: Path) -> None:
-    path = write(tmp_path / "g.jsonl", (0.3, 99.0), (0.5, 95.0), (0.3, 80.0))
-    assert grids.find_best("serac", path) == {"threshold": 0.5}
-
-
-@pytest.mark.parametrize("value", [0.3, 0.7])
-def test_a_best_value_without_a_neighbour_that_was_measured_is_an_edge(tmp_path: Path, value: float) -> None:
-    assert grids.find_edges("serac", write(tmp_path / "g.jsonl", (value, 99.0), (0.5, 95.0))) == ["threshold"]
-
-
-def test_without_results_the_middle_of_the_grid_is_taken(tmp_path: Path) -> None:
-    axis = grids.GRIDS["serac"].axes["threshold"]
-    assert grids.find_best("serac", tmp_path / "none.jsonl") == {"threshold": axis[len(axis) // 2]}
-    assert grids.find_edges("serac", tmp_path / "none.jsonl") == []
-
-
-def test_axes_ascend() -> None:
-    for grid in grids.GRIDS.values():
-        assert all([*values] == sorted(set(values)) for values in grid.axes.values())
