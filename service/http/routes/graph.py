@@ -67,8 +67,10 @@ def build_import_router(editor: EditorClient) -> APIRouter:
     async def import_graph(
         order: Annotated[ImportOrder, Query()], request: Request, account: RequestAccount
     ) -> Response:
-        """Import a file of triples or a table as one commit. It is .spo or TSV, CSV, an Excel workbook, N-Triples, or
-        Wikidata's JSON lines, each also gzipped. With `Accept: application/x-ndjson` the response tells the progress line by line.
+        """Import a file of triples, or a table, as one commit.
+
+        It is .spo or TSV, CSV, an Excel workbook, N-Triples, or Wikidata's JSON lines, each also gzipped. With
+        `Accept: application/x-ndjson` the response tells the progress line by line.
         """
         author, key = get_caller(request).name, read_idempotency_key(request)
         summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
