@@ -4,7 +4,7 @@ Wang et al., MiniLM (arXiv:2002.10957). Equal to transformers' BertModel on real
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -89,16 +89,21 @@ class MiniLM:
         """Sum of the embeddings of each token and of its place in its text, before the norm."""
         return self.words[ids] + self._positions[places]
 
-    @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Read texts in one forward pass."""
         tokens = [self.tokens(text) for text in texts]
-        rows = [torch.tensor(ids) for ids, _ in tokens]
-        lengths = torch.tensor([len(row) for row in rows])
+        encoded = self.read([ids for ids, _ in tokens])
+        return replace(encoded, truncated=tuple(is_cut for _, is_cut in tokens))
+
+    @torch.inference_mode()
+    def read(self, rows: Sequence[Sequence[int]]) -> Encoded:
+        """Read rows of token ids in one forward pass."""
+        tensors = [torch.tensor(row) for row in rows]
+        lengths = torch.tensor([len(row) for row in tensors])
         positions = torch.arange(int(lengths.max()))
         mask = positions < lengths[:, None]
         places, is_real = positions.expand_as(mask)[mask].to(self.device), mask.to(self.device)
-        embedded = self.embed(torch.cat(rows).to(self.device), places)
+        embedded = self.embed(torch.cat(tensors).to(self.device), places)
         states = self._bert(embedded, is_real, is_real[:, None, :])
-        ids = pad_sequence(rows, batch_first=True).to(self.device)
-        return Encoded(states, ids, is_real, tuple(is_cut for _, is_cut in tokens))
+        ids = pad_sequence(tensors, batch_first=True).to(self.device)
+        return Encoded(states, ids, is_real, (False,) * len(rows))

@@ -6,7 +6,7 @@ from typing import Any
 
 from models.documents.document import Document
 from models.ernie_doc.reading.choosing import Choice
-from models.ernie_doc.reading.spans import Span
+from models.reading.spans import Span
 
 PASSAGE_CHARS = 160  # characters on each side of a span, up to the next space
 

@@ -19,7 +19,6 @@ from models.checkpoint import ADVICE, CheckpointError
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.confidence import rate
 from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import explain
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
@@ -27,13 +26,14 @@ from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, answer_in_steps
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
-from models.ernie_doc.reading.document import Document as Tokens
-from models.ernie_doc.reading.document import DocumentRefused, tokenize
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import RecentStates
 from models.memory import Views
+from models.reading.confidence import rate
+from models.reading.document import Document as Tokens
+from models.reading.document import DocumentRefused, tokenize
+from models.reading.spans import SpanRule
 from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reason, Reply
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "ernie-doc"

@@ -16,11 +16,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.ernie_doc.reading.choosing import Choice, Chooser
-from models.ernie_doc.reading.document import Document, DocumentRefused
-from models.ernie_doc.reading.packing import SPECIAL_TOKENS, Window, cover
+from models.ernie_doc.reading.packing import SPECIAL_TOKENS
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import Span, SpanRule, follow_spans
 from models.ernie_doc.reading.state import State
+from models.reading.document import Document, DocumentRefused
+from models.reading.spans import Span, SpanRule, follow_spans
+from models.reading.windows import Window, cover
 
 Pack = Literal["document", "authors"]
 Phase = Literal["choosing", "reading", "asking"]

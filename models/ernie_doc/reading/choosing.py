@@ -15,8 +15,8 @@ from more_itertools import chunked
 from torch import Tensor
 
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.reading.document import Document
-from models.ernie_doc.reading.packing import Window
+from models.reading.document import Document
+from models.reading.windows import Window
 
 MOST_WINDOWS = 16  # windows that a question is put to; where more were, a second question would cost much
 CHUNK, STRIDE = 24, 16  # tokens of a chunk, and from one to the next: about a sentence

@@ -17,10 +17,11 @@ from torch import Tensor
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import Reading
-from models.ernie_doc.reading.document import Document
-from models.ernie_doc.reading.packing import Packing, Segments, Window
+from models.ernie_doc.reading.packing import Packing, Segments
 from models.ernie_doc.reading.state import State, StateError, chain, name_digest
 from models.ernie_doc.reading.store import States
+from models.reading.document import Document
+from models.reading.windows import Window
 
 
 class Route(NamedTuple):

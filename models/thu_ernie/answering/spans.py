@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.ernie_doc.reading.spans import pair_scores, top_pairs
 from models.kbert.text import Piece, is_inside_word
 from models.memory import Views
+from models.reading.spans import pair_scores, top_pairs
 from models.system import Alternative, Ask, Reason, Reply
 from models.thu_ernie.alignment import AlignedText
 from models.thu_ernie.answering.distribution import FEATURE_LIMIT

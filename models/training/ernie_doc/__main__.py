@@ -17,19 +17,20 @@ from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import StateStore
 from models.packs.pack import Pack
+from models.reading.spans import SpanRule
 from models.training.ernie_doc import plan as plans
-from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import write_card
 from models.training.ernie_doc.composed import build_world
-from models.training.ernie_doc.exam import READINGS, by_kind, exam_texts, examine, readings_of
+from models.training.ernie_doc.exam import READINGS, exam_texts, examine, readings_of
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.plan import Plan
 from models.training.harness.command import Say, add_until, describe_command, read_command
 from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.reading.calibrate import calibrate
+from models.training.reading.outcomes import by_kind
 
 WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import OFFSET, Packing, Segments, Window, owners
+from models.ernie_doc.reading.packing import Packing, Segments
+from models.reading.windows import OFFSET, Window, owners
 from models.training.ernie_doc.examples import Example, Passage
 from models.training.ernie_doc.plan import Mixture
 

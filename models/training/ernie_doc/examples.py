@@ -9,7 +9,7 @@ from jaxtyping import Int
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.ernie_doc.reading.document import Document, tokenize
+from models.reading.document import Document, tokenize
 from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.ernie_doc.plan import Mixture
 from models.training.ernie_doc.texts import Question, Text, excerpt, read_texts

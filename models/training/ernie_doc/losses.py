@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import OFFSET, Packing
+from models.ernie_doc.reading.packing import Packing
+from models.reading.windows import OFFSET
 from models.training.ernie_doc.batch import Batch
 from models.training.ernie_doc.examples import Passage
 from models.training.ernie_doc.teacher import Teacher

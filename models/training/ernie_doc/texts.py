@@ -61,15 +61,13 @@ def split_of(id: str) -> Split:
 
 
 @cache
-def read_texts(split: Split) -> tuple[Text, ...]:
-    """Read the documents of a split, without the answers that stand inside another word.
+def read_texts(split: Split, folder: Path = DOCUMENTS, files: str = "*.jsonl") -> tuple[Text, ...]:
+    """Read the documents of a folder in a split, without the answers that stand inside another word.
 
     Raises:
         ValueError: An answer is not at the place that its question names.
     """
-    lines = [
-        line for path in sorted(DOCUMENTS.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
-    ]
+    lines = [line for path in sorted(folder.glob(files)) for line in path.read_text("utf-8").splitlines()]
     rows = [json.loads(line) for line in lines]
     texts = []
     for row in rows:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import torch
 
-from models.ernie_doc.confidence import NO_SCALE
 from models.ernie_doc.loading.checkpoint import Settings, save
+from models.reading.confidence import NO_SCALE
 from tests.models.ernie_doc.documents import OVERLAP, ROOM, tiny_reader
 
 SETTINGS = Settings(question_room=ROOM, overlap=OVERLAP, longest=6, confidence=NO_SCALE)

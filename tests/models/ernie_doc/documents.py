@@ -10,10 +10,10 @@ from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.reading.choosing import Chooser
-from models.ernie_doc.reading.document import Document, tokenize
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import StateStore
+from models.reading.document import Document, tokenize
 from tests.models.ernie_doc.tiny import tiny_model
 
 SEGMENT, ROOM, OVERLAP = 20, 7, 2  # windows of 10 tokens, 8 apart

@@ -8,11 +8,11 @@ import torch
 
 from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows, carry
 from models.ernie_doc.reading.choosing import Choice
-from models.ernie_doc.reading.document import Document, DocumentRefused
-from models.ernie_doc.reading.packing import cover
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import StateStore
+from models.reading.document import Document, DocumentRefused
+from models.reading.spans import SpanRule
+from models.reading.windows import cover
 from tests.models.ernie_doc.documents import (
     ROOM,
     SEGMENT,

@@ -8,28 +8,25 @@ import pytest
 from tokenizers import Tokenizer
 
 from models.confidence import Confidence
-from models.ernie_doc.confidence import NO_SCALE
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.answer import Answer, AnswerRule
-from models.ernie_doc.reading.choosing import Choice
+from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import Span, SpanRule
 from models.packs.pack import Pack
-from models.training.ernie_doc.calibrate import calibrate
+from models.reading.confidence import NO_SCALE
+from models.reading.spans import Span, SpanRule
 from models.training.ernie_doc.card import collect, write_card
 from models.training.ernie_doc.exam import (
     LONGEST,
     READINGS,
-    Outcome,
-    by_kind,
     exam_texts,
     examine,
-    normalize,
     readings_of,
 )
 from models.training.ernie_doc.texts import Question, Text, check
+from models.training.reading.calibrate import calibrate
+from models.training.reading.outcomes import Outcome, by_kind, normalize
 from tests.models.ernie_doc.documents import chooser
 from tests.models.training.ernie_doc.tiny import MODEL
 
@@ -41,7 +38,7 @@ def scale(threshold: float) -> Confidence:
 def outcome(answer: str | None, reply: str, margin: float) -> Outcome:
     span = Span(margin, 0.0, 0, len(reply), reply, 0)
     question = Question("what?", answer, None, "plain" if answer else "unanswerable")
-    return Outcome(question, Answer((span,), Choice(range(1), None), False, False))
+    return Outcome(question, (span,), 1)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +98,7 @@ def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenize
         for name in readings_of("composed")
     }
     assert sides.keys() == {"with", "without", "twice"}
-    assert len({side[0].result.spans for side in sides.values()}) == 3
+    assert len({side[0].spans for side in sides.values()}) == 3
     exam = {"written": sides}
     write_card(tmp_path, exam, NO_SCALE, 3600.0)
     figures = json.loads((tmp_path / "measured.json").read_text())

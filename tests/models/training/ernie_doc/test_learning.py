@@ -11,8 +11,9 @@ from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import load, save
 from models.ernie_doc.loading.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import OFFSET, Packing, Window
+from models.ernie_doc.reading.packing import Packing
 from models.packs.pack import WORLD
+from models.reading.windows import OFFSET, Window
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model

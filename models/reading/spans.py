@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float
 from more_itertools import last
 from torch import Tensor
 
-from models.ernie_doc.reading.document import Document
-from models.ernie_doc.reading.packing import OFFSET, Window, owners
+from models.reading.document import Document
+from models.reading.windows import OFFSET, Window, owners
 
 MOST_CHARS = 1_000  # characters of a span; a longer span is one token, such as a million letters
 Rank = Literal["margin", "total"]

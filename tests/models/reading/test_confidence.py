@@ -5,8 +5,8 @@ from math import log
 import pytest
 
 from models.confidence import Confidence, sigmoid
-from models.ernie_doc.confidence import FARTHEST, rate, read_features
-from models.ernie_doc.reading.spans import Span
+from models.reading.confidence import FARTHEST, rate, read_features
+from models.reading.spans import Span
 
 
 def span(text: str, margin: float) -> Span:

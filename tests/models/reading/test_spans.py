@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ernie_doc.reading.packing import OFFSET, Window, owners
-from models.ernie_doc.reading.spans import SpanRule, best_spans
+from models.reading.spans import SpanRule, best_spans
+from models.reading.windows import OFFSET, Window, owners
 from tests.models.ernie_doc.documents import document, text
 
 MARGIN = SpanRule(longest=4, n_best=5, rank="margin")

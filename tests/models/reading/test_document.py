@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.ernie_doc.reading.document import DocumentRefused, tokenize
+from models.reading.document import DocumentRefused, tokenize
 from tests.models.ernie_doc.documents import document, tokenizer
 
 

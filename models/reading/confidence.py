@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import log
 
 from models.confidence import Confidence
-from models.ernie_doc.reading.spans import Span
+from models.reading.spans import Span
 
 FARTHEST = 20.0  # bound of each feature, in logits
 NO_SCALE = Confidence(

@@ -1,0 +1,163 @@
+"""The reader: a question and a text in, the spans of the text that may answer it out.
+
+MiniLM's layers, trained to read, see `[CLS] question [MASK] [SEP] window [SEP]`. The state of [MASK] is the question,
+with which the tokens of the window are compared (Ram et al., arXiv:2101.00438, section 3.2); [CLS] is no answer.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from more_itertools import chunked, unique_everseen
+from torch import Tensor
+
+from models.confidence import Confidence
+from models.encoder.bert import WIDTH
+from models.encoder.minilm import MiniLM
+from models.reading.confidence import rate
+from models.reading.document import Document, DocumentRefused, tokenize
+from models.reading.spans import Span, SpanRule, best_spans
+from models.reading.windows import Window, cover
+from models.system import Alternative, Ask, Reason, Reply
+
+NOT_SAID = Reason("not_said", "The context does not say.")
+N_BEST = 10  # spans that are kept of a text; a question asks for ten answers at the most
+MAX_TOKENS = 100_000  # tokens of a text
+SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]
+BATCH = {"cpu": 4, "cuda": 64}  # windows that are read at once
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings with which a checkpoint reads, in tokens.
+
+    Attributes:
+        length: Question, window and special tokens together.
+        question_room: Most of a question.
+        overlap: Tokens that two windows share.
+        longest: Most of an answer.
+    """
+
+    length: int
+    question_room: int
+    overlap: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The spans of a text for a question.
+
+    Attributes:
+        spans: The best ones, each text once, the best first.
+        scores: Probability that each of them is right.
+        n_windows: Windows that were read.
+        is_question_cut: True if the question was longer than its room.
+    """
+
+    spans: tuple[Span, ...]
+    scores: tuple[float, ...]
+    n_windows: int
+    is_question_cut: bool
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the spans and how sure they are, to explain an answer."""
+        pairs = zip(self.spans, self.scores, strict=True)
+        return {
+            "kind": "span",
+            "windows": self.n_windows,
+            "spans": [
+                {"text": span.text, "start": span.start, "end": span.end, "score": round(score, 4)}
+                for span, score in pairs
+            ],
+        }
+
+
+class Reader:
+    """A checkpoint that was trained to read. Thread-safe.
+
+    Args:
+        encoder: MiniLM with the trained layers.
+        heads: Matrices S and L, which turn a question into what its first and last token are compared with.
+        settings: How it reads.
+        confidence: Scale of its answers.
+        digest: Digest of the checkpoint.
+    """
+
+    def __init__(
+        self,
+        encoder: MiniLM,
+        heads: Float[Tensor, "2 width width"],
+        settings: Settings,
+        confidence: Confidence,
+        digest: str = "",
+    ) -> None:
+        self._encoder, self._heads, self.settings = encoder, heads.to(encoder.device), settings
+        self.confidence, self.digest = confidence, digest
+        ids = encoder.tokenizer.get_vocab(with_added_tokens=True)
+        self._cls, self._sep, self._mask = (ids[name] for name in ("[CLS]", "[SEP]", "[MASK]"))
+        self._rule = SpanRule(settings.longest, N_BEST, "margin")
+
+    def answer(self, ask: Ask) -> Reply:
+        """Answer a question from its context."""
+        finding = self.find(ask.question, ask.context or "")
+        reply = self.reply(ask, finding)
+        return replace(reply, explanation=finding.to_json()) if ask.explain else reply
+
+    def find(self, question: str, text: str) -> Finding:
+        """Find the spans of a text that may answer a question; none if either has no words."""
+        question_ids = self._encoder.tokenizer.encode(question, add_special_tokens=False).ids
+        try:
+            document = tokenize(text, self._encoder.tokenizer, MAX_TOKENS)
+        except DocumentRefused:
+            question_ids = []
+        if not question_ids:
+            return Finding((), (), 0, False)
+        n_tokens, question_ids = len(question_ids), question_ids[: self.settings.question_room]
+        room = self.settings.length - len(question_ids) - SPECIAL_TOKENS
+        windows = cover(len(document), room, room - self.settings.overlap)
+        best = best_spans(document, windows, self._point(question_ids, document, windows), self._rule)
+        spans = tuple(unique_everseen(best, key=lambda span: span.text))
+        return Finding(
+            spans,
+            tuple(rate(spans, len(windows), self.confidence)),
+            len(windows),
+            n_tokens > len(question_ids),
+        )
+
+    @torch.inference_mode()
+    def _point(
+        self, question_ids: Sequence[int], document: Document, windows: Sequence[Window]
+    ) -> Iterator[Float[Tensor, "token 2"]]:
+        """Yield for each window the logits of first and last token, those of no answer first."""
+        offset = len(question_ids) + SPECIAL_TOKENS - 1
+        for part in chunked(windows, BATCH[self._encoder.device.type]):
+            texts = [document.ids[slice(*window)].tolist() for window in part]
+            states = self._encoder.read(
+                [[self._cls, *question_ids, self._mask, self._sep, *text, self._sep] for text in texts]
+            ).states
+            queries = torch.einsum("hij,bj->bhi", self._heads, states[:, len(question_ids) + 1])
+            logits = torch.einsum("btw,bhw->bth", states, queries).cpu() * WIDTH**-0.5
+            for text, row in zip(texts, logits, strict=True):
+                yield torch.cat([row[:1], row[offset : offset + len(text)]])
+
+    def is_sure(self, finding: Finding) -> bool:
+        """Return whether the best span is given as an answer."""
+        return bool(finding.spans) and finding.scores[0] >= self.confidence.threshold
+
+    def reply(self, ask: Ask, finding: Finding) -> Reply:
+        """Reply with the best span if it is sure enough."""
+        if not finding.spans:
+            return Reply(None, 0.0, "", NOT_SAID, truncated=finding.is_question_cut)
+        best, score, is_sure = finding.spans[0].text, finding.scores[0], self.is_sure(finding)
+        rest = zip(finding.spans[1 : ask.top_k], finding.scores[1 : ask.top_k], strict=True)
+        return Reply(
+            best if is_sure else None,
+            score,
+            best,
+            None if is_sure else NOT_SAID,
+            alternatives=tuple(Alternative(span.text, share) for span, share in rest),
+            truncated=finding.is_question_cut,
+        )

@@ -1,0 +1,67 @@
+"""`python -m models.training.reading`: train the reader that all systems share, write its checkpoint and measure it."""
+
+from pathlib import Path
+
+from models.device import resolve_device
+from models.encoder.weights import find
+from models.kbert.text import WordPieces
+from models.packs.pack import Pack
+from models.reading.checkpoint import DEFAULT, load, save
+from models.reading.confidence import NO_SCALE
+from models.reading.reader import Settings
+from models.training.harness.command import Say, add_until, describe_command, read_command
+from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.reading import plan as plans
+from models.training.reading.calibrate import calibrate
+from models.training.reading.card import write_card
+from models.training.reading.exam import exam_texts, examine
+from models.training.reading.examples import Examples
+from models.training.reading.learning import Learning
+from models.training.reading.net import ReadingNet
+from models.training.reading.outcomes import by_kind
+from models.training.reading.plan import Plan
+from models.training.reading.pretext import Pretext
+from models.training.reading.prose import read_prose
+from models.training.thu_ernie.passages import PassageMaker
+from models.training.thu_ernie.plan import DEFAULT as COMPOSING
+from models.training.thu_ernie.wordings import Wordings
+
+WORK = Path("var/reading")
+
+
+def main() -> None:
+    """Read the arguments and train."""
+    parser = describe_command("the reader", WORK, DEFAULT)
+    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
+    add_until(parser)
+    arguments, say = read_command(parser)
+    plan, work = plans.DEFAULT, arguments.work
+    tokens, pack = WordPieces(find().tokenizer()), Pack.load(arguments.pack)
+    maker = PassageMaker(pack, Wordings.of(pack).train, COMPOSING.mixture, "train")
+    pretext = Pretext(read_prose(work / "prose"), tokens, plan.length)
+    examples = Examples(maker, plan.mixture, tokens, plan.length, plan.question_room)
+    net = ReadingNet(plan.dropout).to(resolve_device(arguments.device))
+    progress = Progress(work, plans.fingerprint(plan, arguments.pack))
+    Learning(plan, net, pretext, examples, tokens.padding, say).run(progress, arguments.until)
+    if arguments.until is None or arguments.until >= plan.steps:
+        finish(plan, net, arguments.out, sum(seconds_by_phase(work).values()), say)
+
+
+def finish(plan: Plan, net: ReadingNet, out: Path, seconds: float, say: Say) -> None:
+    """Fit the confidence, write the checkpoint and measure it."""
+    settings = Settings(plan.length, plan.question_room, plan.overlap, plan.longest)
+    save(net.weights(), settings, NO_SCALE, out)
+    texts = [text for part in exam_texts("choose").values() for text in part]
+    outcomes = examine(load(out), texts)
+    scale = calibrate(outcomes)
+    say(f"choosing: {by_kind(outcomes, scale)}")
+    save(net.weights(), settings, scale, out)
+    exam = {name: examine(load(out), part) for name, part in exam_texts("test").items()}
+    exam["all"] = [outcome for part in exam.values() for outcome in part]
+    figures = {name: by_kind(part, scale) for name, part in exam.items()}
+    write_card(out, figures, scale, seconds)
+    say(f"wrote {out}: {figures['all']}")
+
+
+if __name__ == "__main__":
+    main()

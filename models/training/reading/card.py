@@ -1,0 +1,35 @@
+"""The figures of an exam, as Markdown for people and JSON for programs."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from models.confidence import Confidence
+from models.training.harness import card as harness
+from models.training.reading.outcomes import Figures
+
+Exam = Mapping[str, Mapping[str, Figures]]  # texts -> kind of question -> figures
+
+
+def write_card(folder: Path, figures: Exam, scale: Confidence, seconds: float) -> None:
+    """Write README.md and measured.json into a checkpoint folder."""
+    by_name = {
+        name: {kind: group._asdict() for kind, group in kinds.items()} for name, kinds in figures.items()
+    }
+    harness.write_card(folder, by_name, write_lines(figures, scale, seconds))
+
+
+def write_lines(figures: Exam, scale: Confidence, seconds: float) -> Iterator[str]:
+    """Yield the card line by line."""
+    yield "# reading: the reader of contexts"
+    yield ""
+    yield "MiniLM's layers, trained to read: `python -m models.training.reading`, every number of the recipe in"
+    yield f"models/training/reading/plan.py, {seconds / 60:.0f} minutes of steps. No text of the test was trained or"
+    yield f"chosen on. Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
+    rows = (
+        (name, kind, group.questions, *(f"{figure:.1f}" for figure in group[1:]))
+        for name, kinds in figures.items()
+        for kind, group in kinds.items()
+    )
+    yield from harness.table(
+        "texts | kind of question | questions | exact match | F1 | wrong | calibration error", rows
+    )

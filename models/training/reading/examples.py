@@ -1,0 +1,132 @@
+"""The questions of a step, each laid out beside a window of its text."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.encoder.minilm import MiniLM
+from models.kbert.text import CLS, MASK, SEP, Piece, WordPieces
+from models.training.ernie_doc.texts import Question, Split, Text, read_texts
+from models.training.reading.plan import FOLDER, Mixture
+from models.training.reading.rows import NO_ANSWER, Row
+from models.training.reading.variants import add_distractors, find_names, replace_names, retype
+from models.training.thu_ernie.passages import PassageMaker
+
+N_NEAR = 8  # nearest questions about other texts, one of which is asked in vain
+SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A question with the text that it is about."""
+
+    text: Text
+    question: Question
+
+
+class Examples:
+    """Draws examples of written passages and documents, and of passages that are made of facts.
+
+    Args:
+        maker: Makes passages of facts.
+        mixture: Shares.
+        tokens: Splits texts.
+        length: Tokens of a row.
+        question_room: Tokens of a question.
+    """
+
+    def __init__(
+        self, maker: PassageMaker, mixture: Mixture, tokens: WordPieces, length: int, question_room: int
+    ) -> None:
+        self._maker, self._mixture, self._tokens = maker, mixture, tokens
+        self._length, self._question_room = length, question_room
+        self._texts = read_sources("train")
+        self._sources = [Source(text, question) for text in self._texts for question in text.questions]
+        self._names = sorted({name for text in self._texts for name in find_names(text.text)})
+        self._near = find_near(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def draw(self, number: int, rng: random.Random) -> Row:
+        """Draw a row: a passage of facts, or the written question of this number, changed in ways that keep it true."""
+        mixture = self._mixture
+        if rng.random() < mixture.composed_share:
+            passage = self._maker.compose(rng)
+            start = passage.answer[0] if passage.answer else None
+            question = Question(passage.question.text, passage.expected, start, "plain")
+            return self._lay(Text("", passage.text, ()), question, rng)
+        source = self._sources[number % len(self._sources)]
+        text, question = source.text, source.question
+        if rng.random() < mixture.in_vain_share:
+            other = self._sources[rng.choice(self._near[number % len(self._sources)])]
+            question = Question(other.question.text, None, None, "unanswerable")
+        if rng.random() < mixture.exchange_share:
+            text, question = replace_names(text, question, self._names, rng)
+        if rng.random() < mixture.distractor_share:
+            text, question = add_distractors(text, question, rng.choice(self._texts), rng)
+        question = Question(
+            retype(question.text, mixture.slip, mixture.bare, rng),
+            question.answer,
+            question.start,
+            question.kind,
+        )
+        return self._lay(text, question, rng)
+
+    def _lay(self, text: Text, question: Question, rng: random.Random) -> Row:
+        """Lay a question out beside a window of its text, which has the answer in most rows, if there is one."""
+        question_pieces = self._tokens.split(question.text)[: self._question_room]
+        pieces = self._tokens.split(text.text)
+        room = self._length - len(question_pieces) - SPECIAL_TOKENS
+        answer = find_tokens(pieces, question)
+        begin = self._choose_window(len(pieces), room, answer, rng)
+        window = pieces[begin : begin + room]
+        offset = len(question_pieces) + SPECIAL_TOKENS - 1
+        span = NO_ANSWER
+        if answer is not None and begin <= answer[0] and answer[1] < begin + len(window):
+            span = (offset + answer[0] - begin, offset + answer[1] - begin)
+        cls, sep, mask = (self._tokens.tag(name).id for name in (CLS, SEP, MASK))
+        question_ids, window_ids = ([piece.id for piece in part] for part in (question_pieces, window))
+        ids = [cls, *question_ids, mask, sep, *window_ids, sep]
+        return Row(ids, [len(question_pieces) + 1], [span], offset, offset + len(window))
+
+    def _choose_window(
+        self, n_tokens: int, room: int, answer: tuple[int, int] | None, rng: random.Random
+    ) -> int:
+        latest = max(0, n_tokens - room)
+        if answer is None or rng.random() < self._mixture.elsewhere_share:
+            return rng.randint(0, latest)
+        return rng.randint(min(latest, max(0, answer[1] + 1 - room)), min(latest, answer[0]))
+
+
+def read_sources(split: Split) -> list[Text]:
+    """Return the written passages and documents of a split that have questions."""
+    texts = [*read_texts(split), *read_texts(split, FOLDER)]
+    return [text for text in texts if text.questions]
+
+
+def find_tokens(pieces: Sequence[Piece], question: Question) -> tuple[int, int] | None:
+    """Return the first and the last token of an answer; None without one."""
+    if question.answer is None or question.start is None:
+        return None
+    end = question.start + len(question.answer)
+    inside = [place for place, piece in enumerate(pieces) if piece.start < end and piece.end > question.start]
+    return (inside[0], inside[-1]) if inside else None
+
+
+def find_near(sources: Sequence[Source]) -> Mapping[int, Sequence[int]]:
+    """Return for each question the numbers of the most similar ones about other texts."""
+    encoder = MiniLM()
+    texts = [source.question.text for source in sources]
+    parts = [
+        encoder.encode(texts[start : start + 64]).sentences.numpy() for start in range(0, len(texts), 64)
+    ]
+    vectors = np.concatenate(parts)
+    titles = np.unique([source.text.text for source in sources], return_inverse=True)[1]
+    near = {}
+    for number, vector in enumerate(vectors):
+        cosines = np.where(titles == titles[number], -1.0, vectors @ vector)
+        near[number] = np.argpartition(-cosines, N_NEAR)[:N_NEAR].tolist()
+    return near

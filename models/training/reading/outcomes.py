@@ -1,0 +1,109 @@
+"""Answers against the expected ones: exact match, F1 of words, wrong answers and calibration error.
+
+Exact match and F1 are counted as in SQuAD: case, punctuation and articles do not matter. A question that the text does
+not answer is right if no answer is given.
+"""
+
+import re
+import string
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from models.confidence import Confidence, calibration_error
+from models.reading.confidence import rate
+from models.reading.spans import Span
+from models.training.ernie_doc.texts import Question
+
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One answered question.
+
+    Attributes:
+        question: The question.
+        spans: The spans that were found, the best first, before any is withheld.
+        n_windows: Windows that were asked.
+    """
+
+    question: Question
+    spans: Sequence[Span]
+    n_windows: int
+
+    @property
+    def is_best_right(self) -> bool:
+        """True if the best span is the answer."""
+        expected = self.question.answer
+        spans = self.spans
+        return expected is not None and bool(spans) and normalize(spans[0].text) == normalize(expected)
+
+    def score(self, scale: Confidence) -> float:
+        """Return the probability that the best span is right; 0 without a span."""
+        return rate(self.spans, self.n_windows, scale)[0] if self.spans else 0.0
+
+    def reply(self, scale: Confidence) -> str | None:
+        """Return the service's answer."""
+        return self.spans[0].text if self.spans and self.score(scale) >= scale.threshold else None
+
+    def exact(self, scale: Confidence) -> float:
+        """Return 1 if the answer is right, else 0."""
+        reply = self.reply(scale)
+        if reply is None or self.question.answer is None:
+            return float(reply is self.question.answer)
+        return float(self.is_best_right)
+
+    def f1(self, scale: Confidence) -> float:
+        """Return the overlap of the words of the answer and the expected ones."""
+        reply = self.reply(scale)
+        if reply is None or self.question.answer is None:
+            return float(reply is self.question.answer)
+        words, expected = normalize(reply).split(), normalize(self.question.answer).split()
+        common = sum((Counter(words) & Counter(expected)).values())
+        return 2 * common / (len(words) + len(expected)) if common else 0.0
+
+
+def normalize(text: str) -> str:
+    """Return a text without case, punctuation and articles."""
+    plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(ARTICLES.sub(" ", plain).split())
+
+
+class Figures(NamedTuple):
+    """The figures of one group of outcomes, in per cent and points."""
+
+    questions: int
+    exact: float
+    f1: float
+    wrong: float
+    calibration_error: float
+
+
+def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figures]:
+    """Return the figures of each kind of question, and of all."""
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.question.kind].append(outcome)
+        groups["all"].append(outcome)
+    return {kind: grade(group, scale) for kind, group in sorted(groups.items())}
+
+
+def grade(outcomes: Sequence[Outcome], scale: Confidence) -> Figures:
+    """Return the figures of a group; an answer that is given and not right counts as wrong."""
+    exact = [outcome.exact(scale) for outcome in outcomes]
+    n_wrong = sum(
+        outcome.reply(scale) is not None and not right for outcome, right in zip(outcomes, exact, strict=True)
+    )
+    error = calibration_error(
+        [outcome.score(scale) for outcome in outcomes], [outcome.is_best_right for outcome in outcomes]
+    )
+    share = 100 / len(outcomes)
+    return Figures(
+        len(outcomes),
+        share * sum(exact),
+        share * sum(outcome.f1(scale) for outcome in outcomes),
+        share * n_wrong,
+        error,
+    )

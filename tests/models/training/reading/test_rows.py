@@ -1,0 +1,99 @@
+"""Rows of the reader's training: masked spans stand elsewhere in their text, and answers keep their characters."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+from models.encoder.weights import find
+from models.kbert.text import WordPieces
+from models.training.ernie_doc.texts import Question, Text
+from models.training.reading.learning import span_loss
+from models.training.reading.net import ReadingNet
+from models.training.reading.plan import DEFAULT
+from models.training.reading.pretext import N_COMMON, Pretext
+from models.training.reading.rows import NO_ANSWER, Row, collate
+from models.training.reading.variants import add_distractors, find_names, replace_names, retype
+
+TOKENS = WordPieces(find().tokenizer())
+WORDS = {id: word for word, id in find().tokenizer().get_vocab().items()}
+PARAGRAPH = (
+    "The lighthouse of Corran was lit in 1871. Its first keeper, Anna Keller, lived there for thirty years. "
+    "When Anna Keller left, the lighthouse of Corran went dark, and a ferry took the lamp to Dunmore."
+)
+START = PARAGRAPH.index("Anna Keller")
+TEXT = Text("a", PARAGRAPH, (Question("Who kept the light?", "Anna Keller", START, "plain"),))
+COMMON = " ".join(f"w{number}" for number in range(N_COMMON)).replace("w1 ", "the of was in to and first ")
+
+
+def words_of(row: Row, first: int, last: int) -> str:
+    return " ".join(WORDS[id] for id in row.ids[first : last + 1])
+
+
+def test_a_mask_hides_what_stands_elsewhere() -> None:
+    pretext = Pretext([PARAGRAPH, *[COMMON] * 3], TOKENS, 256)
+    rng = random.Random(1)
+    names = set()
+    for _ in range(30):
+        row = pretext.draw(rng)
+        names |= {words_of(row, *answer) for answer in row.answers}
+        assert all(WORDS[row.ids[ask]] == "[MASK]" for ask in row.asks)
+        for answer in row.answers:
+            assert words_of(row, *answer) not in words_of(row, 1, answer[0] - 1)
+            assert words_of(row, *answer) not in words_of(row, answer[1] + 1, len(row.ids))
+    assert {"anna keller", "lighthouse of co ##rran"} <= names
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_other_names_and_sentences_keep_the_answer(seed: int) -> None:
+    rng = random.Random(seed)
+    question = TEXT.questions[0]
+    pool = ["Bruno", "Castel", "Dario", "Elvas", "Fermo"]
+    text, question = replace_names(TEXT, question, pool, rng)
+    assert question.answer is not None
+    assert question.answer != "Anna Keller"
+    assert set(question.answer.split()) <= set(pool)
+    text, question = add_distractors(
+        text, question, replace(TEXT, text="It rained. Nobody came. The end."), rng
+    )
+    assert question.start is not None
+    assert question.answer is not None
+    assert text.text[question.start : question.start + len(question.answer)] == question.answer
+
+
+def test_names_stand_with_a_capital_inside_a_sentence() -> None:
+    assert find_names(PARAGRAPH) == ["Anna", "Corran", "Dunmore", "Keller"]
+
+
+def test_people_type_in_small_letters_and_with_slips() -> None:
+    rng = random.Random(0)
+    assert retype("Who kept the light?", 0.0, 1.0, rng) == "who kept the light"
+    assert retype("Who kept the light?", 0.0, 0.0, rng) == "Who kept the light?"
+    slips = {retype("Who kept the light?", 1.0, 0.0, rng) for _ in range(9)}
+    assert len(slips - {"Who kept the light?"}) > 3
+
+
+def test_an_answer_lies_in_the_text_or_at_the_first_token() -> None:
+    net = ReadingNet(0.0)
+    rows = [
+        Row([101, 2040, 103, 102, 4698, 16155, 102], [2], [(4, 5)], 4, 6),
+        Row([101, 2040, 103, 102, 4698, 102], [2], [NO_ANSWER], 4, 5),
+    ]
+    batch = collate(rows, TOKENS.padding)
+    logits = net(batch)
+    assert logits.shape == (2, 7, 2)
+    is_open = (logits[..., 0] > -1e3).tolist()
+    assert is_open == [
+        [True, False, False, False, True, True, False],
+        [True, False, False, False, True, False, False],
+    ]
+    optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=DEFAULT.lr)
+    losses = []
+    for _ in range(8):
+        loss = span_loss(net(batch), batch)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0] / 2
