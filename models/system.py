@@ -159,6 +159,7 @@ class Reply:
         explanation: What the answer rests on, as JSON values, if the question asked for it.
         facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
         nearby_edit: An edit that the caller may ask back about; None where an edit answers.
+        wording: The wording by which the edit that answers was found; "" where none was.
         finish: How a drawn answer ended: by itself or before a stop, or at its limit; None if none was drawn.
         tokens: Tokens of a drawn answer, if the question asked for them.
     """
@@ -173,6 +174,7 @@ class Reply:
     explanation: Mapping[str, Any] | None = None
     facts: tuple[Mapping[str, Any], ...] = ()
     nearby_edit: NearbyEdit | None = None
+    wording: str = ""
     finish: Literal["stop", "length"] | None = None
     tokens: tuple[TokenScore, ...] = ()
 

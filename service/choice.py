@@ -1,7 +1,8 @@
 """The choice among the replies of several systems to one question; the ingress and the editor make it alike.
 
 Answers come before declines, and corrected answers before others. Among corrected answers the surest is taken, but for
-one: a curator's answer to this very question comes before facts that are older than it.
+one: a curator's answer to this very question comes before facts that are older than it. A corrected answer that was
+found by a wording without the name of which the graph has a sure fact counts as uncorrected.
 """
 
 from __future__ import annotations
@@ -24,14 +25,21 @@ class Standing:
         repeats: Whether it, or the best guess of a decline, only repeats words of the question.
         score: Probability that it is right.
         edited_in: Version of the newest edit that it rests on; 0 without one.
-        rests_on_facts: Whether it rests on facts of the graph, and not on a corrected answer.
+        subjects: Names of the things whose facts of the graph it rests on.
+        wording: The wording by which the edit that answers was found; "" where none was.
     """
 
     answers: bool
     repeats: bool
     score: float
     edited_in: int = 0
-    rests_on_facts: bool = False
+    subjects: tuple[str, ...] = ()
+    wording: str = ""
+
+    @property
+    def rests_on_facts(self) -> bool:
+        """Return whether it rests on facts of the graph, and not on a corrected answer."""
+        return bool(self.subjects)
 
     @property
     def is_corrected(self) -> bool:
@@ -44,14 +52,31 @@ class Standing:
         return self.answers and self.is_corrected and not self.rests_on_facts and self.score >= SURE_QUESTION
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, float]:
-        return self.answers, not self.repeats, self.is_corrected, self.score
+    def is_sure_fact(self) -> bool:
+        """Return whether it is surely what the graph says."""
+        return self.answers and self.rests_on_facts and self.score >= SURE_QUESTION
+
+    def is_about_another(self, fact: Standing) -> bool:
+        """Return whether the edit was found by a wording that does not name what the fact is about."""
+        wording = self.wording.casefold()
+        names = [subject.casefold() for subject in fact.subjects]
+        return bool(wording) and self.score < SURE_QUESTION and not any(name in wording for name in names)
+
+    def rank(self, sure_facts: Sequence[Standing]) -> tuple[bool, bool, bool, float]:
+        """Return the place among replies, of which the highest is taken.
+
+        Args:
+            sure_facts: The replies that are surely what the graph says.
+        """
+        is_corrected = self.is_corrected and not any(map(self.is_about_another, sure_facts))
+        return self.answers, not self.repeats, is_corrected, self.score
 
 
 def choose(standings: Sequence[Standing]) -> int:
     """Return the place of the reply that is taken; there is at least one."""
     places = range(len(standings))
-    best = max(places, key=lambda place: standings[place].rank)
+    sure_facts = [standing for standing in standings if standing.is_sure_fact]
+    best = max(places, key=lambda place: standings[place].rank(sure_facts))
     of_question = [place for place in places if standings[place].is_of_question]
     newest = max(of_question, key=lambda place: standings[place].edited_in, default=best)
     return newest if standings[newest].edited_in > standings[best].edited_in else best

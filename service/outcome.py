@@ -23,7 +23,8 @@ class Outcome:
 
     Attributes:
         declined: Whether it is an Answer without an answer.
-        is_near: Whether it is an Answer that names a nearby edit.
+        is_near: Whether it is an Answer beside a nearby edit that it is likely enough to ask for.
+        wording: The wording by which the edit that answers was found; "" where none was.
     """
 
     status: int
@@ -31,6 +32,7 @@ class Outcome:
     headers: Mapping[str, str] = field(default_factory=dict)
     declined: bool = False
     is_near: bool = False
+    wording: str = ""
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

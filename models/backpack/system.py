@@ -291,6 +291,7 @@ class BackpackSystem(ForesightRouter):
             tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             case.truncated,
             nearby_edit=None if near is None else near.nearby_edit,
+            wording="" if case.fact is None else case.fact.wording,
         )
 
     def _find_shifts(

@@ -141,6 +141,7 @@ class NkbSystem(Router):
             tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             cut,
             nearby_edit=match.nearby_edit if match is not None and gate is None else None,
+            wording="" if gate is None else gate.wording,
         )
 
     @torch.inference_mode()

@@ -282,6 +282,8 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         body.update(score=0.0, best="")
         if body["answer"] is not None:
             body.update(answer=None, reason=REPEATS, reason_text=REPEATS_TEXT)
+    if not body["edits"]:
+        body["nearby_edit"] = _find_nearest(opinions)
     if body["answer"] is None and body["score"] < LEAST_GUESS:
         body["best"] = ""
     if question.request.explain:
@@ -293,8 +295,14 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         json.dumps(body).encode(),
         winner.outcome.headers,
         declined=not winner.answers,
-        is_near=winner.outcome.is_near,
+        is_near=not body["edits"] and any(opinion.outcome.is_near for opinion in opinions),
     )
+
+
+def _find_nearest(opinions: Sequence[Opinion]) -> Mapping[str, Any] | None:
+    """Return the likeliest edit that a system names as near to the question."""
+    near = [opinion.body["nearby_edit"] for opinion in opinions if opinion.body.get("nearby_edit")]
+    return max(near, key=lambda edit: edit["probability"], default=None)
 
 
 def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) -> bool:
@@ -323,7 +331,12 @@ def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
     # An edit that is part of other edits' rows counts as the oldest.
     edited_in = (body.get("edited_in") or 1) if body["edits"] and request.document is None else 0
     standing = Standing(
-        body["answer"] is not None and not repeats, repeats, body["score"], edited_in, bool(body.get("facts"))
+        body["answer"] is not None and not repeats,
+        repeats,
+        body["score"],
+        edited_in,
+        tuple(fact["subject"] for fact in body.get("facts") or ()),
+        outcome.wording,
     )
     return Opinion(model, outcome, body, standing)
 

@@ -207,7 +207,9 @@ class Replica:
         tracing.record_spans(answer.seconds)
         body = to_wire(answer, self._model, self.id, self._degraded())
         reply = answer.reply
-        return Outcome(200, body, declined=reply.answer is None, is_near=reply.nearby_edit is not None)
+        near = reply.nearby_edit
+        is_near = near is not None and near.probability >= self._settings.scope_near
+        return Outcome(200, body, declined=reply.answer is None, is_near=is_near, wording=reply.wording)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Return the outcomes in order, once all questions are answered; the ingress sends long ones separately."""

@@ -7,8 +7,8 @@ import pytest
 from service.choice import Standing, choose, repeats_words
 
 
-def standing(score: float, edited_in: int = 0, *, facts: bool = False) -> Standing:
-    return Standing(True, False, score, edited_in, facts)
+def standing(score: float, edited_in: int = 0, *, facts: bool = False, wording: str = "") -> Standing:
+    return Standing(True, False, score, edited_in, ("Peru",) if facts else (), wording)
 
 
 DECLINE = Standing(False, False, 0.99)
@@ -23,6 +23,11 @@ DECLINE = Standing(False, False, 0.99)
         ([standing(1.0, 5), standing(0.95, 200)], 1),
         ([standing(0.4, 200), standing(0.9)], 1),
         ([standing(0.6, 200), standing(0.9)], 0),
+        ([standing(0.7, 5, wording="Who rules Chile?"), standing(0.95, facts=True)], 1),
+        ([standing(0.95, 5, wording="Who rules Chile?"), standing(0.96, facts=True)], 0),
+        ([standing(0.7, 5, wording="Who rules PERU?"), standing(0.95, facts=True)], 0),
+        ([standing(0.7, 5, wording="Who rules Chile?"), standing(0.8, facts=True)], 0),
+        ([standing(0.7, 5), standing(0.95, facts=True)], 0),
         ([DECLINE, standing(0.2)], 1),
         ([Standing(False, True, 1.0), DECLINE], 1),
         ([DECLINE], 0),

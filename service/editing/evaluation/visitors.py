@@ -68,7 +68,8 @@ def _standing(answer: Answer, question: str, records: Mapping[str, EditRecord]) 
     repeats = not answer.edits and repeats_words(answer.text or answer.best, question)
     is_answer = answer.text is not None and not repeats
     score = 1.0 if answer.edits and not answer.objects else answer.score  # an edit answers its own question
-    return Standing(is_answer, repeats, score, _newest(answer, records) or 0, bool(answer.objects))
+    subjects = ("",) * bool(answer.objects)  # the words of an edit's own question are its own
+    return Standing(is_answer, repeats, score, _newest(answer, records) or 0, subjects)
 
 
 def _newest(answer: Answer, records: Mapping[str, EditRecord]) -> int | None:

@@ -331,6 +331,26 @@ async def test_the_choice(replies: Sequence[Outcome], answer: str | None, best: 
 
 
 @pytest.mark.parametrize(
+    ("answer", "edits", "expected"),
+    [(None, [], "e"), ("Lima", [], "e"), ("Lima", ["g"], None)],
+)
+async def test_a_reply_without_an_edit_names_the_nearest_of_all_systems(
+    answer: str | None, edits: Sequence[str], expected: str | None
+) -> None:
+    """A question about a name that was not taught says what was near, whichever system is heard."""
+    models = local_router({str(number): Reader() for number in range(3)})
+    question = await router(models).prepare(request())
+    assert isinstance(question, AutoQuestion)
+    near = [{"edit": edit, "question": PERU, "probability": p} for edit, p in (("e", 0.15), ("f", 0.1))]
+    declines = [reply(None, 0.2, nearby_edit=edit) for edit in near]
+    replies = [reply(answer, 0.9, edits=edits), *declines]
+    outcome = conclude(question, {str(place): outcome for place, outcome in enumerate(replies)})
+    nearby = json.loads(outcome.body)["nearby_edit"] if not edits else None
+    assert (nearby["edit"] if nearby else None) == expected
+    assert not outcome.is_near, "no system holds that the edit may be meant"
+
+
+@pytest.mark.parametrize(
     ("answer", "edits", "fields", "expected"),
     [
         ("PERU", [], {}, True),
