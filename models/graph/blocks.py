@@ -26,7 +26,7 @@ class Manifest:
         buckets: Number of keys over which the entities are spread.
         chunks: Digest of the rows of each run of buckets.
         names: Digest of each piece of the list of names.
-        relations: Labels of the relations in the file.
+        relations: Relations of the file, with their labels, "" where it gives none.
     """
 
     id: str

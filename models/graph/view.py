@@ -115,21 +115,21 @@ class GraphView:
 
     @cached_property
     def relations(self) -> Set[str]:
-        """Return the relations of the base and of edits, those that are only defined among them."""
+        """Return the relations of the base, of edits and of imports, those that are only defined among them."""
         sources = (source for pairs in self.edits.values() for _, source in pairs)
         names = {statement.relation for source in sources for statement in source.statements}
         used_relations = {name for name in names if not name.startswith("@")}
-        return {*self.base.relations, *used_relations, *self._described_relations}
+        of_imports = (relation for active in self.imports for relation in active.manifest.relations)
+        return {*self.base.relations, *used_relations, *of_imports, *self._described_relations}
 
     @cached_property
     def relations_by_label(self) -> Mapping[str, Sequence[str]]:
-        """Return the relations that edits or imports give labels, by the label without its case."""
-        relations = dict.fromkeys(self._described_relations)
-        for active in self.imports:
-            relations |= dict.fromkeys(active.manifest.relations)
+        """Return the relations that are not of the base, by the label without its case, and those with new labels."""
         by_label: dict[str, list[str]] = defaultdict(list)
-        for relation in relations:
-            by_label[self.label(relation).casefold()].append(relation)
+        for relation in dict.fromkeys((*self._described_relations, *sorted(self.relations))):
+            label = self.label(relation)
+            if relation not in self.base.relations or label != self.base.label(relation):
+                by_label[label.casefold()].append(relation)
         return by_label
 
     @property

@@ -27,6 +27,7 @@ from errata.wire import (
     RollbackRequest,
     SideEffect,
     SupersededTest,
+    TableQuery,
     Tag,
     TagList,
     Wait,
@@ -57,6 +58,7 @@ from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
 from service.editing.queries.scope import examine_scope
 from service.editing.queries.senses import measure_bias, show_senses
+from service.editing.queries.table import list_relations, make_table
 from service.editing.queries.versions import Versions
 from service.editing.queries.why import explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
@@ -419,6 +421,17 @@ class Editor:
     @outcome
     async def entity(self, id: str, version: int | None = None) -> Outcome:
         return Outcome.ok(await (await self._entities(version)).state(id))
+
+    @outcome
+    async def relations(self, version: int | None = None) -> Outcome:
+        entities = await self._entities(version)
+        return Outcome.ok(list_relations(entities.view, entities.version))
+
+    @outcome
+    async def table(self, query: dict[str, Any]) -> Outcome:
+        order = TableQuery.model_validate(query)
+        entities = await self._entities(order.version)
+        return Outcome.ok(await make_table(entities.view, entities.version, self._models.lookup, order))
 
     async def _entities(self, version: int | None) -> Entities:
         self._models.check_takes_facts()

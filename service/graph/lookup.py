@@ -117,6 +117,10 @@ class Lookup:
             self._linked_edits = {"", *self._naming_edits}
             await asyncio.to_thread(self.linker.replace, names)
 
+    async def list_ids(self, manifest: Manifest) -> set[str]:
+        """Return the entities that an import names."""
+        return {id async for names in self._rows.names(manifest) for _, id in names}
+
     async def _link_edits(self, view: GraphView) -> None:
         fresh: list[tuple[str, str]] = []
         edits: set[str] = set()

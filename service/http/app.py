@@ -124,6 +124,7 @@ def _include_routes(
         (documents.build_edit_router(editor), edit),
         (edits.build_router(editor), edit),
         (graph.build_import_router(editor), edit),
+        (graph.build_table_router(editor), read),
         (versions.build_router(editor), read),
         (why.build_router(inquiries, editor), read),
         (gaps.build_router(worklist, settings.gaps_days), read),

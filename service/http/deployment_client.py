@@ -301,6 +301,12 @@ class EditorClient(DeploymentClient):
     async def entities(self, text: str, limit: int, version: int | None) -> Outcome:
         return await self._outcome(self.handle.entities, text, limit, version)
 
+    async def relations(self, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.relations, version)
+
+    async def table(self, query: Mapping[str, Any]) -> Outcome:
+        return await self._outcome(self.handle.table, query)
+
     async def entity(self, id: str, version: int | None) -> Outcome:
         return await self._outcome(self.handle.entity, id, version)
 

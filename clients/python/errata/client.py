@@ -165,6 +165,8 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     list_documents = _Method(Calls.list_documents)
     remove_document = _Method(Calls.remove_document)
     entities = _Method(Calls.entities)
+    relations = _Method(Calls.relations)
+    table = _Method(Calls.table)
     entity = _Method(Calls.entity)
     senses = _Method(Calls.senses)
     bias = _Method(Calls.bias)

@@ -122,7 +122,7 @@ def build(kind: type[R], /, **fields: object) -> R:
         raise unsendable(describe_invalid(error), list_faults(error)) from error
 
 
-def to_query(**fields: Any) -> dict[str, int | str]:
+def to_query(**fields: Any) -> dict[str, Any]:
     """Return the fields that are set, with truth values as in JSON."""
     return {
         name: str(value).lower() if isinstance(value, bool) else value

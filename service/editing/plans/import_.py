@@ -21,7 +21,7 @@ from models.graph.knowledge import Entity
 from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import finish
-from service.editing.draft import Build, Draft, request_digest
+from service.editing.draft import Build, Draft, one_line, request_digest
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
@@ -59,6 +59,11 @@ WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
 GRAPH_ALONE = (
     "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
+)
+
+NEW_RELATIONS = (
+    "new relations, as columns are called: {}; if the graph calls one otherwise, take the import back and name it "
+    "with `column` (--column HEADING=RELATION)"
 )
 
 
@@ -137,6 +142,12 @@ class ImportSession:
             [triple.model_dump(mode="json", exclude_defaults=True) for triple in respect.rows],
         )
 
+    def warnings(self, other_models: Sequence[str]) -> list[str]:
+        """Return sentences on the systems that do not read the graph, and on columns that are new relations."""
+        warnings = [GRAPH_ALONE.format(" and ".join(other_models))] if other_models else []
+        new_relations = self.resolver.new_relations if self.order.subject else ()
+        return [*warnings, *([NEW_RELATIONS.format(one_line(new_relations))] if new_relations else [])]
+
     def check_graph(self, state: EditorState) -> None:
         """Check that the graph has not changed since names were resolved on it.
 
@@ -160,7 +171,7 @@ class ImportPlan:
 
     def __init__(self, session: ImportSession, manifest: Manifest, note: ImportNote, models: Models) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
-        order |= session.order.model_dump(include={"subject", "sheet"}, exclude_defaults=True)
+        order |= session.order.model_dump(include={"subject", "sheet", "column"}, exclude_defaults=True)
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
         self._session, self._manifest, self._model = session, manifest, models.fact_readers[0]
@@ -309,8 +320,7 @@ class Importer:
                     buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
                 )
             session.start_phase("committing")
-            other_models = " and ".join(self._models.answer_memories)
-            warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
+            warnings = session.warnings(tuple(self._models.answer_memories))
             note = session.note(manifest, buckets.new_entities, warnings, respect)
             plan = ImportPlan(session, manifest, note, self._models)
             conditions = Order(
@@ -394,7 +404,11 @@ def open_reader(order: ImportOrder) -> GraphFileReader:
         InvalidInput: The order contradicts itself.
     """
     try:
-        return GraphFileReader(order.format, order.language, order.subject, order.sheet)
+        columns = {
+            heading.strip(): relation.strip()
+            for heading, _, relation in (column.rpartition("=") for column in order.column)
+        }
+        return GraphFileReader(order.format, order.language, order.subject, order.sheet, columns)
     except GraphFileError as error:
         raise InvalidInput(str(error), field="subject") from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from errata.wire import BrokenTest, ImportedTriple
-from more_itertools import chunked
+from more_itertools import chunked, map_reduce
 
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
@@ -99,8 +99,10 @@ async def examine(
     names = {id: name for name, id in resolver.ids_by_name.items()}
     left_out: set[tuple[str, str, str]] = set()
     n_new = n_replaced = 0
-    for batch in chunked(sorted(resolver.facts, key=lambda fact: fact.subject), ENTITIES_PER_READ):
-        entities = await lookup.entities({fact.subject for fact in batch}, view)
+    by_subject = map_reduce(resolver.facts, lambda fact: fact.subject)
+    for subjects in chunked(by_subject, ENTITIES_PER_READ):
+        batch = [fact for subject in subjects for fact in by_subject[subject]]
+        entities = await lookup.entities(set(subjects), view)
         for item in compare(batch, entities, view):
             is_left_out = keep_corrections and item.by_hand
             if is_left_out:

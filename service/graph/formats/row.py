@@ -19,6 +19,7 @@ class Row(NamedTuple):
         object_id: "" for a literal or an object that is written by name.
         line: Number of its line.
         by_id: Whether the subject is written by id.
+        further: Further lines of a table's cell, each a value unless the relation holds one.
     """
 
     kind: Kind
@@ -28,6 +29,7 @@ class Row(NamedTuple):
     object_id: str
     line: int
     by_id: bool
+    further: tuple[str, ...] = ()
 
 
 class Rejection(NamedTuple):

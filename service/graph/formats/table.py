@@ -156,7 +156,7 @@ class TableReader(Reader):
         return iter(())
 
     def _facts(self, columns: WideColumns, fields: list[str], number: int) -> Iterator[Result]:
-        """Yield the facts of a row; an empty cell is none, and one that cannot be used is rejected alone."""
+        """Yield a fact for each cell; an empty cell is none, and one that cannot be used is rejected alone."""
         if len(fields) != columns.width:
             raise Refused(f"{len(fields)} fields instead of {columns.width}, as the header has", "columns")
         name = clean("subject", fields[columns.subject])
@@ -170,7 +170,8 @@ class TableReader(Reader):
                     raise Refused(
                         f"{relation} of {name} shows the error of a formula, {cell.strip()}", "syntax"
                     )
-                yield Row("fact", name, relation, clean(relation, cell), "", number, False)
+                first, *further = (clean(relation, line) for line in cell.splitlines() if line.strip())
+                yield Row("fact", name, relation, first, "", number, False, tuple(further))
             except Refused as refused:
                 yield refused.at(number)
 

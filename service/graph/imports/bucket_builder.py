@@ -91,6 +91,7 @@ class BucketBuilder:
     def _build_facts(self, in_edges: Spool) -> Iterator[BucketBatch]:
         pending: dict[int, EntityRows] = {}
         for part in range(PARTS):
+            cells: set[tuple[str, str]] = set()  # entities and relations whose values the file sets
             for entity, *statement in self.spool.read_part(part):
                 if self.left_out and (entity, statement[0], statement[1]) in self.left_out:
                     continue
@@ -102,7 +103,12 @@ class BucketBuilder:
                     in_edges.add((statement[2], statement[0], "", entity, ""))
                 bucket = pending.setdefault(bucket_codec.bucket_of(entity, self.buckets), {})
                 statements, key = bucket.setdefault(entity, {}), tuple(statement)
-                if statement[ACT] == "set":  # the last repetition counts; of an added statement, the first
+                if statement[ACT] == "set":
+                    cells.add((entity, statement[0]))
+                if (
+                    entity,
+                    statement[0],
+                ) in cells:  # the last repetition counts; of an added statement, the first
                     statements.pop(key, None)
                 statements[key] = None
             batch = BucketBatch()

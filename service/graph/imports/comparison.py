@@ -55,30 +55,40 @@ class Comparison:
 def compare(
     facts: Sequence[FileFact], entities: Mapping[str, Entity | None], view: GraphView
 ) -> Iterator[Comparison]:
-    """Yield the comparison of each fact; of several that set one relation, of the last.
+    """Yield the comparison of each fact, but of those that a later one of the file replaces.
 
     Args:
-        facts: Facts of a file.
+        facts: Facts of a file; all of a subject are in one call.
         entities: Their subjects at the version of the view.
         view: The graph before the file.
     """
-    last = {(fact.subject, fact.relation): fact for fact in facts if fact.act == "set"}
+    by_relation: dict[tuple[str, str], list[FileFact]] = {}
     for fact in facts:
-        if fact.act == "set" and last[fact.subject, fact.relation] is not fact:
-            continue
-        entity = entities.get(fact.subject)
-        present = [f for f in entity.facts if f.relation == fact.relation] if entity else []
-        other_values = [other for other in present if not is_same(other, fact)]
-        is_new = len(other_values) == len(present)
-        replaces = fact.act == "set" and bool(other_values)
-        edit = other_values[0].edit if replaces else ""
-        by_hand = replaces and is_by_hand(fact.subject, edit, view)
-        if not replaces and is_new:
-            edit = find_opponent(fact, other_values, view)
-            by_hand = bool(edit)
-        values = tuple(other.object for other in other_values)
-        label = entity.label if entity else fact.subject
-        yield Comparison(fact, label, values, edit, is_new or replaces, replaces, by_hand)
+        key = fact.subject, fact.relation
+        if fact.act == "set":
+            by_relation.pop(key, None)
+        by_relation.setdefault(key, []).append(fact)
+    for (subject, relation), values in by_relation.items():
+        entity = entities.get(subject)
+        present = [f for f in entity.facts if f.relation == relation] if entity else []
+        is_cell = values[0].act == "set"
+        absent = (
+            [other for other in present if not any(is_same(other, fact) for fact in values)]
+            if is_cell
+            else []
+        )
+        label = entity.label if entity else subject
+        for n, fact in enumerate(values):
+            other_values = [other for other in present if not is_same(other, fact)]
+            is_new = len(other_values) == len(present)
+            replaces = n == 0 and bool(absent)
+            edit = absent[0].edit if replaces else ""
+            by_hand = bool(absent) and is_by_hand(subject, absent[0].edit, view)
+            if not is_cell and is_new:
+                edit = find_opponent(fact, other_values, view)
+                by_hand = bool(edit)
+            texts = tuple(other.object for other in (absent if is_cell else other_values))
+            yield Comparison(fact, label, texts, edit, is_new or replaces, replaces, by_hand)
 
 
 def is_same(present: Fact, fact: FileFact) -> bool:

@@ -18,6 +18,7 @@ from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
 
+MAX_RELATIONS = 2_000  # relations of a file that its commit names
 MAX_LISTED = 100  # rejected lines that are listed with their reasons
 
 EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
@@ -44,7 +45,7 @@ class RowResolver:
     Attributes:
         spool: The statements.
         labels: Labels of entities that the file knows by id.
-        relations: Labels of the file's relations.
+        relations: The file's relations, with their labels, "" where it gives none.
         ids_by_name: Entities that the file knows by name.
         facts: The facts that are compared with the graph.
         is_compared: Whether these are all facts of the file.
@@ -112,7 +113,7 @@ class RowResolver:
                 self.relations[relation] = row.object
                 self.has_names |= self._view.label(relation) != row.object
                 return
-            is_fact, object_id = row.kind == "fact", row.object_id
+            is_fact = row.kind == "fact"
             relation, act = self._relation(row.relation if is_fact else row.kind)
             if relation == ALIAS and (reason := unlinkable(row.object)):
                 if is_fact:
@@ -120,29 +121,43 @@ class RowResolver:
                 self.counts.skipped["unlinkable_alias"] += 1
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
-            if is_fact and self.objects_by_name and not object_id:
-                # An object whose name belongs to a single entity becomes that entity.
-                object_id = self.ids_by_name.get(row.object, "")
-                if not object_id and len(candidates := self._linker.resolve(row.object)) == 1:
-                    object_id = self._only_bearer(row.object, candidates) or ""
-            elif row.kind == "label":
+            if row.kind == "label":
                 self.labels[subject] = row.object
             if len(self.labels) + len(self.ids_by_name) > self._max_names:
                 detail = f"one import may give {self._max_names:,} names: import the file in several parts"
                 raise TooLarge(detail, limit=self._max_names)
-            self.spool.add((subject, relation, row.object, object_id, act))
-            self.counts.triples += is_fact
-            if is_fact and not relation.startswith("@"):
-                self._keep(FileFact(row.line, subject, relation, row.object, object_id, act))
-            else:
-                self.has_names = True
+            objects = (row.object, *row.further)
+            if row.further and self._view.cardinality(relation) == "one" and self._view.is_defined(relation):
+                objects = (" ".join(objects),)
+            for n, text in enumerate(objects):
+                self._add(row, subject, relation, text, act if n == 0 else "add")
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
+
+    def _add(self, row: Row, subject: str, relation: str, text: str, act: str) -> None:
+        """Write one statement of a row to the spool."""
+        is_fact, object_id = row.kind == "fact", row.object_id
+        if is_fact and self.objects_by_name and not object_id:
+            # An object whose name belongs to a single entity becomes that entity.
+            object_id = self.ids_by_name.get(text, "")
+            if not object_id and len(candidates := self._linker.resolve(text)) == 1:
+                object_id = self._only_bearer(text, candidates) or ""
+        self.spool.add((subject, relation, text, object_id, act))
+        self.counts.triples += is_fact
+        if is_fact and not relation.startswith("@"):
+            self._keep(FileFact(row.line, subject, relation, text, object_id, act))
+        else:
+            self.has_names = True
 
     @property
     def new_names(self) -> list[str]:
         """Return the names of the file for which the graph has no entity."""
         return [name for name, id in self.ids_by_name.items() if id not in self._graph_ids]
+
+    @property
+    def new_relations(self) -> list[str]:
+        """Return the relations of the file that the graph did not have."""
+        return [relation for relation in self.relations if relation not in self._view.relations]
 
     def _keep(self, fact: FileFact) -> None:
         if len(self.facts) < MAX_COMPARED or fact.subject in self._view.edits:
@@ -170,6 +185,8 @@ class RowResolver:
             is_table = self._sets_undefined and not self._view.is_defined(relation)
             act = "set" if is_table or self._view.cardinality(relation) == "one" else "add"
             cached = self._relation_cache[name] = relation, act
+            if not relation.startswith("@") and len(self.relations) < MAX_RELATIONS:
+                self.relations.setdefault(relation, "")
         return cached
 
     def _entity(self, name: str) -> str:

@@ -8,7 +8,16 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any
 
-from errata.wire import LARGEST_VERSION, EntityList, EntityState, ImportOrder, ImportReceipt
+from errata.wire import (
+    LARGEST_VERSION,
+    EntityList,
+    EntityState,
+    GraphTable,
+    ImportOrder,
+    ImportReceipt,
+    RelationList,
+    TableQuery,
+)
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -59,6 +68,25 @@ def build_router(editor: EditorClient) -> APIRouter:
     return router
 
 
+def build_table_router(editor: EditorClient) -> APIRouter:
+    """Build the routes with the graph as a table."""
+    router = APIRouter(tags=["graph"])
+
+    @router.get("/admin/graph/relations", **document(RelationList, 404))
+    async def list_relations(version: Version = None) -> Response:
+        """Return the relations in use, with what people call them and how many values they hold."""
+        return respond(await editor.relations(version))
+
+    @router.get("/admin/graph/table", **document(GraphTable, 404, 413, 422))
+    async def make_table(query: Annotated[TableQuery, Query()]) -> Response:
+        """Return the things that edits and imports brought, as the table that an import takes. It has a row for each
+        thing; several values of a relation are lines of one cell.
+        """
+        return respond(await editor.table(query.model_dump(mode="json")))
+
+    return router
+
+
 def build_import_router(editor: EditorClient) -> APIRouter:
     """Build the route that imports a file."""
     router = APIRouter(tags=["graph"])
@@ -67,10 +95,9 @@ def build_import_router(editor: EditorClient) -> APIRouter:
     async def import_graph(
         order: Annotated[ImportOrder, Query()], request: Request, account: RequestAccount
     ) -> Response:
-        """Import a file of triples, or a table, as one commit.
-
-        It is .spo or TSV, CSV, an Excel workbook, N-Triples, or Wikidata's JSON lines, each also gzipped. With
-        `Accept: application/x-ndjson` the response tells the progress line by line.
+        """Import a file of triples, or a table, as one commit. It is TSV (.spo), CSV, an Excel workbook, N-Triples, or
+        Wikidata's JSON lines, each also gzipped. With `Accept: application/x-ndjson` the response tells the progress
+        line by line.
         """
         author, key = get_caller(request).name, read_idempotency_key(request)
         summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))

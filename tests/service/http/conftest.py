@@ -188,8 +188,10 @@ async def run(app: FastAPI) -> AsyncIterator[Run]:
     """Return a function that runs the command against the application on a real socket."""
     async with listening(app) as url:
 
-        async def invoke(*words: str, key: str = KEY) -> Result:
+        async def invoke(*words: str, key: str = KEY, input: str | None = None) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
-            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
+            return await asyncio.to_thread(
+                CliRunner().invoke, command, list(words), env=environment, input=input
+            )
 
         yield invoke

@@ -57,6 +57,8 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("post", "/admin/rollbacks"): "edit",
     ("post", "/admin/checks"): "edit",
     ("post", "/admin/graph/import"): "edit",
+    ("get", "/admin/graph/relations"): "read",
+    ("get", "/admin/graph/table"): "read",
     ("get", "/admin/keys"): "admin",
     ("post", "/admin/keys"): "admin",
     ("post", "/admin/keys/{name}/rotations"): "admin",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Unpack
 from urllib.parse import quote
@@ -22,12 +23,14 @@ class ImportOptions(CommitOptions, total=False):
         keep_corrections: Whether to leave out the triples that go against the edits of people.
         subject: Heading of the column with the names of things, of a table with a row for each thing.
         sheet: Name of the sheet of a workbook; "" for its only one.
+        column: Columns that are not called as their relation is, each as "HEADING=RELATION".
     """
 
     expected_version: int | None
     keep_corrections: bool
     subject: str
     sheet: str
+    column: Sequence[str]
 
 
 class _EntityQuery(Request):
@@ -54,6 +57,30 @@ class GraphCalls:
         entity = build(_EntityAt, id=id, version=version)
         path = f"/v1/entities/{quote(entity.id, safe='')}"
         return Call("GET", path, wire.EntityState, query=to_query(version=entity.version))
+
+    def relations(self, *, version: int | None = None) -> Call[wire.RelationList]:
+        """List the relations in use, with what people call them."""
+        query = build(wire.TableQuery, version=version)
+        return Call("GET", "/admin/graph/relations", wire.RelationList, query=to_query(version=query.version))
+
+    def table(
+        self, subject: str = "Name", *, where: Sequence[str] = (), version: int | None = None
+    ) -> Call[wire.GraphTable]:
+        """Return the things that edits and imports brought as a table, which an import takes again.
+
+        Args:
+            subject: Heading of the column with the names of things.
+            where: Conditions that the things fulfil, each as "RELATION=VALUE".
+            version: A version; None for the newest.
+        """
+        query = build(wire.TableQuery, subject=subject, where=list(where), version=version)
+        return Call(
+            "GET",
+            "/admin/graph/table",
+            wire.GraphTable,
+            query=to_query(**query.model_dump(exclude_defaults=True)),
+            slow=True,
+        )
 
     def import_graph(
         self,

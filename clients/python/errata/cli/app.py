@@ -24,7 +24,7 @@ from errata.cli.commands import (
     status,
     tags,
 )
-from errata.cli.commands.graph import entities, facts, imports, rules
+from errata.cli.commands.graph import entities, export, facts, imports, rules
 from errata.cli.streams import streams
 
 # One code a line, each short enough for 80 columns, since help does not indent what it wraps
@@ -53,7 +53,7 @@ ACCESS = "Access"
 for panel, functions in {
     "Ask": (ask.ask,),
     "Correct": (edit.edit, facts.fact, change.change, revert.revert, revert.rollback),
-    "Knowledge graph": (entities.entities, entities.entity, facts.relation, imports.import_),
+    "Knowledge graph": (entities.entities, entities.entity, facts.relation, imports.import_, export.export),
     "Senses of words": (senses.senses, senses.bias),
     "Look": (
         history.log,

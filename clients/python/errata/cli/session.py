@@ -134,10 +134,10 @@ class Session:
     def newest_version(self) -> int:
         return self.send(self.calls.log(limit=1), "Looking for the newest version").value.head
 
-    def write_file(self, file: Path, content: str, remark: str = "") -> None:
+    def write_file(self, file: Path, content: str | bytes, remark: str = "") -> None:
         """Write a file; `remark` is added to the message if that fails."""
         try:
-            file.write_text(content, encoding="utf-8")
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
         except OSError as error:
             self.err.print(f"error: {file} cannot be written: {error.strerror}{remark}", soft_wrap=True)
             raise typer.Exit(Exit.UNWRITABLE) from error

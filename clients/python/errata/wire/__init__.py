@@ -75,13 +75,17 @@ from errata.wire.graph import EntityHead as EntityHead
 from errata.wire.graph import EntityList as EntityList
 from errata.wire.graph import EntityState as EntityState
 from errata.wire.graph import Format as Format
+from errata.wire.graph import GraphRelation as GraphRelation
+from errata.wire.graph import GraphTable as GraphTable
 from errata.wire.graph import ImportCounts as ImportCounts
 from errata.wire.graph import ImportedTriple as ImportedTriple
 from errata.wire.graph import ImportOrder as ImportOrder
 from errata.wire.graph import ImportProgress as ImportProgress
 from errata.wire.graph import ImportReceipt as ImportReceipt
 from errata.wire.graph import RejectedLine as RejectedLine
+from errata.wire.graph import RelationList as RelationList
 from errata.wire.graph import RemovedFact as RemovedFact
+from errata.wire.graph import TableQuery as TableQuery
 from errata.wire.history import Cause as Cause
 from errata.wire.history import Change as Change
 from errata.wire.history import CheckReport as CheckReport

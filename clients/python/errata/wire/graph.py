@@ -65,6 +65,50 @@ class EntityList(Response):
     entities: list[EntityHead]
 
 
+class GraphRelation(Response):
+    """A relation of the graph, and how many values one subject has; None where nothing says it."""
+
+    relation: str
+    label: str
+    holds: Literal["one", "many"] | None = None
+
+
+class RelationList(Response):
+    version: Version
+    relations: list[GraphRelation]
+
+
+class TableQuery(Request):
+    """Which part of the graph is wanted as a table.
+
+    Attributes:
+        subject: Heading of the column with the names of things.
+        where: Conditions that the things fulfil, each as RELATION=VALUE.
+        version: None for the newest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+    subject: Annotated[str, Field(min_length=1, max_length=200), Printable] = "Name"
+    where: list[Annotated[str, Field(max_length=400), Printable]] = Field(default_factory=list, max_length=8)
+    version: Version | None = None
+
+
+class GraphTable(Response):
+    """Things of the graph as a table.
+
+    Attributes:
+        columns: The headings; the first is the one of the names.
+        rows: The cells of each thing; several values of a relation are lines of one cell.
+        left_out: A sentence on each thing or relation that the table cannot have.
+    """
+
+    version: Version
+    columns: list[str]
+    rows: list[list[str]]
+    left_out: list[str] = Field(default_factory=list)
+
+
 class RejectedLine(Response):
     line: int
     code: str
@@ -143,6 +187,8 @@ class ImportOrder(Request):
         subject: Heading of the column with the names of things, of a table with a row for each thing and a column for
             each fact. The value of a cell takes the place of others, unless the relation holds many.
         sheet: Name of the sheet of an Excel workbook; "" for the only one with cells.
+        column: Columns of a table that are not called as their relation is, each as HEADING=RELATION; HEADING= leaves
+            the column out.
         strict: Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new
             name is one letter away from another name.
         keep_corrections: Leave out the triples that go against what a person edited.
@@ -155,6 +201,9 @@ class ImportOrder(Request):
     source: Annotated[str, Field(max_length=200), Printable] = ""
     subject: Annotated[str, Field(max_length=200), Printable] = ""
     sheet: Annotated[str, Field(max_length=200), Printable] = ""
+    column: list[Annotated[str, Field(max_length=500, pattern="="), Printable]] = Field(
+        default_factory=list, max_length=256
+    )
     message: Message = ""
     expected_version: Version | None = None
     dry_run: bool = False

@@ -77,9 +77,10 @@ def test_a_table_of_facts_may_have_the_same_marks(mark: str) -> None:
     assert read("\ufeff" + data).facts == [("Peru", "capital", "Lima")]
 
 
-def test_a_cell_with_marks_line_ends_and_quotes_stands_in_quotes() -> None:
-    output = read_wide('museum;Note\nTide Mill;"a; ""b""\nand c"\nRope Walk;d\n')
-    assert output.facts == [("Tide Mill", "Note", 'a; "b" and c'), ("Rope Walk", "Note", "d")]
+def test_a_cell_with_marks_and_quotes_stands_in_quotes_and_its_lines_are_values() -> None:
+    output = read_wide('museum;Note\nTide Mill;"a; ""b""\n\n and c"\nRope Walk;d\n')
+    assert output.facts == [("Tide Mill", "Note", 'a; "b"'), ("Rope Walk", "Note", "d")]
+    assert [row.further for row in output.rows] == [("and c",), ()]
 
 
 def test_a_bad_cell_and_a_bad_row_are_rejected_alone_and_empty_rows_are_none() -> None:

@@ -9,13 +9,14 @@ from typing import Annotated, BinaryIO
 
 import typer
 
+from errata.cli.commands.graph.columns import ask_columns
 from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, commit_options
 from errata.cli.progress import ProgressDisplay
 from errata.cli.receipts import require_success
 from errata.cli.render.graph.imports import draw_import, format_rejected
 from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
-from errata.wire import Format
+from errata.wire import Format, ImportCounts
 
 STDIN = "-"
 
@@ -31,6 +32,13 @@ Subject = Annotated[
     ),
 ]
 Sheet = Annotated[str, typer.Option("--sheet", help="The sheet of a workbook that has several.")]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HEADING=RELATION",
+        help="A column that is not called as its relation is; HEADING= leaves it out; may be repeated.",
+    ),
+]
 KeepCorrections = Annotated[
     bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
 ]
@@ -47,6 +55,7 @@ def import_(
     rejected_file: RejectedFile = None,
     subject: Subject = "",
     sheet: Sheet = "",
+    column: Column = None,
     keep_corrections: KeepCorrections = False,
     message: Message = "",
     dry_run: DryRun = False,
@@ -64,7 +73,9 @@ def import_(
     """
     if rejected_file is not None:
         check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
-    source = open_source(file)
+    source, columns = open_source(file), column or []
+    if isinstance(source, Path) and subject and not session.as_json and is_terminal():
+        columns = ask_columns(session, source, subject, sheet, columns)
     commit = commit_options(message, no_wait, idempotency_key, strict, dry_run)
     display = ProgressDisplay(session.err)
     call = session.calls.import_graph(
@@ -77,17 +88,20 @@ def import_(
         keep_corrections=keep_corrections,
         subject=subject,
         sheet=sheet,
+        column=columns,
         **commit,
     )
     reply = session.send(call, "Importing", display)
     session.show(reply, partial(draw_import, verbose=verbose))
     if rejected_file is not None:
-        session.write_file(
-            rejected_file, format_rejected(reply.value.counts), "; the import is as told above"
-        )
-        count = plural(len(reply.value.counts.rejected_lines), "rejected line")
-        session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)
+        write_rejected(session, rejected_file, reply.value.counts)
     require_success(reply.value.report)
+
+
+def write_rejected(session: Session, file: Path, counts: ImportCounts) -> None:
+    session.write_file(file, format_rejected(counts), "; the import is as told above")
+    count = plural(len(counts.rejected_lines), "rejected line")
+    session.err.print(f"{file} has {count}.", soft_wrap=True)
 
 
 def open_source(file: str) -> Path | BinaryIO:
@@ -96,3 +110,8 @@ def open_source(file: str) -> Path | BinaryIO:
     if sys.stdin is None:
         raise typer.BadParameter("stdin is closed: give a file")
     return sys.stdin.buffer
+
+
+def is_terminal() -> bool:
+    """Return whether a person can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()

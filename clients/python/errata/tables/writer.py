@@ -1,0 +1,52 @@
+"""Writes a table as CSV or as a workbook, so that it reads back to the letter."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+SUFFIXES = {".csv": ",", ".tsv": "\t", ".xlsx": ""}  # delimiter by the end of a file's name
+MAX_CELL_CHARS = 32_767  # limit of a workbook
+
+
+def format_table(suffix: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Return the file of a table.
+
+    Args:
+        suffix: End of its name, one of SUFFIXES.
+        columns: The headings.
+        rows: The cells.
+
+    Raises:
+        ValueError: A cell is too long for a workbook.
+    """
+    if suffix == ".xlsx":
+        return _format_workbook([columns, *rows])
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=SUFFIXES[suffix]).writerows([columns, *rows])
+    return file.getvalue().encode("utf-8-sig")  # Excel takes a CSV without the mark for another encoding
+
+
+def _format_workbook(rows: Iterable[Sequence[str]]) -> bytes:
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Errata")
+    sheet.freeze_panes = "B2"
+    for row in rows:
+        cells = []
+        for text in row:
+            if len(text) > MAX_CELL_CHARS:
+                raise ValueError(
+                    f"a cell has {len(text):,} characters, and Excel takes {MAX_CELL_CHARS:,}: write CSV"
+                )
+            cell = WriteOnlyCell(sheet, text or None)
+            if text:
+                cell.data_type = "s"  # a text that begins with = stays a text, and 007 keeps its zeros
+            cells.append(cell)
+        sheet.append(cells)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()

@@ -1,0 +1,63 @@
+"""`errata export` and an import of what it wrote, and the columns that a person is asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.service.http.conftest import Run
+from tests.service.toy_graph import TOYS
+from tests.workbooks import workbook
+
+OPTIONS = {"systems": TOYS}
+
+SHEET = [["Museum", "Director", "Leitun"], ["Tide Mill", "Ida Brook", "Bo"], ["Rope Walk", "Ann Lee", ""]]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".csv", ".tsv"])
+async def test_what_was_exported_is_imported_without_a_change(run: Run, tmp_path: Path, suffix: str) -> None:
+    (source := tmp_path / "in.xlsx").write_bytes(workbook(SHEET))
+    await run("import", str(source), "--subject", "Museum")
+    file = str(tmp_path / f"out{suffix}")
+    result = await run("export", file, "--subject", "Museum")
+    assert "has 2 rows and 3 columns, as of version 1." in result.output
+    assert "is there already: choose another name, or --force" in (await run("export", file)).output
+    again = await run("import", file, "--subject", "Museum")
+    assert (again.exit_code, "nothing new: the graph says all 3 triples" in again.output) == (1, True)
+    assert "the name ends in .csv, .tsv, .xlsx" in (await run("export", "x.json")).output
+
+
+async def test_a_person_is_asked_about_columns_that_are_no_relation(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file := tmp_path / "in.xlsx").write_bytes(workbook([*SHEET[:2]]))
+    await run("import", str(file), "--subject", "Museum", "--column", "Leitun=Leitung")
+    rows: list[list[Any]] = [["Museum", "leitun", "Seats", "Notes"], ["Oak", "Cy", 40, "old"]]
+    file.write_bytes(workbook(rows))
+    monkeypatch.setattr("errata.cli.commands.graph.imports.is_terminal", lambda: True)
+    result = await run("import", str(file), "--subject", "Museum", input="No\nleitung\n\n-\n")
+    assert "'leitun' is no relation yet (like Leitung)" in result.output
+    assert "There is no relation 'No'." in result.output
+    output = (await run("entity", "Oak")).output
+    assert all(text in output for text in ("Leitung", "Cy", "Seats", "40")), output
+    assert "old" not in output
+
+
+@pytest.mark.alone
+async def test_a_thousand_things_go_in_and_out_and_in_again_within_20_seconds(
+    run: Run, tmp_path: Path
+) -> None:
+    headings = ["Museum", *(f"fact {n}" for n in range(11))]
+    rows = [[f"Museum {n}", *(f"value {n} {m}" for m in range(11))] for n in range(1_000)]
+    (file := tmp_path / "in.xlsx").write_bytes(workbook([headings, *rows]))
+    out = str(tmp_path / "out.xlsx")
+    begin = monotonic()
+    first = await run("import", str(file), "--subject", "Museum")
+    await run("export", out, "--subject", "Museum")
+    again = await run("import", out, "--subject", "Museum")
+    assert "11,000 triples imported" in first.output
+    assert "nothing new: the graph says all 11,000 triples" in again.output
+    assert monotonic() - begin < 20
