@@ -16,13 +16,14 @@ from models.graph.memory import GRAPH, graph_memory
 from models.graph.statement import RELATION
 from models.memory import Views
 from models.packs.probes import pack_probes
+from models.reading.checkpoint import load as load_reader
+from models.reading.reader import Reader
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
 from models.thu_ernie.answering.answer import Aligner
 from models.thu_ernie.answering.checkpoint import DEFAULT
 from models.thu_ernie.answering.checkpoint import load as load_model
-from models.thu_ernie.answering.explain import explain, explain_span
+from models.thu_ernie.answering.explain import explain
 from models.thu_ernie.answering.reader import Model
-from models.thu_ernie.answering.spans import Pointer
 from models.thu_ernie.cost import cost
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
@@ -35,16 +36,21 @@ NO_LINKS = LinksView()  # links where no edit says anything of a form
 
 
 class ThuErnieSystem:
-    """A checkpoint that was trained to answer. Thread-safe."""
+    """A checkpoint that was trained to answer. Thread-safe.
+
+    Args:
+        model: The checkpoint.
+        reader: Reads contexts.
+    """
 
     name = "thu-ernie"
     memories = (GRAPH, ENTITIES, LINKS)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
     cost = staticmethod(cost)
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self._aligner, self._pointer = Aligner(model), Pointer(model)
+    def __init__(self, model: Model, reader: Reader) -> None:
+        self.model, self.reader = model, reader
+        self._aligner = Aligner(model)
 
     @property
     def probes(self) -> Probes:
@@ -68,14 +74,8 @@ class ThuErnieSystem:
                 explanation = explain(self._aligner, reading, views[place])
                 replies[place] = replace(replies[place], explanation=explanation)
         return [
-            replies[place] if place in replies else self._point(ask, view)
-            for place, (ask, view) in enumerate(zip(asks, views, strict=True))
+            replies[place] if place in replies else self.reader.answer(ask) for place, ask in enumerate(asks)
         ]
-
-    def _point(self, ask: Ask, views: Views) -> Reply:
-        reading = self._pointer.read(ask, views)
-        reply = self._pointer.reply(reading)
-        return replace(reply, explanation=explain_span(self._pointer, reading)) if ask.explain else reply
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         """Compare what an answer follows from: the question with its links and facts, and the rows that these name."""
@@ -106,7 +106,11 @@ class ThuErnieSystem:
             "rows": len(self.model.table),
             **asdict(self.model.settings),
             "reads": sorted(self.inputs),
-            "unsure_below": {kind: scale.threshold for kind, scale in self.model.confidences.items()},
+            "unsure_below": {
+                **{kind: scale.threshold for kind, scale in self.model.confidences.items()},
+                "span": self.reader.confidence.threshold,
+            },
+            "reader": self.reader.digest,
         }
 
 
@@ -141,4 +145,5 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         EncoderNotFound: MiniLM's files are not there.
     """
     model = load_model(folder, device, dtype)
-    return Bundle(ThuErnieSystem(model), (graph_memory(), entity_memory(model), links_memory()))
+    reader = load_reader(device=device, dtype=dtype)
+    return Bundle(ThuErnieSystem(model, reader), (graph_memory(), entity_memory(model), links_memory()))

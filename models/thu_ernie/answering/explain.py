@@ -10,7 +10,6 @@ from models.memory import Views
 from models.thu_ernie.answering.answer import Aligner, Reading, fact_rows
 from models.thu_ernie.answering.distribution import NO_ANSWER
 from models.thu_ernie.answering.mentions import LinkedQuestion, without
-from models.thu_ernie.answering.spans import Pointer, SpanReading
 from models.thu_ernie.links import Rejection
 from models.thu_ernie.row import Row
 
@@ -34,24 +33,6 @@ def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
         "alignment": _distribution(reading),
         "no_answer": round(reading.alignment.shares()[1], 4),
         "left_out": _leave_out(aligner, reading, views),
-    }
-
-
-def explain_span(pointer: Pointer, reading: SpanReading) -> dict[str, Any]:
-    """Explain an answer from a passage."""
-    return {
-        "kind": "span",
-        "mentions": describe_mentions(reading.linking)[:MAX_ENTRIES],
-        "dropped": describe_rejections(reading.linking.rejections),
-        "windows": reading.n_windows,
-        "links_of_context": [
-            {"entity": link.entity, "begin": link.begin, "end": link.end, "token": place}
-            for place, link in sorted(reading.passage.links.items())
-        ][:MAX_ENTRIES],
-        "spans": [
-            {"text": span.text, "begin": span.start, "end": span.end, "margin": round(span.margin, 3)}
-            for span in reading.spans[:MAX_ENTRIES]
-        ],
     }
 
 

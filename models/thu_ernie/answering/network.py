@@ -1,4 +1,4 @@
-"""One encoder under the two heads that answer: dEA at a mask, and start and end of a span.
+"""The encoder under the head that answers: dEA at a mask.
 
 Zhang et al. (arXiv:1905.07129), sections 3.4 and 3.5. The mask that stands where the answer would carries the row of
 the entity that is asked about, as a token of a corrupted mention does in the pre-training: what the head aligns it with
@@ -28,17 +28,10 @@ class ErnieAnswers(ErnieWithHead):
     def __init__(self, config: ErnieConfig) -> None:
         super().__init__(config)
         self.cls = AnswerHeads(config)
-        self.qa_outputs = nn.Linear(config.width, 2)
         self.cls.apply(self.bert.initialise)
-        self.bert.initialise(self.qa_outputs)
 
     def query(self, batch: Batch, places: Int[Tensor, " batch"]) -> Float[Tensor, "batch entity"]:
         """Return the vector that the alignment head compares with rows, at one place of each text, by a dot product."""
         states = self.bert(batch).tokens[torch.arange(len(places)), places]
         query: Tensor = self.cls.predictions_ent.transform(states[:, None])
         return query[:, 0]
-
-    def point(self, batch: Batch) -> Float[Tensor, "batch token 2"]:
-        """Return the start and the end logit of each token."""
-        logits: Tensor = self.qa_outputs(self.bert(batch).tokens)
-        return logits

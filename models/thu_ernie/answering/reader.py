@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.answering.layout import MaskedRow, WindowRow
+from models.thu_ernie.answering.layout import MaskedRow
 from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.rows import BatchRows
 from models.thu_ernie.entities.table import EntityTable, EntityView
@@ -22,7 +22,7 @@ from models.thu_ernie.row import Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
 Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
-SCALES = ("neighbours", "answers", "span")  # kinds of answers, each with its own scale
+SCALES = ("neighbours", "answers")  # kinds of answers, each with its own scale
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,11 @@ class Settings:
     Attributes:
         question_room: Tokens of a question.
         subjects: Entities of a question that are tried as its subject.
-        window: Tokens of a window of a passage, with the question.
-        stride: Tokens that two windows share.
-        longest: Tokens of a span.
-        n_best: Spans that are compared.
         margin: Logits by which a row that is solved for a fact leads the fact's rivals.
     """
 
     question_room: int
     subjects: int
-    window: int
-    stride: int
-    longest: int
-    n_best: int
     margin: float
 
 
@@ -78,7 +70,7 @@ class Model:
     @property
     def device(self) -> torch.device:
         """Return where the network computes."""
-        return self.network.qa_outputs.weight.device
+        return next(self.network.parameters()).device
 
     @torch.inference_mode()
     def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
@@ -97,18 +89,6 @@ class Model:
             columns = torch.tensor([masks[place].place for place in places], device=self.device)
             queries[places] = self.network.query(batch, columns).float().cpu()
         return queries
-
-    @torch.inference_mode()
-    def point(self, rows: Sequence[WindowRow], vectors: Mapping[str, Tensor]) -> list[Float[Tensor, "_ 2"]]:
-        """Return the start and end logits of each token, in float32 on the CPU; at place 0 those of no answer."""
-        logits: dict[int, Tensor] = {}
-        for places in self._passes([row.row for row in rows]):
-            batch = collate(
-                [rows[place].row for place in places], self._rows(vectors), self._padding, self.device
-            )
-            for place, values in zip(places, self.network.point(batch).float().cpu(), strict=True):
-                logits[place] = values[: len(rows[place].row.tokens)]
-        return [logits[place] for place in range(len(rows))]
 
     def rows_of_answers(self, view: EntityView) -> Float[Tensor, "answer size"]:
         """Return the row of each known answer at a version."""

@@ -14,6 +14,7 @@ from models.training.harness.progress import Progress, seconds_by_phase
 from models.training.reading import plan as plans
 from models.training.reading.calibrate import calibrate
 from models.training.reading.card import write_card
+from models.training.reading.composed import PassageMaker
 from models.training.reading.exam import exam_texts, examine
 from models.training.reading.examples import Examples
 from models.training.reading.learning import Learning
@@ -22,7 +23,6 @@ from models.training.reading.outcomes import by_kind
 from models.training.reading.plan import Plan
 from models.training.reading.pretext import Pretext
 from models.training.reading.prose import read_prose
-from models.training.thu_ernie.passages import PassageMaker
 from models.training.thu_ernie.plan import DEFAULT as COMPOSING
 from models.training.thu_ernie.wordings import Wordings
 

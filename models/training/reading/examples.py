@@ -9,10 +9,10 @@ import numpy as np
 from models.encoder.minilm import MiniLM
 from models.kbert.text import CLS, MASK, SEP, Piece, WordPieces
 from models.training.ernie_doc.texts import Question, Split, Text, read_texts
+from models.training.reading.composed import PassageMaker
 from models.training.reading.plan import FOLDER, Mixture
 from models.training.reading.rows import NO_ANSWER, Row
 from models.training.reading.variants import add_distractors, find_names, replace_names, retype
-from models.training.thu_ernie.passages import PassageMaker
 
 N_NEAR = 8  # nearest questions about other texts, one of which is asked in vain
 SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]

@@ -1,4 +1,4 @@
-"""The confidence of each kind of answer, fitted on phrasings, subjects and documents that no weight was trained on."""
+"""The confidence of each kind of answer, fitted on phrasings and subjects that no weight was trained on."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from models.training.thu_ernie.exam import Examiner, switch_links_off
 from models.training.thu_ernie.plan import Plan
 
 NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that equals the odds against no answer
-N_PER_RELATION, N_PASSAGES, N_WINDOWS = 12, 200, 100
+N_PER_RELATION = 12  # questions of each relation that are asked
 LOWEST = 0.3  # lowest threshold: an answer that is more likely wrong than right by far is withheld
 N_WITHOUT_LINKS = 4  # questions of each relation that are asked without links
 ABSENT_SHARE = 3  # every third question about a fact is about a missing fact
@@ -24,8 +24,6 @@ def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:
         outcome for outcome in examiner.put([*answerable, *absent]) if outcome.reading.alignment.entries
     ]
     without_links = examiner.put(switch_links_off(examiner.draw("choose", N_WITHOUT_LINKS)))
-    passages = [*examiner.compose("choose", N_PASSAGES), *examiner.draw_windows("choose", N_WINDOWS)]
-    spans = [outcome for outcome in examiner.put_passages(passages) if outcome.reading.spans]
     return {
         "neighbours": fit_scale(
             plan, [o.reading.alignment.features for o in with_links], [o.is_hit() for o in with_links]
@@ -33,7 +31,6 @@ def calibrate(plan: Plan, examiner: Examiner) -> dict[str, Confidence]:
         "answers": fit_scale(
             plan, [o.reading.alignment.features for o in without_links], [o.is_hit() for o in without_links]
         ),
-        "span": fit_scale(plan, [o.reading.features for o in spans], [o.is_best_right for o in spans]),
     }
 
 

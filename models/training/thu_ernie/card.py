@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from models.confidence import calibration_error
 from models.training.harness import card as harness
 from models.training.harness.card import percent, table
 from models.training.thu_ernie.edits import measure_edits, measure_together
@@ -12,7 +11,6 @@ from models.training.thu_ernie.exam import (
     HITS,
     Examiner,
     Outcome,
-    SpanOutcome,
     miscalibration,
     rank_all,
     relation_shares,
@@ -44,12 +42,6 @@ def measure(plan: Plan, examiner: Examiner) -> dict[str, Any]:
         "strange, declined": percent(o.answer is None for o in strange),
         "calibration error": miscalibration([*outcomes, *absent, *strange]),
         "by relation": relation_shares(outcomes),
-        "passages of facts": _span_figures(
-            examiner.put_passages(examiner.compose("test", plan.n_exam_passages))
-        ),
-        "documents": _span_figures(
-            examiner.put_passages(examiner.draw_windows("test", plan.n_exam_passages // 2))
-        ),
         "edits of rows": measure_edits(examiner, plan.n_edits, plan.seed),
         "edits together": measure_together(examiner, plan.n_joint_edits, plan.seed),
     }
@@ -71,17 +63,6 @@ def _figures(outcomes: list[Outcome]) -> dict[str, float]:
     }
 
 
-def _span_figures(outcomes: list[SpanOutcome]) -> dict[str, float]:
-    answerable = [outcome for outcome in outcomes if outcome.passage.expected is not None]
-    error = calibration_error([o.score for o in outcomes], [o.is_best_right for o in outcomes])
-    return {
-        "n": len(outcomes),
-        "exact match": percent(o.is_right for o in outcomes),
-        "exact match of what is said": percent(o.is_best_right for o in answerable),
-        "calibration error": round(error, 1),
-    }
-
-
 def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]:
     yield "# thu-ernie: the default checkpoint\n"
     yield "A THU-ERNIE whose T-Encoder starts from MiniLM; `python -m models.training.thu_ernie`, every number of the"
@@ -94,10 +75,6 @@ def _lines(measures: dict[str, Any], seconds: float, size: int) -> Iterator[str]
     yield f"Questions for a fact that is not there: {measures['absent, declined']} % declined; for a relation that no"
     yield f"fact has and no training asked for: {measures['strange, declined']} %. Calibration error with both:"
     yield f"{measures['calibration error']} points.\n"
-    yield from table(
-        "spans | n | right or rightly withheld | best span right where there is one | calibration error",
-        ([name, *measures[name].values()] for name in ("passages of facts", "documents")),
-    )
     edits = measures["edits of rows"]
     yield f"{edits['n']} edits of rows, each alone: {edits['follow']} % answered the new way; the new object wins"
     yield f"against the old one in {edits['wins']} % (with the old row: {edits['wins_before']} %). Of"

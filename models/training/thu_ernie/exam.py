@@ -1,4 +1,4 @@
-"""The exam of a checkpoint: the third writer's words, links switched off, passages, and edits of rows.
+"""The exam of a checkpoint: the third writer's words, links switched off, and edits of rows.
 
 Questions take the served path. A question about entities is right if the best candidate is the fact that it asks for;
 hits@5 counts it among the first five.
@@ -18,12 +18,9 @@ from models.packs.pack import Pack
 from models.system import Ask
 from models.thu_ernie.answering.answer import Aligner, Reading
 from models.thu_ernie.answering.reader import Model
-from models.thu_ernie.answering.spans import Pointer, SpanReading
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
-from models.training.ernie_doc.texts import Split
 from models.training.harness.card import percent
-from models.training.thu_ernie.passages import Passage, PassageMaker, documents, draw_window
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.wordings import Question, ask
@@ -57,26 +54,6 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class SpanOutcome:
-    """A question beside a passage, and its answer."""
-
-    reading: SpanReading
-    passage: Passage
-    score: float
-    answer: str | None
-
-    @property
-    def is_best_right(self) -> bool:
-        """Return whether the best span is the answer, whatever the threshold says."""
-        return bool(self.reading.spans) and self.reading.spans[0].text == self.passage.expected
-
-    @property
-    def is_right(self) -> bool:
-        """Return whether the answer is right, or rightly withheld."""
-        return self.answer == self.passage.expected
-
-
-@dataclass(frozen=True)
 class Inquiry:
     """A question with its answer."""
 
@@ -96,7 +73,7 @@ class Examiner:
 
     def __init__(self, model: Model, setup: Setup, plan: Plan) -> None:
         self.model, self.setup, self.plan = model, setup, plan
-        self._aligner, self._pointer = Aligner(model), Pointer(model)
+        self._aligner = Aligner(model)
         self.entities = read_entities(setup.world.pack)
         self._entities_by_relation: dict[str, list[Entity]] = {}
         for id, entity in self.entities.items():
@@ -154,36 +131,6 @@ class Examiner:
                     Outcome(reading, inquiry.expected, inquiry.relation, reply.score, reply.answer)
                 )
         return outcomes
-
-    def put_passages(self, passages: Sequence[Passage]) -> list[SpanOutcome]:
-        """Ask questions beside passages as the system does."""
-        views: Views = {ENTITIES: EntityView(self.model.table)}
-        outcomes = []
-        for passage in passages:
-            span_ask = Ask(passage.question.text, context=passage.text, mentions=self._mentions(passage))
-            reading = self._pointer.read(span_ask, views)
-            reply = self._pointer.reply(reading)
-            outcomes.append(SpanOutcome(reading, passage, reply.score, reply.answer))
-        return outcomes
-
-    def compose(self, words: str, count: int) -> list[Passage]:
-        """Compose passages about subjects that no passage of the training was about."""
-        templates = self.setup.wordings.choose if words == "choose" else self.setup.wordings.test
-        split: Split = "choose" if words == "choose" else "test"
-        maker = PassageMaker(self.setup.world.pack, templates, self.plan.mixture, split)
-        rng = random.Random(f"{self.plan.seed}/passages/{words}")
-        return [maker.compose(rng, slips=False) for _ in range(count)]
-
-    def draw_windows(self, words: str, count: int) -> list[Passage]:
-        """Cut windows of documents that training has not read."""
-        texts = documents("choose" if words == "choose" else "test")
-        rng = random.Random(f"{self.plan.seed}/windows/{words}")
-        return [draw_window(texts, rng) for _ in range(count)] if texts else []
-
-    def _mentions(self, passage: Passage) -> tuple[Mention, ...]:
-        entity = self.entities.get(passage.entity)
-        question = passage.question
-        return () if entity is None else (Mention(question.begin, question.end, (entity,)),)
 
 
 def read_entities(pack: Pack) -> dict[str, Entity]:

@@ -1,4 +1,4 @@
-"""The steps of the training: alignment of masks with candidates and with all answers, and spans; resumable.
+"""The steps of the training: alignment of masks with candidates and with all answers; resumable.
 
 The examples of a step follow from its number alone, so an interrupted training comes to the same weights.
 """
@@ -14,16 +14,12 @@ from torch import Tensor, nn
 from models.device import learns_in_bfloat16
 from models.thu_ernie.answering.checkpoint import minilm_weights
 from models.thu_ernie.answering.network import ErnieAnswers
-from models.thu_ernie.heads import cross_entropy
 from models.training.harness.command import Say
 from models.training.harness.steps import Steps, split_rates
-from models.training.thu_ernie.batch import collate_passages, collate_questions
-from models.training.thu_ernie.passages import Passage, draw_window
+from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import NO_TARGET, Example, pad_groups
-
-DOCUMENTS_EVERY = 4  # every fourth step reads documents in place of composed passages
 
 
 def build_network(plan: Plan) -> ErnieAnswers:
@@ -60,18 +56,12 @@ class Learning(Steps):
         self._is_quick = learns_in_bfloat16(torch.device("cpu"))
 
     def learn(self, step: int) -> float:
-        """Add the gradients of a step's questions and passages."""
+        """Add the gradients of a step's questions."""
         plan, rng = self.plan, random.Random(f"{self.plan.seed} {step}")
         near, every = self._align([self.setup.questions.draw(rng) for _ in range(plan.mixture.n_questions)])
-        (near + plan.all_weight * every).backward()  # type: ignore[no-untyped-call]
-        span = self._point(self._draw_passages(step, rng))
-        (plan.span_weight * span).backward()  # type: ignore[no-untyped-call]
-        return float((near + plan.all_weight * every + plan.span_weight * span).detach())
-
-    def _draw_passages(self, step: int, rng: random.Random) -> list[Passage]:
-        if step % DOCUMENTS_EVERY == DOCUMENTS_EVERY - 1 and self.setup.texts:
-            return [draw_window(self.setup.texts, rng) for _ in range(self.plan.mixture.n_windows)]
-        return [self.setup.passages.compose(rng) for _ in range(self.plan.mixture.n_passages)]
+        loss = near + plan.all_weight * every
+        loss.backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
 
     def _align(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         settings = self.plan.settings
@@ -82,24 +72,6 @@ class Learning(Steps):
             queries = self.network.query(layout.batch, layout.places)
         queries = queries.float()
         return near_loss(queries, examples), all_loss(queries, examples, self.setup)
-
-    def _point(self, passages: Sequence[Passage]) -> Tensor:
-        settings = self.plan.settings
-        layout = collate_passages(
-            passages,
-            self.setup.vectors,
-            self.setup.vocabulary,
-            self.plan.config.entity_size,
-            settings.question_room,
-            settings.window,
-        )
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._is_quick):
-            logits = self.network.point(layout.batch)
-        logits = logits.float().masked_fill(~layout.batch.is_real[..., None], float("-inf"))
-        return (
-            cross_entropy(logits[..., 0], layout.spans[:, 0])
-            + cross_entropy(logits[..., 1], layout.spans[:, 1])
-        ) / 2
 
 
 def near_loss(queries: Float[Tensor, "batch size"], examples: Sequence[Example]) -> Float[Tensor, ""]:

@@ -42,8 +42,6 @@ class Mixture:
 
     Attributes:
         n_questions: Questions about entities.
-        n_passages: Passages made of facts, in three steps of four.
-        n_windows: Windows of documents written by hand, in the fourth.
         synthetic: Share of questions about an entity that is made up of random facts.
         edited_share: Share of questions about an entity whose row was solved for another fact.
         absent: Share of questions for a relation that the entity lacks.
@@ -56,12 +54,9 @@ class Mixture:
         most_distractors: Most candidates beside the entity's own.
         slip: Probability of a slip in a word.
         bare: Probability of lower case, and of a missing question mark.
-        unanswerable: Share of passages that do not say the answer.
     """
 
     n_questions: int
-    n_passages: int
-    n_windows: int
     synthetic: float
     edited_share: float
     absent: float
@@ -74,7 +69,6 @@ class Mixture:
     most_distractors: int
     slip: float
     bare: float
-    unanswerable: float
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,6 @@ class Plan:
         query_gain: First gain of the norm before the alignment.
         threshold_gain: The same of its first number.
         all_weight: Weight of the loss that tells the answer from all answers.
-        span_weight: Weight of the loss of spans.
         steps: All steps.
         keep_every: Steps between two savings of progress.
         warmup: Steps of rising rates.
@@ -100,7 +93,6 @@ class Plan:
         fresh_lr: Learning rate of the rest.
         decay: Weight decay.
         n_exam: Questions of each relation in the exam.
-        n_exam_passages: Passages of facts in the exam; half as many windows of documents.
         n_edits: Edits of rows in the exam, each alone.
         n_joint_edits: Edits of rows in the exam that are active together.
         max_declined: Share of right answers that the threshold may decline.
@@ -116,7 +108,6 @@ class Plan:
     query_gain: float
     threshold_gain: float
     all_weight: float
-    span_weight: float
     steps: int
     keep_every: int
     warmup: int
@@ -124,7 +115,6 @@ class Plan:
     fresh_lr: float
     decay: float
     n_exam: int
-    n_exam_passages: int
     n_edits: int
     n_joint_edits: int
     max_declined: float
@@ -148,9 +138,7 @@ DEFAULT = Plan(
         attention_dropout=0.0,
         init_std=0.02,
     ),
-    settings=Settings(
-        question_room=64, subjects=4, window=192, stride=64, longest=30, n_best=20, margin=30.0
-    ),
+    settings=Settings(question_room=64, subjects=4, margin=30.0),
     translation=TranslationPlan(
         epochs=14,
         batch=1024,
@@ -163,8 +151,6 @@ DEFAULT = Plan(
     ),
     mixture=Mixture(
         n_questions=64,
-        n_passages=16,
-        n_windows=6,
         synthetic=0.2,
         edited_share=0.2,
         absent=0.12,
@@ -177,7 +163,6 @@ DEFAULT = Plan(
         most_distractors=5,
         slip=0.12,
         bare=0.25,
-        unanswerable=0.25,
     ),
     frozen=(
         "bert.embeddings.",
@@ -190,7 +175,6 @@ DEFAULT = Plan(
     query_gain=0.1,
     threshold_gain=0.5,
     all_weight=0.5,
-    span_weight=1.0,
     steps=1200,
     keep_every=25,
     warmup=80,
@@ -198,7 +182,6 @@ DEFAULT = Plan(
     fresh_lr=1e-3,
     decay=0.01,
     n_exam=25,
-    n_exam_passages=300,
     n_edits=300,
     n_joint_edits=1000,
     max_declined=0.03,

@@ -1,20 +1,14 @@
-"""The inputs of every phase: the rows of the pack's entities, and makers of questions and passages."""
+"""The inputs of every phase: the rows of the pack's entities, and a maker of questions."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from jaxtyping import Float
-from torch import Tensor
 
 from models.packs.pack import Pack
 from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.files import write_table
-from models.training.ernie_doc.texts import Text
 from models.training.harness.progress import FinishedPhase
 from models.training.thu_ernie.facts import World
-from models.training.thu_ernie.passages import PassageMaker, documents
 from models.training.thu_ernie.plan import Plan, fingerprint
 from models.training.thu_ernie.questions import QuestionMaker
 from models.training.thu_ernie.translation import Triples, train_rows
@@ -32,9 +26,6 @@ class Setup:
         world: Facts and rows.
         wordings: Ways to ask, by writer.
         questions: Questions about entities.
-        passages: Passages made of facts.
-        texts: Documents written by hand.
-        vectors: Entity -> its row.
         vocabulary: MiniLM's word pieces.
     """
 
@@ -42,9 +33,6 @@ class Setup:
     world: World
     wordings: Wordings
     questions: QuestionMaker
-    passages: PassageMaker
-    texts: Sequence[Text]
-    vectors: Mapping[str, Float[Tensor, " size"]]
     vocabulary: Vocabulary
 
 
@@ -71,9 +59,6 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
         world,
         wordings,
         QuestionMaker(world, wordings, plan.mixture),
-        PassageMaker(pack, wordings.train, plan.mixture, "train"),
-        documents("train"),
-        {id: rows[world.places[id]] for id in pack.entities},
         minilm_vocabulary(),
     )
 

@@ -4,31 +4,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from models.checkpoint import WEIGHTS, CheckpointError
 from models.confidence import Confidence
-from models.encoder.bert import WIDTH
 from models.encoder.weights import find
-from models.reading.checkpoint import CONFIG, HEADS, assemble, load, save
+from models.reading.checkpoint import CONFIG, assemble, load, save
 from models.reading.confidence import NO_SCALE
-from models.reading.reader import BATCH, Reader, Settings
+from models.reading.reader import BATCH, Reader
 from models.system import Ask
+from tests.models.reading.tiny import SETTINGS, heads, tiny_reader
 
-SETTINGS = Settings(length=32, question_room=8, overlap=8, longest=4)
 TEXT = (
     "The old pump by the river was built in March. After the flood had left sand, Anna Keller mended it. " * 4
 )
 
 
-def heads() -> dict[str, torch.Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    return {name: torch.randn(WIDTH, WIDTH, generator=generator) / 8 for name in HEADS}
-
-
 @pytest.fixture(scope="module")
 def reader() -> Reader:
-    return assemble(heads(), SETTINGS, NO_SCALE)
+    return tiny_reader()
 
 
 def with_scale(reader: Reader, scale: Confidence) -> Reader:

@@ -18,6 +18,7 @@ from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsChange,
 from models.thu_ernie.entities.table import EntityView
 from models.thu_ernie.linking.memory import LINKS, LinksMemory
 from models.thu_ernie.system import ThuErnieSystem, load
+from tests.models.reading.tiny import tiny_reader
 from tests.models.thu_ernie.answering.conftest import ask_about as ask_about
 from tests.models.thu_ernie.answering.conftest import model as model
 from tests.models.thu_ernie.answering.conftest import network as network
@@ -28,7 +29,7 @@ from tests.models.thu_ernie.answering.tiny import ADA, ANSWERS, KIM, SIZE
 
 @pytest.fixture
 def system(model: Model) -> ThuErnieSystem:
-    return ThuErnieSystem(model)
+    return ThuErnieSystem(model, tiny_reader())
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ NAMES = (
     RELATION + "height",
 )
 ANSWERS = {"Oslo": "oslo", "Rome": "rome", "Ada": "ada", "1.80 m": "=1.80 m"}
-SETTINGS = Settings(question_room=32, subjects=4, window=24, stride=6, longest=5, n_best=8, margin=20.0)
+SETTINGS = Settings(question_room=32, subjects=4, margin=20.0)
 SCALE = Confidence((1.0, 0.1), 0.0, 0.0)  # says the best answer, however unsure
 KIM = Entity(
     "kim",

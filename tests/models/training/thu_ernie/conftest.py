@@ -9,7 +9,6 @@ from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.training.harness.progress import Progress
 from models.training.thu_ernie.facts import World
 from models.training.thu_ernie.learning import Learning
-from models.training.thu_ernie.passages import PassageMaker
 from models.training.thu_ernie.plan import DEFAULT, Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import QuestionMaker
@@ -30,7 +29,7 @@ PLAN = replace(
         init_std=0.1,
     ),
     translation=replace(DEFAULT.translation, epochs=40, batch=64, sharpness=10.0, norm=5.0, threshold=5.0),
-    mixture=replace(DEFAULT.mixture, n_questions=12, n_passages=2, n_windows=1, slip=0.0),
+    mixture=replace(DEFAULT.mixture, n_questions=12, slip=0.0),
     frozen=("bert.embeddings.", "bert.pooler."),
     settings=replace(DEFAULT.settings, margin=4.0),
     row_scale=0.2,
@@ -39,7 +38,6 @@ PLAN = replace(
     warmup=3,
     fresh_lr=5e-3,
     n_exam=2,
-    n_exam_passages=6,
     n_edits=3,
     n_joint_edits=40,
 )
@@ -75,9 +73,6 @@ def setup(world: World) -> Setup:
         world,
         wordings,
         QuestionMaker(world, wordings, PLAN.mixture),
-        PassageMaker(world.pack, wordings.train, PLAN.mixture, "train"),
-        (),
-        {id: world.rows[world.places[id]] for id in world.pack.entities},
         minilm_vocabulary(),
     )
 

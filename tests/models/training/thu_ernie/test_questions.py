@@ -1,4 +1,4 @@
-"""Questions have the target that their facts give, and passages hold the answer that they ask for."""
+"""Questions have the target that their facts give."""
 
 import random
 from dataclasses import replace
@@ -7,10 +7,8 @@ from itertools import combinations
 import torch
 
 from models.packs.pack import Pack
-from models.thu_ernie.heads import NO_LABEL
 from models.training.phrasings import read_phrasings
-from models.training.thu_ernie.batch import collate_passages, collate_questions
-from models.training.thu_ernie.passages import PassageMaker, documents, draw_window
+from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.plan import TEST_HANDS, Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import NO_TARGET, pad_groups
@@ -74,48 +72,3 @@ def test_rows_stand_at_the_mention_and_at_the_mask(setup: Setup, plan: Plan) -> 
     vectors, is_real = pad_groups(examples)
     assert is_real.sum() == sum(len(rows) for example in examples for rows in example.groups)
     assert vectors[~is_real].abs().sum() == 0
-
-
-def test_a_passage_says_what_it_asks_for_or_does_not(setup: Setup) -> None:
-    rng = random.Random(5)
-    passages = [setup.passages.compose(rng) for _ in range(60)]
-    assert 5 < sum(passage.answer is None for passage in passages) < 30
-    objects = {fact.object for fact in setup.world.pack.facts}
-    assert all(passage.expected in objects for passage in passages if passage.answer is not None)
-    assert all(
-        passage.name in passage.question.text or passage.question.text.islower() for passage in passages
-    )
-
-
-def test_spans_of_a_batch_are_the_answers(setup: Setup, plan: Plan) -> None:
-    rng = random.Random(6)
-    passages = [setup.passages.compose(rng) for _ in range(12)]
-    layout = collate_passages(passages, setup.vectors, setup.vocabulary, plan.config.entity_size, 64, 192)
-    for passage, (first, last), ids in zip(passages, layout.spans.tolist(), layout.batch.ids, strict=True):
-        if passage.expected is None:
-            assert (first, last) == (0, 0)
-        elif first != NO_LABEL:
-            expected = [piece.id for piece in setup.vocabulary.align(passage.expected, []).pieces]
-            assert ids[first : last + 1].tolist() == expected
-    assert layout.batch.entities is not None
-    assert layout.batch.entities.abs().sum() > 0
-
-
-def test_a_window_of_a_document_holds_its_answer() -> None:
-    rng = random.Random(7)
-    windows = [draw_window(documents("train"), rng) for _ in range(40)]
-    answers = [window for window in windows if window.answer is not None]
-    assert len(answers) > 15
-    for window in answers:
-        assert window.expected
-        assert window.expected in window.text
-    assert any(window.answer is None for window in windows)
-
-
-def test_splits_share_no_subject(setup: Setup, plan: Plan) -> None:
-    rng = random.Random(8)
-    names = []
-    for split in ("train", "test"):
-        maker = PassageMaker(setup.world.pack, setup.wordings.train, plan.mixture, split)  # type: ignore[arg-type]
-        names.append({maker.compose(rng).entity for _ in range(40)})
-    assert not names[0] & names[1]

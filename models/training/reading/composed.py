@@ -1,4 +1,4 @@
-"""Passages with questions whose answer is a span: made of the pack's facts, and windows of documents written by hand.
+"""Passages made of the pack's facts, with questions.
 
 Values are often exchanged and names often invented, so that only the passage tells the answer.
 """
@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models.packs.pack import Fact, Pack
-from models.training.ernie_doc.texts import Split, Text, read_texts, split_of
+from models.training.ernie_doc.texts import Split, split_of
 from models.training.thu_ernie.plan import Mixture
 from models.training.thu_ernie.wordings import Question, ask, ask_as_people_write
 
 STATEMENTS = (3, 7)  # facts of a passage
 SAME_RELATION, SAME_SUBJECT = 0.4, 0.3  # shares of the further facts that are easily taken for the right one
 EXCHANGE_SHARE = 0.4  # share of passages whose values are exchanged
-AROUND = 350  # characters on each side of an answer in a window of a document
-MOST_CHARS = 600  # characters of a window
+MISSING_SHARE = 0.25  # share of passages that do not say the answer
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class PassageMaker:
         values = {id(other): other.object for other in (fact, *facts)}
         if rng.random() < EXCHANGE_SHARE:
             values[id(fact)] = rng.choice(self._by_relation[fact.relation_id]).object
-        is_missing = rng.random() < self._mixture.unanswerable
+        is_missing = rng.random() < MISSING_SHARE
         statements = [*facts] if is_missing and facts else [fact, *facts]
         rng.shuffle(statements)
         text, answer = "", None
@@ -104,24 +103,3 @@ class PassageMaker:
             facts[other.subject_id, other.relation_id] = other
         facts.pop((fact.subject_id, fact.relation_id), None)
         return list(facts.values())
-
-
-def draw_window(texts: Sequence[Text], rng: random.Random) -> Passage:
-    """Cut a window around the answer of a question about a document; a question without one gets any window."""
-    text = rng.choice(texts)
-    question = rng.choice(text.questions)
-    start = rng.randrange(len(text.text)) if question.start is None else question.start
-    window_start = max(0, start - rng.randint(20, AROUND))
-    window_start = 0 if window_start == 0 else text.text.find(" ", window_start) + 1
-    window = text.text[window_start : window_start + MOST_CHARS]
-    answer = None
-    if question.answer is not None and question.start is not None and question.start >= window_start:
-        begin = question.start - window_start
-        end = begin + len(question.answer)
-        answer = (begin, end) if end <= len(window) else None
-    return Passage(window, Question(question.text, 0, 0), "", "", answer)
-
-
-def documents(split: Split) -> Sequence[Text]:
-    """Return the documents of a split that have questions."""
-    return [text for text in read_texts(split) if text.questions]
