@@ -1,12 +1,11 @@
 """Answers to a batch of questions, through K-Query, K-Inject, the encoder and the heads.
 
 Rows of one pass have similar lengths, and the result of a row depends on no other row and on no padding (1e-5). A
-context and the graph are options of one softmax. Candidates are sorted by the pair ranker's log-odds plus the support
-that facts and context give each. A context without a certain span is read again, sentence by sentence.
+context is read first (models/reading): if it says the answer, the graph is not asked. Candidates are sorted by the
+pair ranker's log-odds plus the support that the facts, or the spans of the context, give each.
 """
 
 import math
-import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -16,11 +15,11 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.kbert.checkpoint import Model
-from models.kbert.cost import MAX_SENTENCES
-from models.kbert.heads import Options, list_options
+from models.kbert.heads import Option, Options, list_options
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
+from models.reading.reader import Finding, Reader
 from models.system import UNSURE, Alternative, Ask, Reason, Reply
 
 NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
@@ -34,7 +33,6 @@ MAX_READ_CHARS = 600  # characters of a question that MiniLM reads
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
 MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
 MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
-SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?]+[\"')\]]*(?=\s)|\n")  # an initial ends no sentence
 
 
 T = TypeVar("T")
@@ -55,11 +53,19 @@ def finish(steps: Steps[T]) -> T:
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as it was read; without a row and options if it holds no token."""
+    """A question as it was read.
+
+    Attributes:
+        links: Mentions with their facts.
+        row: The question with its facts; None if it holds no token.
+        options: Objects of its facts, or the spans of a context that says the answer; None without a row.
+        finding: Spans of the context, if there is one.
+    """
 
     links: tuple[Link, ...]
     row: QuestionRow | None = None
     options: Options | None = None
+    finding: Finding | None = None
 
     @property
     def is_truncated(self) -> bool:
@@ -77,77 +83,105 @@ class Pass:
 
 
 class Answerer:
-    """Answers questions with a model. Threads may share it."""
+    """Answers questions with a model. Threads may share it.
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    Args:
+        model: The checkpoint.
+        reader: Reads contexts; questions without one need none.
+    """
+
+    def __init__(self, model: Model, reader: Reader | None = None) -> None:
+        self.model, self._reader = model, reader
         self._tokens_per_pass = TOKENS_PER_PASS[model.device.type]
 
     def read(self, asks: Sequence[Ask]) -> Steps[list[Reading]]:
-        """Read each question with its facts, beside its context if it has one."""
+        """Read each question with its facts, and its context if it has one."""
         all_links = yield from self._link(asks)
         rows = yield from self._rows(
-            [(ask.question, ask.context or None, links) for ask, links in zip(asks, all_links, strict=True)]
+            [(ask.question, None, links) for ask, links in zip(asks, all_links, strict=True)]
         )
         heads = self.model.heads
         options: dict[int, Options] = {}
         for part in self._passes(rows):
             logits = heads.point(part.states)
-            part_options = list_options(part.rows, part.batch, logits, heads.rank_weight)
+            part_options = list_options(part.rows, logits, heads.rank_weight)
             options |= zip(part.places, part_options, strict=True)
             yield
+        findings: dict[int, Finding] = {}
+        for place, ask in enumerate(asks):
+            if ask.context and self._reader is not None:
+                findings[place] = finding = self._reader.find(ask.question, ask.context)
+                if self._reader.is_sure(finding):
+                    options[place] = list_spans(finding)
+                yield
         return [
-            Reading(links, row, options.get(place))
+            Reading(links, row, options.get(place), findings.get(place))
             for place, (links, row) in enumerate(zip(all_links, rows, strict=True))
         ]
 
     def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[Reply]]:
-        """Sort the candidates of a question; without any, answer with an option or a sentence of the context."""
+        """Sort the candidates of a question; without any, answer with an option."""
         scales = self.model.confidences
         replies: list[Reply] = []
         for ask, reading in zip(asks, readings, strict=True):
             replies.append((yield from self._reply_from_options(ask, reading)))
-        candidates = [
-            ask.candidates or (sentences(ask.context) if ask.context and reply.answer is None else ())
-            for ask, reply in zip(asks, replies, strict=True)
-        ]
         pairs = [
             (ask, reading, text)
-            for ask, reading, texts in zip(asks, readings, candidates, strict=True)
-            for text in texts
+            for ask, reading in zip(asks, readings, strict=True)
+            for text in ask.candidates
         ]
         matches = iter((yield from self.match(pairs)))
         weight = self.model.heads.support_weight
-        for place, (ask, reading, texts) in enumerate(zip(asks, readings, candidates, strict=True)):
-            supports = support_candidates(reading.options, texts)
+        for place, (ask, reading) in enumerate(zip(asks, readings, strict=True)):
+            supports = support_candidates(reading.options, ask.candidates)
             odds = [(next(matches), weight * support) for support in supports]
             logits = [None if match is None else match + support for match, support in odds]
-            if texts:
-                replies[place] = _reply_from_candidates(ask, reading, texts, logits, scales["pair"])
+            if ask.candidates:
+                replies[place] = _reply_from_candidates(ask, reading, ask.candidates, logits, scales["pair"])
         return replies
 
     def _reply_from_options(self, ask: Ask, reading: Reading) -> Steps[Reply]:
-        """Reply with the objects of a relation or with a span of the context.
+        """Reply with a span of the context or with the objects of a relation.
 
         The judge reads the question again if the answer would come from a relation that no training has seen.
         """
         options, check = reading.options, self.model.relation_check
         if options is None or not options.by_logit:
-            return _decline(ask, reading)
+            return self._decline(ask, reading)
         best = options.by_logit[0]
-        features = describe_best(options)
-        scale = self.model.confidences["span" if best.relation is None else "object"]
+        if best.relation is None:
+            return self._reply_from_context(ask, reading)
+        features, scale = describe_best(options), self.model.confidences["object"]
         is_sure = scale.score(features) >= scale.threshold
         reason = UNSURE
-        if is_sure and best.relation and check and check.concerns(ask.question, best.relation):
+        if is_sure and check and check.concerns(ask.question, best.relation):
             yield
             scale = check.record.scale
             features = (*features, check.read(ask.question, reading.links, best.relation))
             if scale.score(features) < scale.threshold:
                 reason = check.describe_gap(ask.question, reading.links, best.relation)
         score = scale.score(features)
+        if score < scale.threshold and reading.finding is not None:
+            return self._reply_from_context(ask, reading)
         alternatives = _list_alternatives(options, score, ask.top_k - 1)
         return _reply(best.answer, score, scale, best.relation, alternatives, reading, reason)
+
+    def _reply_from_context(self, ask: Ask, reading: Reading) -> Reply:
+        assert self._reader is not None
+        assert reading.finding is not None
+        return self._reader.reply(ask, reading.finding)
+
+    def _decline(self, ask: Ask, reading: Reading) -> Reply:
+        """Return the reason why a question without options is not answered."""
+        if reading.finding is not None:
+            return self._reply_from_context(ask, reading)
+        if any(link.relations for link in reading.links):
+            reason = UNSURE  # the graph has facts, though the question leaves no room for them
+        elif not ask.use_graph:
+            reason = NO_GRAPH
+        else:
+            reason = NO_FACT if reading.links else NO_ENTITY
+        return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
 
     def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
         """Return the log-odds that each text answers its question, before support; None for one without a token."""
@@ -236,16 +270,15 @@ def _split(
 def describe_best(options: Options) -> tuple[float, ...]:
     """Return the features of the best option's confidence.
 
-    These are its lead over no answer and over the second option, in logits, and for an object also the rank of its
-    relation and the lead of that rank over the best other one.
+    These are its lead over no answer and over the second option, in logits, the rank of its relation, and the lead of
+    that rank over the best other one.
     """
     best, *rest = options.by_logit
     rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
     leads = [max(-MAX_LEAD, min(MAX_LEAD, best.logit - logit)) for logit in rivals]
-    if best.relation is None:
-        return tuple(leads)
+    rank = best.relation.rank if best.relation else 0.0
     ranks = (option.relation.rank for option in rest if option.relation is not None)
-    return (*leads, best.relation.rank, best.relation.rank - max(ranks, default=0.0))
+    return (*leads, rank, rank - max(ranks, default=0.0))
 
 
 def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
@@ -262,22 +295,9 @@ def support_candidates(options: Options | None, candidates: Sequence[str]) -> li
     return supports
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """Split a context into candidates, without surrounding space; none is empty."""
-    ends = [match.end() for match in SENTENCE_END.finditer(text)]
-    parts = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    return tuple(part for part in parts if part)[:MAX_SENTENCES]
-
-
-def _decline(ask: Ask, reading: Reading) -> Reply:
-    """Return the reason why a question without options is not answered."""
-    if ask.context or any(link.relations for link in reading.links):
-        reason = UNSURE  # the graph has facts, though the question leaves no room for them
-    elif not ask.use_graph:
-        reason = NO_GRAPH
-    else:
-        reason = NO_FACT if reading.links else NO_ENTITY
-    return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
+def list_spans(finding: Finding) -> Options:
+    """Return the spans of a context as options; the logit of no answer is 0."""
+    return Options(tuple(Option(span.text, span.margin) for span in finding.spans), 0.0)
 
 
 def _list_alternatives(options: Options, score: float, count: int) -> list[Alternative]:

@@ -3,7 +3,7 @@
 config.json            how texts are read, and the scale of the adapters
 adapters.safetensors   <module>.A and .B for matrices of the encoder, under Hugging Face's names
 heads.safetensors      pointer, ranker of pairs, weights of rank and support (heads.py), bend (query.py)
-confidence.json        scales of objects, spans and pairs (models/confidence.py); their features are in answer.py
+confidence.json        scales of objects and pairs (models/confidence.py); their features are in answer.py
 unseen.json            labels that training has seen, and the scale of other relations (unseen.py); may be missing
 SHA256SUMS             the digests of the other files
 """
@@ -37,7 +37,7 @@ CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
 )
 FILES = (CONFIG, ADAPTERS, HEADS, CONFIDENCE)
 UNSEEN_FILE = "unseen.json"
-KINDS = ("object", "span", "pair")
+KINDS = ("object", "pair")
 BEND = "relevance.bend"
 MIN_LENGTH, MAX_LENGTH = 8, 512  # tokens of a row: room for separators and a word; BERT's position table
 

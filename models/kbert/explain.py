@@ -74,6 +74,7 @@ def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) 
             for fact in left_out[:MAX_ENTRIES]
         ],
         "no_answer": round(reading.options.shares()[1], 4) if reading.options else 1.0,
+        "context": None if reading.finding is None else reading.finding.to_json(),
         "rests_on": [dict(fact) for fact in reply.facts],
         "without": [
             {**_name_fact(relation.values[0]), "answer": other.answer, "score": round(other.score, 4)}

@@ -1,4 +1,4 @@
-"""The trained heads, and the options of a row: whole objects of its facts, spans of its second text, no answer.
+"""The trained heads, and the options of a row: whole objects of its facts, and no answer.
 
 The pointer's start and end logits make one softmax over all options, with "no answer" as the span of [CLS] (Rajpurkar
 et al., Know What You Don't Know, arXiv:1806.03822). An object's logit is that of its tokens plus a learned weight
@@ -6,24 +6,21 @@ times the rank of its relation. Half an object is never an answer.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from models.attention.visible import TRUNK
 from models.kbert.query import HungRelation
-from models.kbert.row import Batch, QuestionRow
-from models.kbert.text import contains_name, is_inside_word
+from models.kbert.row import QuestionRow
+from models.kbert.text import contains_name
 
 POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.weight")
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")
 NAMES = POINTER + WEIGHTS + PAIR
-MAX_SPAN_TOKENS = 16
-MAX_SPANS = 10  # spans of a context that become options
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,12 @@ class Option:
     Attributes:
         answer: Its text.
         logit: Its logit, before the softmax.
-        relation: Relation whose objects are the answer; None for characters [start, end) of the context.
+        relation: Relation whose objects are the answer; None for a span of the context.
     """
 
     answer: str
     logit: float
     relation: HungRelation | None = None
-    start: int = -1
-    end: int = -1
 
     def is_named_in(self, text: str) -> bool:
         """Return whether the text holds the answer, or one of the objects that make it up, as whole words."""
@@ -92,9 +87,9 @@ class Options:
 
 
 def list_options(
-    rows: Sequence[QuestionRow], batch: Batch, logits: Float[Tensor, "batch token 2"], rank_weight: float
+    rows: Sequence[QuestionRow], logits: Float[Tensor, "batch token 2"], rank_weight: float
 ) -> list[Options]:
-    """List the options of each row of the batch, by the pointer's logits."""
+    """List the options of each row, by the pointer's logits."""
     no_answer = logits[:, 0].sum(-1).tolist()
     options: list[list[Option]] = [[] for _ in rows]
     objects = [  # an object without a token (signs that the tokenizer drops) cannot be pointed at
@@ -109,47 +104,7 @@ def list_options(
         for (number, _, _, relation), score in zip(objects, scores, strict=True):
             logit = score + rank_weight * relation.rank
             options[number].append(Option(relation.answer, logit, relation))
-    pairs = [number for number, row in enumerate(rows) if row.second is not None]
-    if pairs:
-        index = torch.tensor(pairs, device=logits.device)
-        spans = _list_spans([rows[number] for number in pairs], span_mask(batch)[index], logits[index])
-        for number, row_spans in zip(pairs, spans, strict=True):
-            options[number] += row_spans
     return [
         Options(tuple(sorted(row_options, key=lambda option: -option.logit)), logit)
         for row_options, logit in zip(options, no_answer, strict=True)
     ]
-
-
-def span_mask(batch: Batch) -> Bool[Tensor, "batch start end"]:
-    """Return True if a span may begin at one token and end at the other: both in the second text, outside of its facts.
-
-    Soft positions count on by one inside the text, with or without facts in between.
-    """
-    before_real = F.pad(batch.is_real[:, 1:], (0, 1))  # the last token of a pair is its [SEP]
-    is_text = (batch.segments == 2) & (batch.branch == TRUNK) & before_real
-    step = batch.positions[:, None, :] - batch.positions[:, :, None]
-    return is_text[:, :, None] & is_text[:, None, :] & (step >= 0) & (step < MAX_SPAN_TOKENS)
-
-
-def _list_spans(
-    rows: Sequence[QuestionRow],
-    mask: Bool[Tensor, "batch start end"],
-    logits: Float[Tensor, "batch token 2"],
-) -> Iterator[list[Option]]:
-    """Yield the best spans of each row's second text: whole words that overlap no better span."""
-    start_logits, end_logits = logits.unbind(-1)
-    scores = (start_logits[:, :, None] + end_logits[:, None, :]).masked_fill(~mask, -math.inf).flatten(1)
-    best, places = scores.topk(min(MAX_SPANS * MAX_SPANS, scores.shape[1]), -1)
-    for row, row_scores, row_places in zip(rows, best.tolist(), places.tolist(), strict=True):
-        tokens, text = row.row.tokens, row.second or ""
-        options: list[Option] = []
-        for score, place in zip(row_scores, row_places, strict=True):
-            if score == -math.inf or len(options) == MAX_SPANS:
-                break
-            first, last = divmod(place, logits.shape[1])
-            start, end = tokens[first].start, tokens[last].end
-            is_whole = not is_inside_word(text, start) and not is_inside_word(text, end)
-            if is_whole and all(end <= option.start or option.end <= start for option in options):
-                options.append(Option(text[start:end], score, None, start, end))
-        yield options

@@ -19,20 +19,27 @@ from models.kbert.cost import cost
 from models.kbert.explain import explain_replies
 from models.memory import Views
 from models.packs.probes import pack_probes
+from models.reading.checkpoint import load as load_reader
+from models.reading.reader import Reader
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 
 class KbertSystem:
-    """The default checkpoint, reading the graph."""
+    """The default checkpoint, reading the graph.
+
+    Args:
+        model: The checkpoint.
+        reader: Reads contexts.
+    """
 
     name = "kbert"
     memories = (GRAPH,)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
     cost = staticmethod(cost)
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self._answerer = Answerer(model)
+    def __init__(self, model: Model, reader: Reader) -> None:
+        self.model, self.reader = model, reader
+        self._answerer = Answerer(model, reader)
 
     @property
     def probes(self) -> Probes:
@@ -63,7 +70,11 @@ class KbertSystem:
             "encoder": "sentence-transformers/all-MiniLM-L6-v2",
             **asdict(self.model.settings),
             "reads": sorted(self.inputs),
-            "unsure_below": {kind: scale.threshold for kind, scale in self.model.confidences.items()},
+            "unsure_below": {
+                **{kind: scale.threshold for kind, scale in self.model.confidences.items()},
+                "span": self.reader.confidence.threshold,
+            },
+            "reader": self.reader.digest,
         }
 
 
@@ -73,4 +84,5 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     Raises:
         CheckpointError: A file is missing or damaged; the text names it.
     """
-    return Bundle(KbertSystem(load_model(folder, device, dtype)), (graph_memory(),))
+    reader = load_reader(device=device, dtype=dtype)
+    return Bundle(KbertSystem(load_model(folder, device, dtype), reader), (graph_memory(),))

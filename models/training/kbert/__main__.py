@@ -10,6 +10,7 @@ from models.graph.memory import GraphMemory
 from models.kbert.checkpoint import DEFAULT as CHECKPOINT
 from models.kbert.checkpoint import load, save
 from models.kbert.system import KbertSystem
+from models.reading.checkpoint import load as load_reader
 from models.training.harness.command import Say, add_measure, describe_command, read_command
 from models.training.harness.progress import Progress, seconds_by_phase
 from models.training.kbert import plan as plans
@@ -47,7 +48,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     graph = GraphMemory.of(pack)
     say("calibrating")
     save(calibrate(plan, setup, net, _question_maker(setup, graph)), out)
-    report = _examine(plan, setup, KbertSystem(load(out)), graph, say, start - earlier_s)
+    report = _examine(plan, setup, KbertSystem(load(out), load_reader()), graph, say, start - earlier_s)
     write_card(out, report)
     say(f"wrote {out}")
 
@@ -55,7 +56,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     """Measure the checkpoint in `out` again and compare it with the bars, without writing anything."""
     setup = prepare(plan, pack, work, say)
-    system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
+    system, graph = KbertSystem(load(out), load_reader()), GraphMemory.of(pack)
     for line in bars(measure(_examine(plan, setup, system, graph, say, time.monotonic()))):
         say(line)
 

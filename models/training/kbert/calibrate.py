@@ -26,9 +26,9 @@ from models.training.kbert.questions import Question, QuestionMaker, ask_about, 
 from models.training.kbert.relations import RelationText
 from models.training.kbert.world import invent
 
-OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0), "span": Confidence((0.0,) * 2, 0.0, 0.0)}
+OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0)}
 PAIR = Confidence((1.0,), 0.0, 0.0)
-CONTEXTS, CHOICES, BATCH = 600, 400, 64
+CHOICES, BATCH = 400, 64
 PER_RELATION = 120  # questions about each tuning relation
 EVERY = 3  # every third of the facts for tuning is asked
 SURE = 0.5  # score from which an answer is more likely right than not
@@ -43,13 +43,8 @@ def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Train
     trained = Trained(settings, net.adapters(), net.heads(), setup.bend, {**OPEN, "pair": PAIR})
     model = assemble(find(), trained)
     pair, weight = _fit_pairs(plan, setup, model, maker)
-    spans = [
-        Question(ask, answer, "")
-        for ask, answer in context_questions(setup, plan.seed, split_items(setup)[0], CONTEXTS)
-    ]
     scales = {
         "object": fit_options(model, tuning_questions(setup, maker, plan.seed)),
-        "span": fit_options(model, spans),
         "pair": pair,
     }
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
@@ -117,23 +112,6 @@ def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Ques
     return questions + [bare for bare in map(without_fact, questions) if bare is not None]
 
 
-def context_questions(
-    setup: Setup, seed: int, items: Sequence[Item], count: int
-) -> Iterator[tuple[Ask, str]]:
-    """Yield questions with a text that holds the answer, and the answer; the graph is not asked."""
-    rng = random.Random(f"{seed}/contexts")
-    for item in rng.sample(list(items), count):
-        name = item.subject.label
-        right = _state(item, name, rng)
-        other_items = [rng.choice(items) for _ in range(3)]
-        wrong = [_state(other, rng.choice([name, other.subject.label]), rng) for other in other_items]
-        pairs = zip(wrong, other_items, strict=True)
-        statements = [right, *(text for text, other in pairs if other.relation != item.relation)]
-        rng.shuffle(statements)
-        question = rng.choice(item.relation.held_out).replace("{subject}", name)
-        yield Ask(question, context=" ".join(statements), use_graph=False), item.answer
-
-
 def choice_questions(
     setup: Setup, maker: QuestionMaker, seed: int, items: Sequence[Item], count: int
 ) -> Iterator[tuple[Ask, str]]:
@@ -165,8 +143,3 @@ def _questions_about(setup: Setup, relation: RelationText, rng: random.Random) -
             facts.append(Fact(text.id, text.labels[0], answer))
         entity = Entity("made", rng.choice(world.names[type]), facts=tuple(facts))
         yield ask_about(rng.choice(relation.phrasings), entity, facts[0].object, relation.id)
-
-
-def _state(item: Item, name: str, rng: random.Random) -> str:
-    statement = rng.choice(item.relation.statements)
-    return statement.replace("{subject}", name).replace("{object}", item.answer)

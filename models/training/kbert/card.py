@@ -28,7 +28,7 @@ BARS = (  # figures with a bar, and their words for a reader
 )
 SHARES = (  # sets of the exam whose share of right answers is a figure
     *("entities", "entities_crowded", "both_new", "phrasings", "phrasings_crowded", "relations"),
-    *("relations_crowded", "edits", "contexts", "choices_linked", "choices_plain"),
+    *("relations_crowded", "edits", "choices_linked", "choices_plain"),
 )
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -163,8 +163,7 @@ def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
     yield f"Triples replaced at run time, all at once: {figures['edits']:.1f} ({len(exam.edits):,}, of all"
     yield f"relations, seen and unseen). Names of strangers: {figures['strangers_declined']:.1f}"
     yield f"({len(exam.strangers):,}; nothing links).\n"
-    yield f"The answer as a span of a text of up to four sentences, without the graph: {figures['contexts']:.1f}"
-    yield f"({len(exam.contexts)}). The right one of five objects of the relation: {figures['choices_linked']:.1f}"
+    yield f"The right one of five objects of the relation: {figures['choices_linked']:.1f}"
     yield f"({len(exam.choices_linked)}) with the graph, {figures['choices_plain']:.1f} ({len(exam.choices_plain)})"
     yield "without, where nothing tells them apart.\n"
     yield "Expected calibration error on what is and what is not in the graph:"

@@ -24,7 +24,6 @@ from models.packs.pack import Item
 from models.system import Ask
 from models.training.kbert.calibrate import (
     choice_questions,
-    context_questions,
     fit_options,
     split_items,
     tuning_questions,
@@ -56,7 +55,7 @@ class AblatedEncoder(Encoder):
 def _change_batches(change: ChangeBatch) -> Ablate:
     def ablate(system: KbertSystem) -> KbertSystem:
         encoder = AblatedEncoder(**vars(system.model.encoder), change=change)
-        return KbertSystem(replace(system.model, encoder=encoder))
+        return KbertSystem(replace(system.model, encoder=encoder), system.reader)
 
     return ablate
 
@@ -65,7 +64,7 @@ def _zero_heads(*names: str) -> Ablate:
     def ablate(system: KbertSystem) -> KbertSystem:
         tensors = dict(system.model.heads.tensors)
         tensors |= {name: torch.zeros_like(tensors[name]) for name in names}
-        return KbertSystem(replace(system.model, heads=Heads(tensors)))
+        return KbertSystem(replace(system.model, heads=Heads(tensors)), system.reader)
 
     return ablate
 
@@ -125,7 +124,6 @@ class Exam:
     absent_unseen_crowded: list[Outcome]
     strangers: list[Outcome]
     edits: list[Outcome]
-    contexts: list[Outcome]
     choices_linked: list[Outcome]
     choices_plain: list[Outcome]
     ablations: dict[str, tuple[list[Outcome], list[Outcome]]]
@@ -173,7 +171,6 @@ class Examiner:
             absent_unseen_crowded=self._put(_without_facts(relations[1])),
             strangers=self._put(list(self._strangers())),
             edits=self._edits(every),
-            contexts=self._contexts(),
             choices_linked=choices[0],
             choices_plain=choices[1],
             ablations=self._ablations([*new, *held_out], say),
@@ -231,10 +228,6 @@ class Examiner:
             questions.append(ask_about(template, entity, answer, item.relation.id))
         return self._put(questions)
 
-    def _contexts(self) -> list[Outcome]:
-        pairs = context_questions(self._setup, self._seed + 1, self._items, N_OTHERS)
-        return self._put([Question(ask, answer, "") for ask, answer in pairs])
-
     def _choices(self) -> tuple[list[Outcome], list[Outcome]]:
         """Ask with candidates, and measure their order without the threshold."""
         pairs = choice_questions(self._setup, self._maker, self._seed + 1, self._items, N_OTHERS)
@@ -260,7 +253,7 @@ class Examiner:
             if system is not self._system:
                 scale = fit_options(system.model, tuning)
                 scales = {**system.model.confidences, "object": scale}
-                system = KbertSystem(replace(system.model, confidences=scales))
+                system = KbertSystem(replace(system.model, confidences=scales), system.reader)
             with_fact, without = (
                 put(system, [replace(question, ask=change(question.ask)) for question in questions])
                 for questions in question_sets

@@ -7,7 +7,6 @@ phrasing occurs.
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Fact, Mention
@@ -33,7 +32,7 @@ class Example:
     Attributes:
         target: Fact that answers; None if no fact does.
         about: Relation that is asked for.
-        second: A context or a candidate.
+        second: A candidate.
         is_right: Whether the candidate is right.
         is_honest: Whether the final map ranks, or a map that has not seen `about`.
     """
@@ -44,7 +43,6 @@ class Example:
     target: Fact | None
     is_honest: bool
     second: str | None = None
-    span: tuple[int, int] | None = None
     is_right: bool | None = None
 
 
@@ -63,13 +61,12 @@ class Examples:
         self._practice = [relation for relation in relations if relation.is_practice]
         self._types = [type for type in world.names if len(world.names[type]) > 20]
 
-    def step(self, number: int) -> tuple[list[Example], list[Example], list[Example]]:
-        """Return singles, contexts and pairs of one step, always the same for the same number."""
+    def step(self, number: int) -> tuple[list[Example], list[Example]]:
+        """Return singles and pairs of one step, always the same for the same number."""
         rng = random.Random(f"{self._seed}/{number}")
         mix = self._mix
         return (
             [self.single(rng) for _ in range(mix.singles)],
-            [self.context(rng) for _ in range(mix.contexts)],
             [pair for _ in range(mix.pairs) for pair in self.pairs(rng)],
         )
 
@@ -83,23 +80,6 @@ class Examples:
             return self._beside(question, relation, subject, entity, target, rng)
         text = self._add_noise(question, rng)
         return self._build(text, subject.name, entity, relation, target, rng)
-
-    def context(self, rng: random.Random) -> Example:
-        """Make an example with a context: the text has the answer, or the question's facts have it, or neither has."""
-        relation = self._relation(rng)
-        subject = self._subject(relation, rng)
-        where = rng.choices(("text", "graph", "nowhere"), (6, 2, 2))[0]
-        entity, target = self._entity(subject, relation, where == "graph", rng.randint(1, 4), rng)
-        if rng.random() < 0.5 and where != "graph":
-            entity = replace(entity, facts=())
-        answer = self._world.draw_object(relation, rng)
-        statements = [self._statement(subject.name, relation, answer, rng)] if where == "text" else []
-        statements += [(self._other_sentence(subject, relation, rng), -1) for _ in range(rng.randint(1, 4))]
-        rng.shuffle(statements)
-        text, span = _join_sentences(statements, len(answer))
-        question = self._add_noise(rng.choice(relation.phrasings), rng)
-        example = self._build(question, subject.name, entity, relation, target, rng)
-        return replace(example, second=text, span=span)
 
     def pairs(self, rng: random.Random) -> list[Example]:
         """Make a right candidate and a wrong one, as objects or as sentences, with facts or without."""
@@ -238,13 +218,3 @@ PLAIN = (
     "{subject} ({label}: {object}).",
     "As {label} of {subject} people give {object}.",
 )
-
-
-def _join_sentences(statements: Sequence[tuple[str, int]], length: int) -> tuple[str, tuple[int, int] | None]:
-    """Join the sentences to one text, and return it with the place of the answer."""
-    text, span = "", None
-    for sentence, at in statements:
-        if at >= 0:
-            span = (len(text) + at, len(text) + at + length)
-        text += sentence + " "
-    return text.rstrip(), span

@@ -19,7 +19,7 @@ from models.training.kbert.plan import Plan
 from models.training.kbert.ranks import Ranks
 
 MENTIONS = 2
-CONTEXTS, PAIRS = 0.5, 0.5  # weights of their losses beside that of the singles
+PAIRS = 0.5  # weight of their loss beside that of the singles
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,13 @@ class ExampleBatch:
     batch: Batch
     ranks: Float[Tensor, "row fact"]
 
-    def targets(self, spans_from: int) -> list[int]:
+    def targets(self) -> list[int]:
         """Return the place of each row's right option, as `Net.pointing` orders them."""
-        width = self.batch.ids.shape[1]
         targets = []
         for example, row in zip(self.examples, self.rows, strict=True):
             facts = [relation.values[0] for relation in row.relations]
             place = next((n for n, fact in enumerate(facts) if fact is example.target), None)
-            span = find_span(row, example.span) if example.span else None
-            if place is not None and example.target is not None:
-                targets.append(1 + place)
-            elif span is not None:
-                targets.append(spans_from + span[0] * width + span[1])
-            else:
-                targets.append(0)
+            targets.append(0 if place is None or example.target is None else 1 + place)
         return targets
 
 
@@ -72,17 +65,6 @@ def read_examples(
     return ExampleBatch(examples, rows, collate([row.row for row in rows], tokens.padding), padded)
 
 
-def find_span(row: QuestionRow, span: tuple[int, int]) -> tuple[int, int] | None:
-    """Find first and last token of some characters of the second text; None if they were cut off."""
-    places = [
-        place
-        for place, token in enumerate(row.row.tokens)
-        if token.part == 1 and not token.is_injected and not token.is_tag
-        if token.start >= span[0] and token.end <= span[1]
-    ]
-    return (places[0], places[-1]) if places else None
-
-
 class Learning(Steps):
     """Trains a net on examples, whose facts are ranked."""
 
@@ -99,9 +81,9 @@ class Learning(Steps):
         self.examples, self.ranks = examples, ranks
 
     def learn(self, step: int) -> float:
-        """Add the gradients of a step's singles, contexts and pairs."""
+        """Add the gradients of a step's singles and pairs."""
         total = 0.0
-        losses = ((1.0, self._pointing_loss), (CONTEXTS, self._pointing_loss), (PAIRS, self._matching_loss))
+        losses = ((1.0, self._pointing_loss), (PAIRS, self._matching_loss))
         length, most_facts = self.plan.max_length, self.plan.mixture.most_facts
         for examples, (weight, loss_of) in zip(self.examples.step(step), losses, strict=True):
             batch = read_examples(examples, self.ranks, self.tokens, length, most_facts)
@@ -112,8 +94,8 @@ class Learning(Steps):
         return total
 
     def _pointing_loss(self, batch: ExampleBatch) -> Tensor:
-        options, spans_from = self.net.pointing(batch.rows, batch.batch, batch.ranks)
-        return F.cross_entropy(options, torch.tensor(batch.targets(spans_from)))
+        options = self.net.pointing(batch.rows, batch.batch, batch.ranks)
+        return F.cross_entropy(options, torch.tensor(batch.targets()))
 
     def _matching_loss(self, batch: ExampleBatch) -> Tensor:
         labels = torch.tensor([float(bool(example.is_right)) for example in batch.examples])

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from models.encoder.bert import EPSILON, HEADS, LAYERS, MASK_VALUE, WIDTH, unpack
 from models.encoder.weights import find
-from models.kbert.heads import span_mask
 from models.kbert.row import Batch, QuestionRow
 from models.training.kbert.plan import Plan
 
@@ -107,8 +106,8 @@ class Net(nn.Module):
 
     def pointing(
         self, rows: Sequence[QuestionRow], batch: Batch, ranks: Float[Tensor, "batch fact"]
-    ) -> tuple[Float[Tensor, "batch option"], int]:
-        """Return the logits of no answer, each object and each span of the second text, and where the spans begin."""
+    ) -> Float[Tensor, "batch option"]:
+        """Return the logits of no answer and of each object."""
         logits = self.pointer(self.bert(batch)).float()
         no_answer = logits[:, 0].sum(-1, keepdim=True)
         first, last = torch.zeros(2, len(rows), ranks.shape[1], dtype=torch.long)
@@ -117,12 +116,7 @@ class Net(nn.Module):
                 first[number, fact], last[number, fact] = place
         numbers = torch.arange(len(rows))[:, None]
         objects = logits[numbers, first, 0] + logits[numbers, last, 1] + self.rank_weight * ranks
-        options = [no_answer, objects.masked_fill(first == 0, NEVER)]
-        if any(row.second is not None for row in rows):
-            start, end = logits.unbind(-1)
-            spans = (start[:, :, None] + end[:, None, :]).masked_fill(~span_mask(batch), NEVER)
-            options.append(spans.flatten(1))
-        return torch.cat(options, 1), 1 + ranks.shape[1]
+        return torch.cat([no_answer, objects.masked_fill(first == 0, NEVER)], 1)
 
     def match(self, batch: Batch) -> Float[Tensor, " batch"]:
         """Return the log-odds that the two texts of a pair belong together."""

@@ -13,7 +13,6 @@ class Mixture:
     """Shares of the examples that are made; models/training/kbert/examples.py says how."""
 
     singles: int
-    contexts: int
     pairs: int
     pack: float
     real: float
@@ -90,7 +89,6 @@ DEFAULT = Plan(
     warmup=100,
     mixture=Mixture(
         singles=32,
-        contexts=6,
         pairs=6,
         pack=0.6,
         real=0.6,

@@ -14,6 +14,7 @@ from models.kbert.encoder import Encoder
 from models.kbert.row import Row
 from models.kbert.system import KbertSystem
 from models.kbert.text import CLS, SPECIAL_TOKENS, WordPieces
+from models.reading.checkpoint import load as load_reader
 from tests.one_thread import one_thread as one_thread
 from tests.parity.authors import Characters, read_words
 
@@ -73,7 +74,7 @@ def build() -> Callable[..., Encoder]:
 @pytest.fixture(scope="session")
 def default(device: torch.device) -> KbertSystem:
     """The default checkpoint."""
-    return KbertSystem(load(device=device))
+    return KbertSystem(load(device=device), load_reader(device=device))
 
 
 @pytest.fixture(scope="session")

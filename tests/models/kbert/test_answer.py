@@ -1,7 +1,6 @@
-"""The scores that facts and context add to a candidate; and a context as sentences."""
+"""The scores that facts and context add to a candidate."""
 
-from models.kbert.answer import sentences, support_candidates
-from models.kbert.cost import MAX_SENTENCES
+from models.kbert.answer import support_candidates
 from models.kbert.heads import Option, Options
 
 OPTIONS = Options((Option("Oslo", 4.0), Option("Rome", 1.0)), no_answer=0.0)
@@ -20,16 +19,3 @@ def test_without_options_nothing_speaks_for_anyone() -> None:
 def test_doubt_is_no_evidence() -> None:
     (support,) = support_candidates(Options((Option("Oslo", -9.0),), no_answer=9.0), ["Paris"])
     assert abs(support) < 0.05
-
-
-def test_a_context_is_cut_where_sentences_end() -> None:
-    assert sentences(' It rains. "Why?" Nobody\nknows!  3.5 km. ') == (
-        "It rains.",
-        '"Why?"',
-        "Nobody",
-        "knows!",
-        "3.5 km.",
-    )
-    assert sentences("J. K. Rowling wrote it. It sold.") == ("J. K. Rowling wrote it.", "It sold.")
-    assert sentences(" \n ") == ()
-    assert len(sentences("a. " * 500)) == MAX_SENTENCES

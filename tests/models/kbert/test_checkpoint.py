@@ -46,7 +46,6 @@ def tiny() -> Trained:
         torch.randn(WIDTH, WIDTH),
         {
             "object": Confidence((1.0, 2.0, 3.0, 4.0), 0.5, 0.3),
-            "span": Confidence((1.0, 2.0), 0.5, 0.3),
             "pair": Confidence((1.0,), 0.5, 0.3),
         },
     )

@@ -1,5 +1,6 @@
 """The default checkpoint answers from the graph it is shown, follows its changes, and knows when to be silent."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -216,6 +217,17 @@ def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
         ),
     ]
     assert all(reply.answer is None and reply.reason for reply in say(default, *odd))
+
+
+def test_a_context_comes_before_the_graph_and_the_graph_where_it_says_nothing(default: KbertSystem) -> None:
+    ask = linked_ask("Where was Kim Lee born?", "Kim Lee", KIM)
+    first, second = say(
+        default,
+        replace(ask, context="Kim Lee was born in Rome, and grew up there."),
+        replace(ask, context="The bridge was closed for a week after the flood."),
+    )
+    assert (first.answer, first.facts) == ("Rome", ())
+    assert (second.answer, [fact["object"] for fact in second.facts]) == ("Oslo", ["Oslo"])
 
 
 def test_a_long_question_is_answered_in_short_steps_as_it_is_in_one_go(
