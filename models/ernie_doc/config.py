@@ -38,6 +38,8 @@ class ErnieDocConfig:
         skips_padding: True if the last real tokens become memory; by default it is the last positions, padding
             included, as in the authors' code.
         mask_empty_memory: True if slots that no segment has written are hidden. The authors' weights saw them.
+        points: True if the state of a [MASK] behind the question points at its answer, as in models/reading; by default
+            a linear layer tells start and end, as in the authors' code.
     """
 
     vocab: int
@@ -59,6 +61,7 @@ class ErnieDocConfig:
     shares_memory_task: bool = False
     skips_padding: bool = False
     mask_empty_memory: bool = False
+    points: bool = False
 
     def __post_init__(self) -> None:
         for name in SIZES:

@@ -150,5 +150,5 @@ def initialize(module: nn.Module) -> None:
     """Draw weights from N(0, 0.02) and set biases to 0, for `module.apply`."""
     if isinstance(module, nn.Linear | nn.Embedding):
         module.weight.normal_(0.0, INITIAL_DEVIATION)
-    if isinstance(module, nn.Linear):
+    if isinstance(module, nn.Linear) and module.bias is not None:
         module.bias.zero_()

@@ -51,10 +51,18 @@ class ErnieDoc(nn.Module):
         self.config = config
         self.embeddings, self.encoder = Embeddings(config), Encoder(config)
         self.pooler, self.dropout = Pooler(config), nn.Dropout(SPAN_DROPOUT)
-        self.linear = nn.Linear(config.width, 2)
+        if config.points:
+            self.first, self.last = (nn.Linear(config.width, config.width, bias=False) for _ in range(2))
+        else:
+            self.linear = nn.Linear(config.width, 2)
         self.apply(initialize)
         if config.shares_biases:
             self.encoder.share_biases()
+
+    @property
+    def device(self) -> torch.device:
+        """Return where the model computes."""
+        return next(self.parameters()).device
 
     def tables(self) -> list[Tables]:
         """Compute the tables that depend on weights alone; a reader passes them to every `forward`."""
@@ -89,7 +97,20 @@ class ErnieDoc(nn.Module):
         states, memory = self.encoder(self.embeddings.words(ids), tasks, mask, memory, tables)
         return Reading(states, self.pooler(states), memory)
 
-    def span_logits(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token 2"]:
-        """Return the logits of start and end for each token, in float32."""
-        logits: Tensor = self.linear(self.dropout(states))
-        return logits.float()
+    def span_logits(
+        self, states: Float[Tensor, "batch token width"], mask: Float[Tensor, "batch token"] | None = None
+    ) -> Float[Tensor, "batch token 2"]:
+        """Return the logits of start and end for each token, in float32.
+
+        Args:
+            states: Outputs of the last layer.
+            mask: 1 for tokens, 0 for padding; a model that points needs it: the token before the last one is [MASK].
+        """
+        states = self.dropout(states)
+        if mask is None or not self.config.points:
+            logits: Tensor = self.linear(states)
+            return logits.float()
+        questions = states[torch.arange(len(states)), mask.sum(1).long() - 2]
+        pairs = [torch.einsum("btw,bw->bt", states, head(questions)) for head in (self.first, self.last)]
+        products: Tensor = torch.stack(pairs, -1).float() * self.config.width**-0.5
+        return products

@@ -74,8 +74,10 @@ class ErnieDocSystem:
     def __init__(
         self, checkpoint: Checkpoint, settings: Settings, tokenizer: Tokenizer, encoder: MiniLM
     ) -> None:
-        segment = checkpoint.model.config.segment
-        packing = Packing.of(tokenizer, segment, settings.question_room, settings.overlap)
+        config = checkpoint.model.config
+        packing = Packing.of(
+            tokenizer, config.segment, settings.question_room, settings.overlap, config.points
+        )
         self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
         self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
         spans = SpanRule(settings.longest, N_BEST, "margin")

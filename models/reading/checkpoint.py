@@ -44,6 +44,16 @@ def load(
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
 
 
+def read_tensors(folder: Path = DEFAULT) -> dict[str, Tensor]:
+    """Return what training changed of MiniLM, for a training that starts from it.
+
+    Raises:
+        CheckpointError: A file is missing or damaged; the sentence names it.
+    """
+    contents = read_verified(folder, (CONFIG, WEIGHTS))
+    return {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
+
+
 def assemble(
     tensors: Mapping[str, Tensor],
     settings: Settings,

@@ -26,11 +26,14 @@ LAYER_NAMES = {
 KINDS = ("weight", "bias")
 
 
-def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def minilm_weights(
+    expected: Mapping[str, Tensor], layers: Mapping[str, Tensor] | None = None
+) -> dict[str, Tensor]:
     """Return MiniLM's tensors under the names of `ErnieDoc`.
 
     Args:
         expected: The tensors of a model; only those of the same shape are returned, and layers it has.
+        layers: Trained tensors that stand in the place of MiniLM's; its words stay.
 
     Raises:
         EncoderNotFound: MiniLM's files are not there.
@@ -39,6 +42,7 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     places = weights["embeddings.position_embeddings.weight"].mean(0)
     types = weights["embeddings.token_type_embeddings.weight"][0]
     tensors = {WORDS: weights["embeddings.word_embeddings.weight"] + types + places}
+    weights = {**weights, **(layers or {})}
     for kind in KINDS:
         tensors[f"embeddings.norms.0.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
         tensors |= {

@@ -16,7 +16,6 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.ernie_doc.reading.choosing import Choice, Chooser
-from models.ernie_doc.reading.packing import SPECIAL_TOKENS
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.state import State
 from models.reading.document import Document, DocumentRefused
@@ -117,7 +116,8 @@ def answer_in_steps(
     is_cut, ids = len(ids) > reader.packing.question_room, ids[: reader.packing.question_room]
     start = reader.second_start(document) if rule.is_retrospective else reader.start()
     if rule.pack == "authors":
-        windows = cover(len(document), reader.packing.segment - SPECIAL_TOKENS - len(ids), AUTHORS_STRIDE)
+        room = reader.packing.window + reader.packing.question_room - len(ids)
+        windows = cover(len(document), room, AUTHORS_STRIDE)
         choice = Choice(range(len(windows)), None)
         logits = carry(reader, document, windows, ids, start)
     else:

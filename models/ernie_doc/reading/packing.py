@@ -1,5 +1,7 @@
 """Turns windows of a document into segments: `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`.
 
+A model that points has a [MASK] behind the question.
+
 Windows are as long as leaves room for a question, for reading too, so that the state before a window is the state that
 a question to this window needs. They may overlap, so that an answer at the end of a window is whole in the next.
 """
@@ -38,6 +40,7 @@ class Packing:
         cls: Id of [CLS].
         sep: Id of [SEP].
         pad: Id of [PAD].
+        mask: Id of the [MASK] behind a question; None for a model that does not point.
     """
 
     segment: int
@@ -46,6 +49,7 @@ class Packing:
     cls: int
     sep: int
     pad: int
+    mask: int | None = None
 
     def __post_init__(self) -> None:
         if self.question_room < 1 or self.window < 1:
@@ -56,23 +60,27 @@ class Packing:
             raise ValueError(f"stride: from 1 to the {self.window} tokens of a window, not {self.stride}")
 
     @staticmethod
-    def of(tokenizer: Tokenizer, segment: int, question_room: int, overlap: int) -> "Packing":
+    def of(
+        tokenizer: Tokenizer, segment: int, question_room: int, overlap: int, points: bool = False
+    ) -> "Packing":
         """Take the special tokens of a BERT tokenizer.
 
         Args:
-            tokenizer: Has [CLS], [SEP] and [PAD].
+            tokenizer: Has [CLS], [SEP], [PAD] and [MASK].
             segment: T of the model.
             question_room: Tokens of a question.
             overlap: Tokens that a window shares with the next.
+            points: Whether the model points.
         """
         ids = tokenizer.get_vocab(with_added_tokens=True)
-        stride = segment - question_room - SPECIAL_TOKENS - overlap
-        return Packing(segment, question_room, stride, *(ids[name] for name in ("[CLS]", "[SEP]", "[PAD]")))
+        names = ("[CLS]", "[SEP]", "[PAD]", *(["[MASK]"] if points else []))
+        stride = segment - question_room - SPECIAL_TOKENS - points - overlap
+        return Packing(segment, question_room, stride, *(ids[name] for name in names))
 
     @property
     def window(self) -> int:
         """Tokens of a window."""
-        return self.segment - self.question_room - SPECIAL_TOKENS
+        return self.segment - self.question_room - SPECIAL_TOKENS - (self.mask is not None)
 
     def windows(self, n_tokens: int) -> list[Window]:
         """Cover a document; only the last window may be shorter."""
@@ -88,7 +96,8 @@ class Packing:
             question: Ids that stand behind each; None leaves the question out.
         """
         cls, sep = torch.tensor([self.cls]), torch.tensor([self.sep])
-        tail = [sep] if question is None else [sep, question, sep]
+        pointer = [] if self.mask is None else [torch.tensor([self.mask])]
+        tail = [sep] if question is None else [sep, question, *pointer, sep]
         rows = [torch.cat([cls, window, *tail]) for window in windows]
         room = torch.zeros(self.segment, dtype=torch.long)  # the longest row, so that all are padded to T
         ids = pad_sequence([*rows, room], batch_first=True, padding_value=self.pad)[:-1]

@@ -47,7 +47,7 @@ class Reader:
     ) -> None:
         self.model, self.packing, self.every = checkpoint.model, packing, every
         self.origin = name_digest(checkpoint.digest, repr(sorted(asdict(packing).items())))
-        self.device = self.model.linear.weight.device
+        self.device = self.model.device
         self._store = store
         with torch.inference_mode():
             self._tables = self.model.tables()
@@ -135,7 +135,7 @@ class Reader:
         with torch.inference_mode():
             ids, tasks, mask = (part.to(self.device) for part in segments)
             reading = self.model(ids, tasks, mask, memory.to(self.device), self._tables)
-            return reading, self.model.span_logits(reading.states)
+            return reading, self.model.span_logits(reading.states, segments.mask.to(self.device))
 
     def _route(self, document: Document, start: State) -> Route:
         if start.origin != self.origin:

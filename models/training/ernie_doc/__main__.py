@@ -10,15 +10,18 @@ from pathlib import Path
 import torch
 
 from models.device import resolve_device
+from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
 from models.ernie_doc.loading.minilm import load_tokenizer
+from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import StateStore
 from models.packs.pack import Pack
+from models.reading.checkpoint import read_tensors
 from models.reading.spans import SpanRule
 from models.training.ernie_doc import plan as plans
 from models.training.ernie_doc.card import write_card
@@ -42,22 +45,34 @@ def main() -> None:
     """Read the arguments and train."""
     parser = describe_command("ernie-doc", WORK, CHECKPOINT)
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument(
+        "--start", type=Path, help="checkpoint whose positions are kept; without one they are random"
+    )
     add_until(parser)
     arguments, say = read_command(parser)
     device = resolve_device(arguments.device)
-    train(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, device, arguments.until, say)
+    start = load(arguments.start).model if arguments.start else None
+    train(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, device, arguments.until, say, start)
 
 
 def train(
-    plan: Plan, pack_folder: Path, work: Path, out: Path, device: torch.device, until: int | None, say: Say
+    plan: Plan,
+    pack_folder: Path,
+    work: Path,
+    out: Path,
+    device: torch.device,
+    until: int | None,
+    say: Say,
+    start: ErnieDoc | None = None,
 ) -> None:
     """Train on documents and on the facts of a pack, and write a checkpoint with its card."""
     work.mkdir(parents=True, exist_ok=True)
     pack, tokenizer = Pack.load(pack_folder), load_tokenizer()
-    packing = Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap)
+    packing = Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap, plan.model.points)
     examples = Examples(build_world(pack, "train"), plan.mixture, tokenizer, plan.question_room, plan.seed)
-    model = build_model(plan).to(device)
-    learning = Learning(plan, model, examples, packing, say)
+    layers = read_tensors() if plan.model.width == WIDTH else None
+    model = build_model(plan, layers, start).to(device)
+    learning = Learning(plan, model, examples, packing, say, layers)
     learning.run(Progress(work, plans.fingerprint(plan, pack_folder)), until)
     if until is not None and until < plan.steps:
         return

@@ -125,7 +125,7 @@ def read_memories(
         packing: How windows become segments.
         last_windows: The last window of each document whose memory is needed; later ones are not read.
     """
-    device, tables = model.linear.weight.device, model.tables()
+    device, tables = model.device, model.tables()
     windows = [packing.windows(len(passage.document)) for passage in passages]
     first = start_memory(model.config, 1, device)[:, 0]
     memories = [[first] for _ in passages]

@@ -13,6 +13,9 @@ from models.reading.document import Document, tokenize
 from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.ernie_doc.plan import Mixture
 from models.training.ernie_doc.texts import Question, Text, excerpt, read_texts
+from models.training.reading.plan import DEFAULT as READING
+from models.training.reading.plan import FOLDER
+from models.training.reading.variants import Variation
 
 MOST_TOKENS = 30_000  # tokens of a document, as a guard against wrong files
 
@@ -81,6 +84,8 @@ class Examples:
         self.world, self.mixture, self.seed = world, mixture, seed
         self._tokenizer, self._room = tokenizer, question_room
         self._texts = read_texts("train")
+        passages = read_texts("train", FOLDER)
+        self._passages, self._variation = passages, Variation(passages, READING.mixture)
 
     def step(self, number: int) -> Sequence[Passage]:
         """Draw the documents of a step."""
@@ -88,4 +93,6 @@ class Examples:
         texts = [compose(self.world, SHORT, rng) for _ in range(self.mixture.n_composed)]
         documents = rng.sample(self._texts, self.mixture.n_excerpts)
         texts += [excerpt(text, self.mixture.excerpt_chars, rng) for text in documents]
+        passages = rng.sample(self._passages, self.mixture.n_passages)
+        texts += [self._variation.draw(text, rng) for text in passages]
         return [tokenize_text(text, self._tokenizer, self._room) for text in texts]

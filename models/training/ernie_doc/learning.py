@@ -1,12 +1,14 @@
-"""The steps of the training: MiniLM's states first, then spans; resumable."""
+"""The steps of the training: the reader's states first, then spans; resumable."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from models.device import learns_in_bfloat16
+from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
@@ -18,17 +20,47 @@ from models.training.ernie_doc.teacher import Teacher
 from models.training.harness.command import Say
 from models.training.harness.steps import Steps, split_rates
 
+POSITIONS = "embeddings.pos_emb.weight"
 STATE_WINDOWS = 3  # windows of each document whose states are learned in a step
 
 
-def build_model(plan: Plan) -> ErnieDoc:
-    """Return a model with MiniLM's weights where shapes allow, and random ones elsewhere."""
+def build_model(
+    plan: Plan, layers: Mapping[str, Tensor] | None = None, start: ErnieDoc | None = None
+) -> ErnieDoc:
+    """Return a model with the reader's weights where shapes allow, and random ones elsewhere.
+
+    Args:
+        plan: The recipe.
+        layers: The reader's tensors; None begins with MiniLM's.
+        start: A trained model whose positions, tasks and pooler are kept, whatever its segments are.
+    """
     torch.manual_seed(plan.seed)
     model = ErnieDoc(plan.model)
-    model.load_state_dict(minilm_weights(model.state_dict()), strict=False)
+    expected = model.state_dict()
+    own = {name: value for name, value in minilm_weights(expected).items() if name.startswith(plan.frozen)}
+    encoder = minilm_weights(expected, layers) | own
+    if start is not None:
+        trained = start.state_dict() | {POSITIONS: stretch_positions(start, plan.model)}
+        model.load_state_dict(
+            {name: value for name, value in trained.items() if name in expected and name not in encoder},
+            strict=False,
+        )
+    heads = {name: value for name, value in (layers or {}).items() if name in expected}
+    model.load_state_dict(encoder | heads, strict=False)
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not name.startswith(plan.frozen))
     return model
+
+
+def stretch_positions(start: ErnieDoc, config: ErnieDocConfig) -> Float[Tensor, "row width"]:
+    """Return the position table of a model for segments of another length: each distance keeps its row.
+
+    A distance that the model never had takes the row of the farthest one.
+    """
+    old, rows = start.config, start.embeddings.pos_emb.weight.detach()
+    numbers = torch.arange(config.position_rows)
+    past = (numbers - config.segment + 1).clamp(max=old.segment + old.memory - 1) + old.segment - 1
+    return rows[torch.where(numbers < config.segment, numbers.clamp(max=old.segment - 1), past)]
 
 
 class Learning(Steps):
@@ -40,15 +72,24 @@ class Learning(Steps):
         examples: Examples to read.
         packing: How windows become segments.
         say: Receives lines about the progress.
+        layers: The reader's tensors, whose states are learned first; None is MiniLM.
     """
 
-    def __init__(self, plan: Plan, model: ErnieDoc, examples: Examples, packing: Packing, say: Say) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        model: ErnieDoc,
+        examples: Examples,
+        packing: Packing,
+        say: Say,
+        layers: Mapping[str, Tensor] | None = None,
+    ) -> None:
         rates = {"encoder": plan.lr, "fresh": plan.fresh_lr}
         groups = split_rates(model, rates, minilm_weights(model.state_dict()).keys())
         super().__init__(plan, model, groups, say, weight_decay=plan.decay)
         self.plan, self.model, self.examples, self.packing = plan, model, examples, packing
-        self.device = model.linear.weight.device
-        self._teacher = Teacher(packing, plan.model.memory, self.device)
+        self.device = model.device
+        self._teacher = Teacher(packing, plan.model.memory, self.device, layers)
 
     def learn(self, step: int) -> float:
         """Add the gradients of the states of a step, or of its spans."""

@@ -23,7 +23,7 @@ NEVER = -1e4  # logit of a place that is no answer
 
 def span_loss(model: ErnieDoc, batch: Batch) -> Float[Tensor, ""]:
     """Return the cross-entropy of start and end, over [CLS] and the tokens of the window."""
-    logits = model.span_logits(model(*batch.segments, batch.memory).states)
+    logits = model.span_logits(model(*batch.segments, batch.memory).states, batch.segments.mask)
     places = torch.arange(logits.shape[1], device=logits.device)
     may_answer = places < OFFSET + batch.lengths[:, None]
     return 2 * F.cross_entropy(logits.masked_fill(~may_answer[..., None], NEVER), batch.targets)

@@ -16,6 +16,7 @@ class Mixture:
     Attributes:
         n_composed: Documents made of the pack's facts.
         n_excerpts: Parts of documents written by hand.
+        n_passages: Short passages written by hand.
         excerpt_chars: Fewest characters of such a part, which consists of whole paragraphs.
         n_rows: Windows with a question that are learned from.
         present: Share of the rows whose window holds the answer, if there are so many.
@@ -25,6 +26,7 @@ class Mixture:
 
     n_composed: int
     n_excerpts: int
+    n_passages: int
     excerpt_chars: int
     n_rows: int
     present: float
@@ -43,7 +45,7 @@ class Plan:
         overlap: Tokens that windows share.
         longest: Tokens of an answer.
         frozen: Prefixes of the names of parameters that stay MiniLM's, and are not stored.
-        adaptation_steps: Steps in which the model learns to return MiniLM's states, from memory and positions.
+        adaptation_steps: Steps in which the model learns to return the reader's states, from memory and positions.
         steps: All steps, the adaptation included.
         keep_every: Steps between two savings of progress.
         warmup: Steps of rising rates.
@@ -69,7 +71,7 @@ class Plan:
     mixture: Mixture
 
 
-SEGMENT, MEMORY = 96, 128
+SEGMENT, MEMORY = 192, 128
 DEFAULT = Plan(
     seed=1234,
     model=ErnieDocConfig(
@@ -88,20 +90,28 @@ DEFAULT = Plan(
         attention_dropout=0.0,
         inner_dropout=0.0,
         skips_padding=True,
+        points=True,
     ),
-    question_room=24,
-    overlap=12,
-    longest=16,
+    question_room=32,
+    overlap=32,
+    longest=24,
     frozen=("embeddings.word_emb.", "encoder.layers.0.ffn.", "pooler."),
-    adaptation_steps=200,
-    steps=1700,
+    adaptation_steps=100,
+    steps=900,
     keep_every=50,
     warmup=100,
     lr=1.5e-4,
     fresh_lr=6e-4,
     decay=0.01,
     mixture=Mixture(
-        n_composed=2, n_excerpts=1, excerpt_chars=1600, n_rows=24, present=0.55, memory_share=0.35, n_rivals=4
+        n_composed=1,
+        n_excerpts=1,
+        n_passages=3,
+        excerpt_chars=1600,
+        n_rows=16,
+        present=0.6,
+        memory_share=0.2,
+        n_rivals=4,
     ),
 )
 

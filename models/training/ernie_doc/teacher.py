@@ -1,6 +1,6 @@
-"""MiniLM as the teacher of the first steps: its states of a window, read with the text before it."""
+"""The reader as the teacher of the first steps: its states of a window, read with the text before it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -15,16 +15,19 @@ from models.training.ernie_doc.examples import Passage
 
 
 class Teacher:
-    """The frozen MiniLM.
+    """MiniLM's layers, frozen, as they were trained to read.
 
     Args:
         packing: Its special tokens are used.
         context: Most tokens that are read before a window, as many as a memory has slots.
         device: Device of the computation.
+        layers: Trained tensors that stand in the place of MiniLM's.
     """
 
-    def __init__(self, packing: Packing, context: int, device: torch.device) -> None:
-        weights = {name: value.to(device) for name, value in find().weights.items()}
+    def __init__(
+        self, packing: Packing, context: int, device: torch.device, layers: Mapping[str, Tensor] | None = None
+    ) -> None:
+        weights = {name: value.to(device) for name, value in {**find().weights, **(layers or {})}.items()}
         self.packing, self.context, self.device = packing, context, device
         self._words = weights["embeddings.word_embeddings.weight"]
         self._places = weights["embeddings.position_embeddings.weight"]
@@ -34,7 +37,7 @@ class Teacher:
     def states(
         self, passages: Sequence[Passage], windows: Sequence[Window]
     ) -> list[Float[Tensor, "_ width"]]:
-        """Return MiniLM's states of one window of each document."""
+        """Return the states of one window of each document."""
         firsts = [max(0, window.first - self.context) for window in windows]
         rows = [
             self._pack(passage.document.ids[first : window.last])

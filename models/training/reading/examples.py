@@ -1,8 +1,8 @@
 """The questions of a step, each laid out beside a window of its text."""
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,18 +12,10 @@ from models.training.ernie_doc.texts import Question, Split, Text, read_texts
 from models.training.reading.composed import PassageMaker
 from models.training.reading.plan import FOLDER, Mixture
 from models.training.reading.rows import NO_ANSWER, Row
-from models.training.reading.variants import add_distractors, find_names, replace_names, retype
+from models.training.reading.variants import Variation
 
 N_NEAR = 8  # nearest questions about other texts, one of which is asked in vain
 SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A question with the text that it is about."""
-
-    text: Text
-    question: Question
 
 
 class Examples:
@@ -43,37 +35,28 @@ class Examples:
         self._maker, self._mixture, self._tokens = maker, mixture, tokens
         self._length, self._question_room = length, question_room
         self._texts = read_sources("train")
-        self._sources = [Source(text, question) for text in self._texts for question in text.questions]
-        self._names = sorted({name for text in self._texts for name in find_names(text.text)})
-        self._near = find_near(self._sources)
+        self._variation = Variation(self._texts, mixture)
+        self._places = [(t, q) for t, text in enumerate(self._texts) for q in range(len(text.questions))]
+        self._near = find_near(self._texts)
 
     def __len__(self) -> int:
-        return len(self._sources)
+        return len(self._places)
 
     def draw(self, number: int, rng: random.Random) -> Row:
         """Draw a row: a passage of facts, or the written question of this number, changed in ways that keep it true."""
-        mixture = self._mixture
-        if rng.random() < mixture.composed_share:
+        if rng.random() < self._mixture.composed_share:
             passage = self._maker.compose(rng)
             start = passage.answer[0] if passage.answer else None
             question = Question(passage.question.text, passage.expected, start, "plain")
             return self._lay(Text("", passage.text, ()), question, rng)
-        source = self._sources[number % len(self._sources)]
-        text, question = source.text, source.question
-        if rng.random() < mixture.in_vain_share:
-            other = self._sources[rng.choice(self._near[number % len(self._sources)])]
-            question = Question(other.question.text, None, None, "unanswerable")
-        if rng.random() < mixture.exchange_share:
-            text, question = replace_names(text, question, self._names, rng)
-        if rng.random() < mixture.distractor_share:
-            text, question = add_distractors(text, question, rng.choice(self._texts), rng)
-        question = Question(
-            retype(question.text, mixture.slip, mixture.bare, rng),
-            question.answer,
-            question.start,
-            question.kind,
-        )
-        return self._lay(text, question, rng)
+        place, question_place = self._places[number]
+        text = self._texts[place]
+        if rng.random() < self._mixture.in_vain_share:
+            other, other_place = self._places[rng.choice(self._near[number])]
+            near = self._texts[other].questions[other_place].text
+            text, question_place = replace(text, questions=(Question(near, None, None, "unanswerable"),)), 0
+        text = self._variation.draw(text, rng)
+        return self._lay(text, text.questions[question_place], rng)
 
     def _lay(self, text: Text, question: Question, rng: random.Random) -> Row:
         """Lay a question out beside a window of its text, which has the answer in most rows, if there is one."""
@@ -116,17 +99,18 @@ def find_tokens(pieces: Sequence[Piece], question: Question) -> tuple[int, int] 
     return (inside[0], inside[-1]) if inside else None
 
 
-def find_near(sources: Sequence[Source]) -> Mapping[int, Sequence[int]]:
-    """Return for each question the numbers of the most similar ones about other texts."""
+def find_near(texts: Sequence[Text]) -> list[list[int]]:
+    """Return for each question, counted through all texts, the numbers of the most similar ones about other texts."""
     encoder = MiniLM()
-    texts = [source.question.text for source in sources]
+    questions = [question.text for text in texts for question in text.questions]
+    owners = np.repeat(np.arange(len(texts)), [len(text.questions) for text in texts])
     parts = [
-        encoder.encode(texts[start : start + 64]).sentences.numpy() for start in range(0, len(texts), 64)
+        encoder.encode(questions[start : start + 64]).sentences.numpy()
+        for start in range(0, len(questions), 64)
     ]
     vectors = np.concatenate(parts)
-    titles = np.unique([source.text.text for source in sources], return_inverse=True)[1]
-    near = {}
-    for number, vector in enumerate(vectors):
-        cosines = np.where(titles == titles[number], -1.0, vectors @ vector)
-        near[number] = np.argpartition(-cosines, N_NEAR)[:N_NEAR].tolist()
+    near = []
+    for owner, vector in zip(owners, vectors, strict=True):
+        cosines = np.where(owners == owner, -1.0, vectors @ vector)
+        near.append(np.argpartition(-cosines, N_NEAR)[:N_NEAR].tolist())
     return near

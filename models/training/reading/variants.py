@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.training.ernie_doc.texts import Question, Text
+from models.training.ernie_doc.texts import Text
+from models.training.reading.plan import Mixture
 from models.training.scope.rewrites import misspell
 
 NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
@@ -24,52 +25,46 @@ def find_names(text: str) -> list[str]:
     return sorted(name for name in inside if not re.search(rf"\b{name.lower()}\b", text))
 
 
-def replace_names(
-    text: Text, question: Question, pool: Sequence[str], rng: random.Random
-) -> tuple[Text, Question]:
-    """Replace names and numbers by others throughout, in the text, the question and its answer.
+def replace_names(text: Text, pool: Sequence[str], rng: random.Random) -> Text:
+    """Replace names and numbers by others throughout, in the text, its questions and their answers.
 
     Args:
-        text: The text.
-        question: One of its questions.
+        text: The text; it stays as it is if an answer would begin or end inside a name.
         pool: Names of other texts.
         rng: Source of all draws.
     """
     names = find_names(text.text)
     words = dict(zip(names, rng.sample(pool, len(names)), strict=True)) if len(names) <= len(pool) else {}
-    numbers = {match[0] for match in NUMBER.finditer(text.text)}
-    words |= {
-        number: str(rng.randrange(10 ** (len(number) - 1), 10 ** len(number))) for number in sorted(numbers)
-    }
+    for number in sorted({match[0] for match in NUMBER.finditer(text.text)}):
+        words[number] = str(rng.randrange(10 ** (len(number) - 1), 10 ** len(number)))
     if not words:
-        return text, question
+        return text
     pattern = re.compile(r"\b(" + "|".join(map(re.escape, words)) + r")\b")
 
     def write(part: str) -> str:
         return pattern.sub(lambda match: words[match[0]], part)
 
-    other = replace(text, text=write(text.text))
-    if question.answer is None or question.start is None:
-        return other, replace(question, text=write(question.text))
-    start, end = question.start, question.start + len(question.answer)
-    if any(
-        match.start() < edge < match.end() for match in pattern.finditer(text.text) for edge in (start, end)
-    ):
-        return text, question
-    before, answer = write(text.text[:start]), write(text.text[start:end])
-    if other.text[len(before) : len(before) + len(answer)] != answer:
-        return text, question
-    return other, replace(question, text=write(question.text), answer=answer, start=len(before))
+    whole, questions = write(text.text), []
+    for question in text.questions:
+        answer, start = question.answer, question.start
+        if answer is not None and start is not None:
+            before, answer = write(text.text[:start]), write(answer)
+            start = len(before)
+            if whole[start : start + len(answer)] != answer:
+                return text
+        questions.append(replace(question, text=write(question.text), answer=answer, start=start))
+    return replace(text, text=whole, questions=tuple(questions))
 
 
-def add_distractors(text: Text, question: Question, other: Text, rng: random.Random) -> tuple[Text, Question]:
+def add_distractors(text: Text, other: Text, rng: random.Random) -> Text:
     """Put some sentences of another text before or behind a text."""
     sentences = SENTENCE.split(other.text)
     first = rng.randrange(len(sentences))
     part = " ".join(sentences[first : first + rng.randint(1, 4)])
     if rng.random() < 0.5:
-        return replace(text, text=f"{text.text} {part}"), question
-    return replace(text, text=f"{part} {text.text}"), question.shift(len(part) + 1)
+        return replace(text, text=f"{text.text} {part}")
+    questions = tuple(question.shift(len(part) + 1) for question in text.questions)
+    return replace(text, text=f"{part} {text.text}", questions=questions)
 
 
 def retype(question: str, slip: float, bare: float, rng: random.Random) -> str:
@@ -81,3 +76,29 @@ def retype(question: str, slip: float, bare: float, rng: random.Random) -> str:
         words[place] = misspell(words[place], rng)
     question = " ".join(words)
     return question.rstrip("?").lower() if rng.random() < bare else question
+
+
+class Variation:
+    """Draws variants of written texts.
+
+    Args:
+        texts: The texts, whose names and sentences are put into each other.
+        mixture: Shares of the changes.
+    """
+
+    def __init__(self, texts: Sequence[Text], mixture: Mixture) -> None:
+        self._texts, self._mixture = texts, mixture
+        self._names = sorted({name for text in texts for name in find_names(text.text)})
+
+    def draw(self, text: Text, rng: random.Random) -> Text:
+        """Return a variant of a text, with all of its questions."""
+        mixture = self._mixture
+        if rng.random() < mixture.exchange_share:
+            text = replace_names(text, self._names, rng)
+        if rng.random() < mixture.distractor_share:
+            text = add_distractors(text, rng.choice(self._texts), rng)
+        questions = [
+            replace(question, text=retype(question.text, mixture.slip, mixture.bare, rng))
+            for question in text.questions
+        ]
+        return replace(text, questions=tuple(questions))

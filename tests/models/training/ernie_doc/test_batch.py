@@ -26,7 +26,7 @@ from tests.models.training.ernie_doc.tiny import MODEL, PLAN
 
 @pytest.fixture
 def packing(tokenizer: Tokenizer) -> Packing:
-    return Packing.of(tokenizer, MODEL.segment, PLAN.question_room, PLAN.overlap)
+    return Packing.of(tokenizer, MODEL.segment, PLAN.question_room, PLAN.overlap, MODEL.points)
 
 
 @pytest.fixture

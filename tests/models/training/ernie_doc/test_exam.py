@@ -87,7 +87,7 @@ def test_the_scale_tells_right_from_wrong_and_withholds_the_wrong() -> None:
 
 
 def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    packing = Packing.of(tokenizer, MODEL.segment, 12, 4)
+    packing = Packing.of(tokenizer, MODEL.segment, 12, 4, MODEL.points)
     reader = Reader(Checkpoint(ErnieDoc(MODEL).eval(), "tiny"), packing)
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)

@@ -34,7 +34,7 @@ def test_a_step_is_drawn_by_its_number(world: World, tokenizer: Tokenizer) -> No
     assert texts == [passage.document.text for passage in second.step(3)]
     assert texts != [passage.document.text for passage in second.step(4)]
     mixture = DEFAULT.mixture
-    assert len(texts) == mixture.n_composed + mixture.n_excerpts
+    assert len(texts) == mixture.n_composed + mixture.n_excerpts + mixture.n_passages
 
 
 def test_questions_are_cut_to_their_room(world: World, tokenizer: Tokenizer) -> None:

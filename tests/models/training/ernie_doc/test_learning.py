@@ -11,12 +11,13 @@ from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import load, save
 from models.ernie_doc.loading.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
+from models.ernie_doc.positions import row_index
 from models.ernie_doc.reading.packing import Packing
 from models.packs.pack import WORLD
 from models.reading.windows import OFFSET, Window
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples
-from models.training.ernie_doc.learning import Learning, build_model
+from models.training.ernie_doc.learning import Learning, build_model, stretch_positions
 from models.training.ernie_doc.plan import DEFAULT, Plan, fingerprint
 from models.training.ernie_doc.teacher import Teacher
 from models.training.harness.progress import Progress
@@ -33,7 +34,7 @@ class OneStep(Examples):
 
 
 def begin(plan: Plan, world: World, tokenizer: Tokenizer, kind: type[Examples] = Examples) -> Learning:
-    packing = Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap)
+    packing = Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap, plan.model.points)
     examples = kind(world, plan.mixture, tokenizer, plan.question_room, plan.seed)
     return Learning(plan, build_model(plan), examples, packing, lambda line: None)
 
@@ -119,3 +120,13 @@ def test_another_plan_has_another_fingerprint(change: dict[str, object]) -> None
 def test_a_model_of_another_width_starts_without_minilm() -> None:
     assert isinstance(build_model(PLAN), ErnieDoc)
     assert minilm_weights(build_model(PLAN).state_dict()) == {}
+
+
+def test_positions_keep_their_distances_in_segments_of_another_length() -> None:
+    start = build_model(PLAN)
+    segment, memory = PLAN.model.segment, PLAN.model.memory
+    rows = stretch_positions(start, replace(PLAN.model, segment=60, memory=20, position_rows=2 * 60 + 20))
+    table, old, new = start.embeddings.pos_emb.weight, row_index(segment, memory), row_index(60, 20)
+    same_keys = new[:segment, 20 - memory : 20 + segment]  # the same distances as in the shorter segment
+    torch.testing.assert_close(rows[same_keys], table[old])
+    torch.testing.assert_close(rows[new[-1, 0]], table[old[-1, 0]])

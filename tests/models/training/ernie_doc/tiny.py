@@ -26,5 +26,5 @@ PLAN: Plan = replace(
     lr=1e-2,
     fresh_lr=1e-2,
     frozen=("embeddings.word_emb.",),
-    mixture=replace(DEFAULT.mixture, n_composed=1, n_excerpts=0, n_rows=6),
+    mixture=replace(DEFAULT.mixture, n_composed=1, n_excerpts=0, n_passages=0, n_rows=6),
 )
