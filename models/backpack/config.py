@@ -15,6 +15,12 @@ HF_NAMES = {  # our field -> the field of the published config.json
     "epsilon": "layer_norm_epsilon",
     "end": "eos_token_id",
 }
+FIXED = {  # field of config.json -> its value where it is left out, and the only one that is computed
+    "scale_attn_by_inverse_layer_idx": (False, True),
+    "scale_attn_weights": (True, True),
+    "activation_function": ("gelu_new", "gelu_new"),
+    "tie_word_embeddings": (True, True),
+}
 
 
 @dataclass(frozen=True)
@@ -61,14 +67,9 @@ class BackpackConfig:
         Raises:
             ValueError: A field is missing, or the checkpoint computes something else than a Backpack does.
         """
-        if not config.get("scale_attn_by_inverse_layer_idx", False):
-            raise ValueError(
-                "config.json lacks scale_attn_by_inverse_layer_idx: true, which every Backpack has"
-            )
-        if config.get("activation_function", "gelu_new") != "gelu_new":
-            raise ValueError(
-                f"activation_function is {config['activation_function']!r}; a Backpack has gelu_new"
-            )
+        for name, (default, expected) in FIXED.items():
+            if (value := config.get(name, default)) != expected:
+                raise ValueError(f"{name} is {value!r}; this Backpack computes with {expected!r} alone")
         config = {"unpadded_vocab_size": config.get("vocab_size"), **config}
         if missing := [name for name in HF_NAMES.values() if config.get(name) is None]:
             raise ValueError(f"config.json lacks {', '.join(missing)}")

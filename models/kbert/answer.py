@@ -110,10 +110,9 @@ class Answerer:
         findings: dict[int, Finding] = {}
         for place, ask in enumerate(asks):
             if ask.context and self._reader is not None:
-                findings[place] = finding = self._reader.find(ask.question, ask.context)
-                if self._reader.is_sure(finding):
-                    options[place] = list_spans(finding)
-                yield
+                findings[place] = yield from self._reader.find_in_steps(ask.question, ask.context)
+                if self._reader.is_sure(findings[place]):
+                    options[place] = list_spans(findings[place])
         return [
             Reading(links, row, options.get(place), findings.get(place))
             for place, (links, row) in enumerate(zip(all_links, rows, strict=True))

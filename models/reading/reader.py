@@ -4,7 +4,7 @@ MiniLM's layers, trained to read, see `[CLS] question [MASK] [SEP] window [SEP]`
 with which the tokens of the window are compared (Ram et al., arXiv:2101.00438, section 3.2); [CLS] is no answer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
 from models.reading.confidence import rate
 from models.reading.document import Document, DocumentRefused, tokenize
-from models.reading.spans import Span, SpanRule, best_spans
+from models.reading.spans import Span, SpanRule, follow_spans
 from models.reading.windows import Window, cover
 from models.system import Alternative, Ask, Reason, Reply
 
@@ -108,24 +108,34 @@ class Reader:
 
     def find(self, question: str, text: str) -> Finding:
         """Find the spans of a text that may answer a question; none if either has no words."""
-        question_ids = self._encoder.tokenizer.encode(question, add_special_tokens=False).ids
+        steps = self.find_in_steps(question, text)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                finding: Finding = end.value
+                return finding
+
+    def find_in_steps(self, question: str, text: str) -> Generator[None, None, Finding]:
+        """Find spans as `find` does, and yield after each window, so that others have a turn in between."""
+        tokenizer, settings = self._encoder.tokenizer, self.settings
+        question_ids = tokenizer.encode(question, add_special_tokens=False).ids
         try:
-            document = tokenize(text, self._encoder.tokenizer, MAX_TOKENS)
+            document = tokenize(text, tokenizer, MAX_TOKENS)
         except DocumentRefused:
-            question_ids = []
+            return Finding((), (), 0, False)
         if not question_ids:
             return Finding((), (), 0, False)
-        n_tokens, question_ids = len(question_ids), question_ids[: self.settings.question_room]
-        room = self.settings.length - len(question_ids) - SPECIAL_TOKENS
-        windows = cover(len(document), room, room - self.settings.overlap)
-        best = best_spans(document, windows, self._point(question_ids, document, windows), self._rule)
-        spans = tuple(unique_everseen(best, key=lambda span: span.text))
-        return Finding(
-            spans,
-            tuple(rate(spans, len(windows), self.confidence)),
-            len(windows),
-            n_tokens > len(question_ids),
-        )
+        n_tokens, question_ids = len(question_ids), question_ids[: settings.question_room]
+        room = settings.length - len(question_ids) - SPECIAL_TOKENS
+        windows, best = cover(len(document), room, room - settings.overlap), list[Span]()
+        logits = self._point(question_ids, document, windows)
+        for spans in follow_spans(document, windows, range(len(windows)), logits, self._rule):
+            best = spans
+            yield
+        spans = list(unique_everseen(best, key=lambda span: span.text))
+        scores = tuple(rate(spans, len(windows), self.confidence))
+        return Finding(tuple(spans), scores, len(windows), n_tokens > len(question_ids))
 
     @torch.inference_mode()
     def _point(

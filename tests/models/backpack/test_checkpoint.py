@@ -80,6 +80,8 @@ def test_weights_of_something_else_are_refused() -> None:
     [
         ({"scale_attn_by_inverse_layer_idx": False}, "scale_attn_by_inverse_layer_idx"),
         ({"activation_function": "relu"}, "relu"),
+        ({"scale_attn_weights": False}, "scale_attn_weights is False"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings"),
         ({"num_senses": None}, "num_senses"),
         ({"num_senses": 5}, "does not divide"),
         ({"eos_token_id": 99}, "end is 99"),
