@@ -15,7 +15,7 @@ HF_NAMES = {  # our field -> the field of the published config.json
     "epsilon": "layer_norm_epsilon",
     "end": "eos_token_id",
 }
-FIXED = {  # field of config.json -> its value where it is left out, and the only one that is computed
+CONSTANTS = {  # field of config.json -> its value where it is left out, and the only one that is computed
     "scale_attn_by_inverse_layer_idx": (False, True),
     "scale_attn_weights": (True, True),
     "activation_function": ("gelu_new", "gelu_new"),
@@ -67,7 +67,7 @@ class BackpackConfig:
         Raises:
             ValueError: A field is missing, or the checkpoint computes something else than a Backpack does.
         """
-        for name, (default, expected) in FIXED.items():
+        for name, (default, expected) in CONSTANTS.items():
             if (value := config.get(name, default)) != expected:
                 raise ValueError(f"{name} is {value!r}; this Backpack computes with {expected!r} alone")
         config = {"unpadded_vocab_size": config.get("vocab_size"), **config}

@@ -37,8 +37,8 @@ def build_model(
     torch.manual_seed(plan.seed)
     model = ErnieDoc(plan.model)
     expected = model.state_dict()
-    own = {name: value for name, value in minilm_weights(expected).items() if name.startswith(plan.frozen)}
-    encoder = minilm_weights(expected, layers) | own
+    frozen = {name: value for name, value in minilm_weights(expected).items() if name.startswith(plan.frozen)}
+    encoder = minilm_weights(expected, layers) | frozen
     if start is not None:
         trained = start.state_dict() | {POSITIONS: stretch_positions(start, plan.model)}
         model.load_state_dict(

@@ -209,7 +209,7 @@ def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
         Ask("", top_k=5, explain=True),
         Ask("Who?", context="\u200b", use_graph=False, explain=True),
         linked_ask("Kim Lee", "Kim Lee", KIM, candidates=("\u200b", " "), explain=True),
-        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, context="Bla bla. " * 300),
+        Ask("Where was Kim Lee born?", context="Bla bla. " * 300, use_graph=False),
         linked_ask(
             "Who is Kim Lee?",
             "Kim Lee",
