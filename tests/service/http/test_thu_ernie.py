@@ -155,13 +155,14 @@ async def test_a_text_is_classified_among_relations_that_the_request_names(http:
     assert [drop["answer"] for drop in answer["explanation"]["without_row"]] == ["employer"]
 
 
-async def test_a_context_is_answered_with_a_span_and_says_what_is_linked_in_it(
+async def test_a_context_is_answered_with_a_span_and_says_where_it_stands(
     http: httpx.AsyncClient,
 ) -> None:
     context = "Kim was born in Oslo. Her mother was born in Rome."
     answer = await ask(http, context=context)
     assert answer["answer"] in context
-    assert [mention["entity"] for mention in answer["explanation"]["links_of_context"]] == ["kim"]
+    best = answer["explanation"]["spans"][0]
+    assert context[best["start"] : best["end"]] == best["text"] == answer["answer"]
 
 
 async def test_the_command_asks_with_an_explanation_and_states_a_fact(app: FastAPI) -> None:

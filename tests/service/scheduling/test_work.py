@@ -43,13 +43,6 @@ def test_work_grows_with_characters_and_with_candidates(fields: dict[str, Any], 
     assert [cost(ask) for cost in (default_cost, KBERT, ERNIE_DOC, RELATIONAL, THU_ERNIE)] == [expected] * 5
 
 
-@pytest.mark.parametrize(
-    ("context", "expected"), [("A house. A river.\nA town.", 5), (". " * 1_000, 85), ("y" * 10_000, 101)]
-)
-def test_kbert_reads_the_sentences_of_a_context_one_by_one(context: str, expected: int) -> None:
-    assert KBERT(Ask("x", context=context)) == expected
-
-
 def test_a_document_is_more_than_a_batch_for_the_system_that_reads_it() -> None:
     assert (ERNIE_DOC(Ask("x", document="mill")), default_cost(Ask("x", document="mill"))) == (65, 1)
 
