@@ -14,7 +14,7 @@ from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.results import PAPER
 from tests.bench.editing_methods.run import is_current, jobs, run
 from tests.bench.editing_methods.sets import READERS, SETS
-from tests.bench.editing_methods.settings import SHOWN
+from tests.bench.editing_methods.settings import COLUMNS
 
 FOLDER = results.FILE.parent  # results of another place do not speak for the checkpoint
 SIZES, SET_SIZES, SEEDS = (PAPER, "1", "10", "100", "1000", "10000"), ("75", "450"), (1, 2, 3)
@@ -49,14 +49,14 @@ def write_report(cells: Cells, reader: Reader, path: Path) -> None:
     """Write table and plot beside the results, and the product's locality when all its sizes are known in full."""
     last_results, folder = results.latest(path), path.parent
     current = {key: cell for key, cell in last_results.items() if is_current(cells, cell)}
-    (folder / "RESULTS.md").write_text(report.table(last_results, current, SHOWN, WORKLOADS))
+    (folder / "RESULTS.md").write_text(report.table(last_results, current, COLUMNS, WORKLOADS))
     full = {key: cell for key, cell in current.items() if cell["sample"] == FULL.name}
     locality = report.locality(full, (PRODUCT,), reader.digest_with_judge)
     if {int(size) for size in SIZES if size != PAPER} <= {*locality.edits}:
         locality.save(reader.folder if folder == FOLDER else folder)
     plot.draw(
         folder / "plot.svg",
-        report.lines(report.choose_shown(last_results, current), SHOWN),
+        report.lines(report.choose_shown(last_results, current), COLUMNS),
         ("reliability", "generalisation", *KINDS[:2]),
     )
 

@@ -17,6 +17,6 @@ TRAINED = {
     "grace": "nothing",
     "fine-tuning": "nothing",
 }
-SHOWN = tuple(
+COLUMNS = tuple(
     TRAINED
 )  # methods of the table; those of an earlier time have cells, and their code is at 7d3e87d8

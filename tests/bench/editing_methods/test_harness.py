@@ -21,7 +21,7 @@ from tests.bench.editing_methods.cells import FACTS, METHODS, Cells, settings
 from tests.bench.editing_methods.editors import Product
 from tests.bench.editing_methods.model import Model, clean
 from tests.bench.editing_methods.run import jobs, remaining_jobs, run
-from tests.bench.editing_methods.settings import SHOWN, TRAINED
+from tests.bench.editing_methods.settings import COLUMNS, TRAINED
 from tests.one_thread import one_thread as one_thread
 
 SLOTS, EDITS = 256, 4
@@ -137,7 +137,7 @@ def test_older_results_are_shown_with_a_mark_where_there_are_no_present_ones() -
     assert f"| memit {report.STALE} | **90.0**" in table
     assert "| gated | **100.0**" in table
     assert "| grace | not run |" in table
-    lines = report.lines(report.choose_shown(old, current), SHOWN)
+    lines = report.lines(report.choose_shown(old, current), COLUMNS)
     assert {line.name: line.points["reliability"] for line in lines} == {
         "gated": [(10, 100.0)],
         "memit": [(10, 90.0)],
