@@ -156,7 +156,7 @@ class Answerer:
         if is_sure and check and check.concerns(ask.question, best.relation):
             yield
             scale = check.record.scale
-            features = (*features, check.read(ask.question, reading.links, best.relation))
+            features = (*features, *check.read(ask.question, reading.links, best.relation))
             if scale.score(features) < scale.threshold:
                 reason = check.describe_gap(ask.question, reading.links, best.relation)
         score = scale.score(features)

@@ -4,8 +4,9 @@ Does the question ask for this relation at all?
 
 The pointer distinguishes the relations that it was trained on. Among others it takes the nearest one, even if the
 relation that the question asks for is missing: a telephone number for a fax number. For these the judge of the scope
-(models/scope/judge.py) reads the question beside "What is the <label> of <name>?", and its log-odds are one more
-feature of the confidence. So it does for the director of a museum where the deputy director is asked for.
+(models/scope/judge.py) reads the question beside "What is the <label> of <name>?". What its layers say, and the
+cosine of the two, are further features of the confidence. So it does for the director of a museum where the deputy
+director is asked for.
 """
 
 import re
@@ -34,7 +35,7 @@ class UnseenRecord:
     Attributes:
         known_labels: Labels of the relations that training has seen, and of the pack; these are not checked.
         judge: Digest of the judge that the scale was fitted with.
-        scale: Scale over the features of the best option and the log-odds of the judge.
+        scale: Scale over the features of the best option and those of the judge.
     """
 
     known_labels: frozenset[str]
@@ -89,8 +90,10 @@ class UnseenCheck:
                 return Reason(UNSURE, sentence)
         return Reason(UNSURE, f"No fact that is known of {name} surely answers this; the nearest: {near}.")
 
-    def read(self, question: str, links: Sequence[Link], relation: HungRelation) -> float:
-        """Return the log-odds that the question asks for the relation of the entity on which it hangs.
+    def read(self, question: str, links: Sequence[Link], relation: HungRelation) -> tuple[float, float]:
+        """Return what the judge finds of the question and the relation of the entity on which it hangs.
+
+        These are the output of its layers and the cosine, without the calibration, which holds for people's questions.
 
         Args:
             question: The question as it was asked.
@@ -100,8 +103,8 @@ class UnseenCheck:
         link = next(link for link in links if link.entity.id == relation.entity.id)
         wording = WORDING.format(label=relation.values[0].label, name=question[link.start : link.end])
         readings = self.judge.encode([question, wording])
-        cosine = readings.vectors[:1] @ readings.vectors[1]
-        return float(self.judge([(readings.tokens[0], readings.tokens[1])], cosine)[0])
+        cosine = float(readings.vectors[0] @ readings.vectors[1])
+        return float(self.judge.read_pairs([(readings.tokens[0], readings.tokens[1])])[0]), cosine
 
 
 def _words(text: str) -> set[str]:

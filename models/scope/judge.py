@@ -4,11 +4,13 @@ A cross-encoder: MiniLM's six layers (Wang et al., arXiv:2002.10957), fine-tuned
 keeps its own positions, and a learned vector marks the tokens of the second one:
 
     h = BERT([CLS] q [SEP] [CLS] w [SEP]),   x = a . [h_q; h_w],   k = cos(u_q, u_w)
-    log-odds = b x + c k + d x (k - 0.8) + e
+    log-odds = b x + c k + d x (k - 0.8) + e + f . s
 
-h_q, h_w are the states of the two [CLS]; u are the encoder's sentence vectors, which found the pair. b to e are
-fitted on relations, names and facts that no weight was trained on, so that the log-odds are calibrated. The word
-embeddings are the encoder's; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the bit.
+h_q, h_w are the states of the two [CLS]; u are the encoder's sentence vectors, which found the pair; s is what their
+words differ in (`wordings/contrast.py`). b to e and f are fitted on relations, names and facts that no weight was
+trained on, so that the log-odds are calibrated. A pair near an even chance is read in both orders, and x is their mean.
+The word embeddings are the encoder's; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the
+bit.
 """
 
 import math
@@ -25,11 +27,14 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.checkpoint import CONFIG, CheckpointError, read_verified
+from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens, unpack_tokens
-from models.scope.wordings.contrast import Contrast
+from models.scope.wordings.contrast import SIGNS, Contrast
+from models.scope.wordings.names import NO_NAMES, NameWeights, WordReader
+from models.scope.wordings.slips import NO_SLIPS, Slips
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "scope"
 GRAPH = "judge.onnx"
@@ -39,6 +44,7 @@ MAX_TOKENS = 64  # tokens of each of the two texts
 RIVAL = 0.2  # probability from which another edit makes an answer less likely
 MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
+BOTH_ORDERS = 1.0  # log-odds, either way, within which a pair is read in both orders
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 LOG_ODDS_OF_RIVAL = math.log(RIVAL / (1 - RIVAL))
@@ -53,9 +59,9 @@ class Calibration:
         slope, cosine, bias, product: Fitted coefficients.
         slip: Share of the questions in which a word is rightly taken for a misspelt one.
         highest: Largest x among the pairs that the numbers were fitted on.
-        names: What other names in the two texts add, at most 0 (`wordings/contrast.py`).
-        frame: What one frame with other words in it adds, at most 0.
         rival: What each unit of another edit's log-odds beyond RIVAL takes from those of the likeliest one.
+        lift: Most that the words of a pair added among the pairs that the numbers were fitted on.
+        signs: Coefficients of the signs of a pair's words (`wordings/contrast.py`).
     """
 
     slope: float
@@ -64,19 +70,22 @@ class Calibration:
     product: float = 0.0
     slip: float = 1.0
     highest: float = math.inf
-    names: float = 0.0
-    frame: float = 0.0
     rival: float = 0.0
+    lift: float = 0.0
+    signs: Sequence[float] = (0.0,) * len(SIGNS)
 
-    def log_odds(self, x: Tensor, cosine: Tensor, signs: Float[Tensor, "pair 2"]) -> Tensor:
+    def weigh(self, signs: Float[Tensor, "pair sign"]) -> Float[Tensor, " pair"]:
+        """Return what the signs of pairs add to their log-odds."""
+        return signs @ torch.tensor(self.signs)
+
+    def log_odds(self, x: Tensor, cosine: Tensor, signs: Float[Tensor, "pair sign"]) -> Tensor:
         """Return the calibrated log-odds of pairs, by their signs as `Contrast` finds them."""
-        contrast = signs @ torch.tensor([self.names, self.frame])
         return (
             self.slope * x
             + self.cosine * cosine
             + self.product * x * (cosine - MIDDLE)
             + self.bias
-            + contrast
+            + self.weigh(signs)
         )
 
     def beside(self, log_odds: float, other: float) -> float:
@@ -87,7 +96,7 @@ class Calibration:
         """Return the cosine below which no pair reaches a probability, given the largest x that was seen."""
         if not 0 < probability < 1:
             return MIN_COSINE
-        beside_cosine = self.bias + (self.slope - self.product * MIDDLE) * self.highest
+        beside_cosine = self.bias + self.lift + (self.slope - self.product * MIDDLE) * self.highest
         log_odds = math.log(probability / (1 - probability))
         return max(MIN_COSINE, (log_odds - beside_cosine) / (self.cosine + self.product * self.highest))
 
@@ -99,13 +108,24 @@ class Judge:
         encoder: The encoder whose words, positions and device are used.
         graph: The serialized ONNX model of the layers.
         calibration: Turns the output of the layers into log-odds.
+        names: Tells which words are part of a name.
+        slips: Tells slips from other names.
         digest: Digest of the checkpoint.
     """
 
-    def __init__(self, encoder: MiniLM, graph: bytes, calibration: Calibration, digest: str = "") -> None:
+    def __init__(
+        self,
+        encoder: MiniLM,
+        graph: bytes,
+        calibration: Calibration,
+        names: NameWeights = NO_NAMES,
+        slips: Confidence = NO_SLIPS,
+        digest: str = "",
+    ) -> None:
         self.digest, self.calibration = digest, calibration
         self._encoder = encoder
-        self.contrast = Contrast(encoder.tokenizer)
+        self.contrast = Contrast(WordReader(encoder.tokenizer, encoder.words, names))
+        self.slips = Slips(encoder.tokenizer, slips)
         self._session = _open_session(graph, encoder.device)
         self._cache: LRUCache[Pair, float] = LRUCache(CACHE_SIZE)
         self._lock = threading.Lock()
@@ -120,13 +140,14 @@ class Judge:
         contents = read_verified(folder, FILES)
         try:
             config = contents.json(CONFIG)
-            calibration = Calibration(**config["calibration"])
+            calibration, names = Calibration(**config["calibration"]), NameWeights(**config["names"])
+            slips = Confidence.parse(config["slips"])
         except (KeyError, TypeError, ValueError) as cause:
             raise CheckpointError(
                 f"{folder / CONFIG} is not the configuration of a judge: {cause}"
             ) from cause
         try:
-            return Judge(encoder, contents.files[GRAPH], calibration, contents.digest)
+            return Judge(encoder, contents.files[GRAPH], calibration, names, slips, contents.digest)
         except ValueError as cause:
             raise CheckpointError(f"{folder / GRAPH} is not the graph of a judge: {cause}") from cause
 
@@ -176,6 +197,25 @@ class Judge:
             pairs: A question and a wording each, as `tokens` returns them.
             cosines: Cosines of their sentence vectors.
         """
+        signs, cosines = self.contrast(pairs), cosines.cpu()
+        raw = self.read_pairs(pairs)
+        log_odds = self.calibration.log_odds(raw, cosines, signs)
+        unsure = (log_odds.abs() < BOTH_ORDERS).nonzero().squeeze(1)
+        if len(unsure):
+            raw[unsure] = (
+                raw[unsure] + self.read_pairs([pairs[place][::-1] for place in unsure.tolist()])
+            ) / 2
+            log_odds[unsure] = self.calibration.log_odds(raw[unsure], cosines[unsure], signs[unsure])
+        return log_odds
+
+    def forgive_names(
+        self, pairs: Sequence[Pair], log_odds: Float[Tensor, " pair"]
+    ) -> Float[Tensor, " pair"]:
+        """Return log-odds without what the words of the texts take from them: as if both named the same thing."""
+        return log_odds - self.calibration.weigh(self.contrast(pairs)).clamp(max=0)
+
+    def read_pairs(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
+        """Return what the layers say of each pair."""
         with self._lock:
             raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}
         if missing := [pair for pair in dict.fromkeys(pairs) if pair not in raw]:
@@ -183,8 +223,7 @@ class Judge:
             raw |= fresh
             with self._lock:
                 self._cache.update(fresh)
-        values = torch.tensor([raw[pair] for pair in pairs])
-        return self.calibration.log_odds(values, cosines.cpu(), self.contrast(pairs))
+        return torch.tensor([raw[pair] for pair in pairs])
 
     @torch.inference_mode()
     def _read(self, question: Tokens, wording: Tokens) -> float:

@@ -22,7 +22,7 @@ from models.memory import Block
 from models.scope.active import ActiveEdits
 from models.scope.candidates import Candidates, find_candidates, find_exclusion
 from models.scope.change import Change
-from models.scope.judge import LOG_ODDS_OF_RIVAL, RIVAL, Judge
+from models.scope.judge import LOG_ODDS_OF_RIVAL, RIVAL, Judge, Pair
 from models.scope.readings import NEAR_ERROR, Readings, StoredReadings
 from models.scope.wordings.block import read_texts
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
@@ -85,11 +85,13 @@ class Scope:
     def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
         """Return, for each question, the edit that answers it at its version, or the likeliest one that is near.
 
+        Near is also an edit that would be if its wording named what the question names.
+
         Args:
             questions: The questions.
             views: The active edits that each question reads.
         """
-        return self._match_views(questions, views, self.thresholds.near)
+        return self._match_views(questions, views, self.thresholds.near, with_other_names=True)
 
     def route(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
         """Match questions as `match` does, without edits that are merely near."""
@@ -117,9 +119,7 @@ class Scope:
         self, questions: Readings | StoredReadings, wordings: Readings | StoredReadings, pairs: Candidates
     ) -> Tensor:
         """Return the probability of each pair."""
-        texts = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
-        tokens = [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
-        return self.judge(tokens, pairs.cosine).sigmoid()
+        return self.judge(_tokens(questions, wordings, pairs), pairs.cosine).sigmoid()
 
     def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
         """Return False only for a question that the same edit answers at both versions.
@@ -235,7 +235,12 @@ class Scope:
         return ScopeVerdict(candidate.owner, candidate.edit, candidate.wording, cosine, probability, verdict)
 
     def _match_views(
-        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+        self,
+        questions: Readings,
+        views: Sequence[ActiveEdits],
+        at_least: float,
+        *,
+        with_other_names: bool = False,
     ) -> list[Match | None]:
         """Match questions from a probability on; those with views of one table are judged together."""
         matches: list[Match | None] = [None] * len(questions)
@@ -244,20 +249,23 @@ class Scope:
             if view:
                 rows_by_table[id(view.lexicon)].append(row)  # a table has one lexicon
         for rows in rows_by_table.values():
-            table_matches = self._match(questions.select(rows), [views[row] for row in rows], at_least)
+            table_views = [views[row] for row in rows]
+            table_matches = self._match(questions.select(rows), table_views, at_least, with_other_names)
             for row, match in zip(rows, table_matches, strict=True):
                 matches[row] = match
         return matches
 
     def _match(
-        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float, with_other_names: bool
     ) -> list[Match | None]:
         matches = [
             self.match_exactly([wording], view)[0]
             for wording, view in zip(questions.wordings.tolist(), views, strict=True)
         ]
         rest = [place for place, match in enumerate(matches) if match is None]
-        likeliest = self._judge(questions.select(rest), [views[place] for place in rest], at_least)
+        likeliest = self._judge(
+            questions.select(rest), [views[place] for place in rest], at_least, with_other_names
+        )
         for place, match in zip(rest, likeliest, strict=True):
             matches[place] = match
         for place, match in self._judge_repaired(questions, matches, views, at_least):
@@ -290,7 +298,11 @@ class Scope:
                 yield place, replace(match, probability=probability)
 
     def _judge(
-        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+        self,
+        questions: Readings,
+        views: Sequence[ActiveEdits],
+        at_least: float,
+        with_other_names: bool = False,
     ) -> list[Match | None]:
         """Return the likeliest candidate of each question at its view, if it is likely enough.
 
@@ -298,6 +310,7 @@ class Scope:
             questions: The questions.
             views: The active edits that each question reads, of one table.
             at_least: Lowest probability of a match.
+            with_other_names: Whether an edit matches, too, that would be likely enough but for its names.
         """
         matches: list[Match | None] = [None] * len(questions)
         if not views:
@@ -309,6 +322,16 @@ class Scope:
             return matches
         probabilities = self.judge_candidates(questions, table, pairs)
         evidence, log_odds = _weigh(probabilities, pairs.cosine), probabilities.logit(1e-6)
+        alike = log_odds
+        if with_other_names:
+            alike = self.judge.forgive_names(_tokens(questions, table, pairs), log_odds)
+        is_alike = dict(
+            zip(
+                zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True),
+                (alike.sigmoid() >= at_least).tolist(),
+                strict=True,
+            )
+        )
         against = _against(questions, views, table, pairs, evidence)
         likeliest: list[dict[int, tuple[float, int]]] = [{} for _ in views]
         for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
@@ -318,7 +341,7 @@ class Scope:
             if view.is_owned[row] and not is_refused:
                 likeliest[question][int(view.speaker[row])] = float(log_odds[pair]), row
         for question, (row, probability) in self._weigh_rivals(likeliest, table).items():
-            if probability >= at_least:
+            if probability >= at_least or (with_other_names and is_alike[question, row]):
                 matches[question] = Match(views[question], row, probability)
         return matches
 
@@ -360,6 +383,13 @@ def _stack_read(views: Sequence[ActiveEdits], n_rows: int) -> Bool[Tensor, "view
     for line, view in zip(is_read, views, strict=True):
         line[: len(view.is_read)] = view.is_read
     return is_read
+
+
+def _tokens(
+    questions: Readings | StoredReadings, wordings: Readings | StoredReadings, pairs: Candidates
+) -> list[Pair]:
+    texts = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
+    return [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
 
 
 def _with_marks_of(readings: Readings, questions: Readings, places: list[int]) -> Readings:

@@ -1,6 +1,6 @@
 """Words that differ in one slip: a letter left out, added, exchanged, or swapped with the next.
 
-A word with another first letter is another name (Dalford, Walford): people seldom mistype the first letter.
+Whether it is one, or another name (Dalford, Walford), is told by the difference and the letters (`wordings/slips.py`).
 
 The encoder reads a rare word piece by piece, and one wrong letter splits it into other pieces: the question is no
 longer near the wording that it asks for. An unknown word is read as the only word of the wordings for which it may be
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
 from models.scope.wordings.row_index import RowIndex
+from models.scope.wordings.slips import Slips
 from models.scope.wordings.tokens import PackedTokens
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
@@ -50,8 +51,8 @@ class Lexicon:
     h(w) = sum_i w_i B^i modulo 2^64. There is one writer at a time; readers need not wait for it.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, slips: Slips) -> None:
+        self._tokenizer, self._slips = tokenizer, slips
         self._index = RowIndex()
 
     @cached_property
@@ -91,7 +92,7 @@ class Lexicon:
     def _repair(self, word: str, is_read: Tensor) -> str:
         if len(word) < MIN_LETTERS - 1 or not word.isalpha() or self._has(word, is_read):
             return word
-        slips = [other for other in resembling(word) if other[0] == word[0]]
+        slips = [other for other in resembling(word) if self._slips.is_slip(word, other)]
         options = {other for other in self._words_of_rows(slips) if self._has(other, is_read)}
         return options.pop() if len(options) == 1 else word
 

@@ -283,7 +283,8 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         if body["answer"] is not None:
             body.update(answer=None, reason=REPEATS, reason_text=REPEATS_TEXT)
     if not body["edits"]:
-        body["nearby_edit"] = _find_nearest(opinions)
+        near = [opinion.body["nearby_edit"] for opinion in opinions if opinion.body.get("nearby_edit")]
+        body["nearby_edit"] = max(near, key=lambda edit: edit["probability"], default=None)
     if body["answer"] is None and body["score"] < LEAST_GUESS:
         body["best"] = ""
     if question.request.explain:
@@ -297,12 +298,6 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         declined=not winner.answers,
         is_near=not body["edits"] and any(opinion.outcome.is_near for opinion in opinions),
     )
-
-
-def _find_nearest(opinions: Sequence[Opinion]) -> Mapping[str, Any] | None:
-    """Return the likeliest edit that a system names as near to the question."""
-    near = [opinion.body["nearby_edit"] for opinion in opinions if opinion.body.get("nearby_edit")]
-    return max(near, key=lambda edit: edit["probability"], default=None)
 
 
 def repeats_question(answer: str, edits: Sequence[str], request: AnswerRequest) -> bool:

@@ -19,6 +19,7 @@ from tests.bench import (
     many_edits,
     overhttp,
     start,
+    untaught,
 )
 from tests.bench.memory import rows as memory_rows
 from tests.bench.table import machine, show, write
@@ -35,6 +36,7 @@ SECTIONS = {
     "graph": graph.rows,
     "auto": auto.rows,
     "curators": curators.rows,
+    "untaught": untaught.rows,
     "start": start.rows,
     "memory": memory_rows,
 }

@@ -1,68 +1,107 @@
 """What two questions differ in, by their words: a judge that reads both still takes a name it never saw for another.
 
-Two signs, each found by comparing tokens and each with a coefficient of the calibration. A name is nearly always a word
-of several pieces; a question for the same fact has it, too, while its other words may all be different.
+Looked at are the words that only one text has: how surely each is part of a name, whether it stands beside a part of a
+name that both have (Anna Berg, Anna Lind), and how much of each text's names the other has. What these signs add to the
+log-odds of a pair is a part of the calibration.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import torch
 from jaxtyping import Float
-from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.scope.readings import Tokens, unpack_tokens
+from models.scope.readings import Tokens
+from models.scope.wordings.names import Word, WordReader, Words
 
-CONTINUATION = "##"  # beginning of a piece that is not the first of its word
 GAP = ()  # place of words that the other text lacks
-CACHE_SIZE = 65_536  # texts, 300 bytes each
+ALIKE = 0.6  # share of equal letters from which two words count as alike in spelling
+SCALE = 5  # words that count as one
+NO_NAME = 0.3  # words of a name below which a text names nothing
+SIGNS = (
+    "words of several pieces", "one frame", "names", "a name in one", "parts of names", "a part of a name in one",
+    "spelling", "least of a name in common", "most of a name in common", "other words", "length", "common words",
+)  # fmt: skip
 
-Word = tuple[int, ...]
+
+@dataclass(frozen=True)
+class Side:
+    """The words of a text that the other text lacks.
+
+    Attributes:
+        has_pieces: Whether one of them has several pieces.
+        spelling: The letters of the one that is most surely part of a name.
+        signs: How surely that one is; how surely one is part of a name that both have in part; the share of the text's
+            names that both have; how many words there are.
+    """
+
+    has_pieces: bool
+    spelling: str
+    signs: tuple[float, ...]
 
 
 class Contrast:
-    """The comparison of two texts by the words of a tokenizer."""
+    """The comparison of two texts by their words."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        vocabulary = tokenizer.get_vocab()
-        self._continuations = frozenset(
-            id for piece, id in vocabulary.items() if piece.startswith(CONTINUATION)
+    def __init__(self, reader: WordReader) -> None:
+        self.reader = reader
+
+    def __call__(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Float[Tensor, "pair sign"]:
+        """Return the signs of each pair, in the order of SIGNS; the order of its texts makes no difference."""
+        rows = [self._compare(*map(self.reader.read, pair)) for pair in pairs]
+        return torch.tensor(rows, dtype=torch.float32).reshape(-1, len(SIGNS))
+
+    def _compare(self, first: Words, second: Words) -> Sequence[float]:
+        common = set(first.words) & set(second.words)
+        sides = self._look(first, common), self._look(second, common)
+        names, parts, shares, counts = (
+            sorted(pair) for pair in zip(*(side.signs for side in sides), strict=True)
         )
-        self._split = lru_cache(CACHE_SIZE)(self._split_words)
+        return (
+            float(all(side.has_pieces for side in sides)),
+            float(counts[0] > 0 and _frame(first.words, common) == _frame(second.words, common)),
+            names[0],
+            names[1] - names[0],
+            parts[0],
+            parts[1] - parts[0],
+            names[0] * _likeness(*(side.spelling for side in sides)),
+            *shares,
+            counts[0],
+            abs(len(first.words) - len(second.words)) / SCALE,
+            len(common) / SCALE,
+        )
 
-    def __call__(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Float[Tensor, "pair 2"]:
-        """Return the two signs of each pair: other names, and one frame.
-
-        Two texts have one frame if the words that both have come in one order, with other words at the same places.
-        """
-        return torch.tensor([self._compare(*pair) for pair in pairs], dtype=torch.float32).reshape(-1, 2)
-
-    def _compare(self, first: Tokens, second: Tokens) -> tuple[bool, bool]:
-        texts = self._split(first), self._split(second)
-        common = set(texts[0]) & set(texts[1])
-        differences = [[word for word in text if word not in common] for text in texts]
-        has_other_names = all(any(len(word) > 1 for word in words) for words in differences)
-        is_frame = all(differences) and _frame(texts[0], common) == _frame(texts[1], common)
-        return has_other_names, is_frame
-
-    def _split_words(self, tokens: Tokens) -> tuple[Word, ...]:
-        return tuple(_join(unpack_tokens(tokens), self._continuations))
-
-
-def _join(ids: Sequence[int], continuations: frozenset[int]) -> Iterator[Word]:
-    """Yield the words of a text as tuples of pieces."""
-    word: list[int] = []
-    for piece in ids:
-        if word and piece not in continuations:
-            yield tuple(word)
-            word = []
-        word.append(piece)
-    if word:
-        yield tuple(word)
+    def _look(self, text: Words, common: Set[Word]) -> Side:
+        """Look at the words of a text that are not among the common ones."""
+        words, names = text.words, text.names
+        places = [place for place, word in enumerate(words) if word not in common]
+        total = sum(names)
+        share = 1 - sum(names[place] for place in places) / total if total > NO_NAME else 1.0
+        if not places:
+            return Side(False, "", (0.0, 0.0, share, 0.0))
+        parts = [
+            names[place] * names[near]
+            for place in places
+            for near in (place - 1, place + 1)
+            if 0 <= near < len(words) and words[near] in common
+        ]
+        name = max(places, key=lambda place: names[place])
+        return Side(
+            any(len(words[place]) > 1 for place in places),
+            self.reader.spell(words[name]),
+            (names[name], max(parts, default=0.0), share, len(places) / SCALE),
+        )
 
 
-def _frame(words: Sequence[Word], common: set[Word]) -> list[Word]:
+def _likeness(first: str, second: str) -> float:
+    """Return how alike two words are spelt, 0 below ALIKE."""
+    ratio = SequenceMatcher(None, first, second).ratio() if first and second else 0.0
+    return max(0.0, ratio - ALIKE) / (1 - ALIKE)
+
+
+def _frame(words: Sequence[Word], common: Set[Word]) -> list[Word]:
     """Return the words of a text with one gap for each run of those that the other text lacks."""
     frame: list[Word] = []
     for word in words:

@@ -46,7 +46,7 @@ class Rows:
         self._sketch: Sketch | None = None
         self._tokens = PackedTokens()
         self._index = RowIndex()  # by digest of the text
-        self.lexicon = Lexicon(judge.tokenizer)
+        self.lexicon = Lexicon(judge.tokenizer, judge.slips)
         self.by_wording = RowIndex()
 
     def __len__(self) -> int:

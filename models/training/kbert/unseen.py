@@ -1,8 +1,8 @@
 """`python -m models.training.kbert.unseen`: fit the scale of relations that no training has seen, and measure it.
 
 A graph of one fact gets questions for that fact in other words, and for facts that only resemble it: groups of
-questions that people wrote (`groups/` of the editing sets). Figures are measured on groups by another writer
-(`near.open.jsonl`), about other subjects and of other kinds.
+questions that people wrote (`groups/` of the editing sets), of which the judge has read none. Figures are measured on
+groups by another writer (`near.open.jsonl`), about other subjects and of other kinds.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,11 @@ from models.training.harness.scale import DECAY
 from models.training.kbert.calibrate import MAX_ITERATIONS, SURE
 from models.training.kbert.plan import DEFAULT as PLAN
 from models.training.kbert.relations import split_relations
+from models.training.scope.__main__ import read_sentences
+from models.training.scope.choosing import split_written
+from models.training.scope.plan import DEFAULT as JUDGE_PLAN
 
 SETS = Path("../shared/editing_sets")
-FIELDS = ("people", "places", "products", "culture", "science", "institutions")
-GROUPS_PER_FIELD = 40
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,18 @@ def fit_scale(model: Model, judge: Judge, sets: Path) -> Confidence:
 
 
 def draw_trials(sets: Path) -> list[Trial]:
-    """Return questions of some groups of each field; half ask for the fact, and half only resemble it."""
+    """Return the questions of the groups that the judge is chosen by: half ask for the fact, and half resemble it."""
     rng = random.Random(PLAN.seed)
+    facts = split_written(JUDGE_PLAN, sets, partial(read_sentences, MiniLM()))
+    wordings = {fact.question for fact in facts.choose}
     trials: list[Trial] = []
-    for field in FIELDS:
-        lines = (sets / "groups" / f"{field}.jsonl").read_text("utf-8").splitlines()
-        for line in rng.sample(lines, min(GROUPS_PER_FIELD, len(lines))):
-            group = make_trials(json.loads(line))
-            same = [trial for trial in group if trial.is_asked]
-            near = [trial for trial in group if not trial.is_asked]
-            trials += same + rng.sample(near, min(len(same), len(near)))
+    for file in sorted((sets / "groups").glob("*.jsonl")):
+        for row in map(json.loads, file.read_text("utf-8").splitlines()):
+            if row["wording"] in wordings:
+                group = make_trials(row)
+                same = [trial for trial in group if trial.is_asked]
+                near = [trial for trial in group if not trial.is_asked]
+                trials += same + rng.sample(near, min(len(same), len(near)))
     return trials
 
 
@@ -123,7 +127,7 @@ def make_trials(group: Mapping[str, Any]) -> list[Trial]:
 
 
 def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[tuple[float, ...]]:
-    """Yield the features of each best option and the log-odds of the judge, if the pointer is sure."""
+    """Yield the features of each best option and those of the judge, if the pointer is sure."""
     answerer, scale = Answerer(model), model.confidences["object"]
     for trial in trials:
         [reading] = finish(answerer.read([trial.ask]))
@@ -134,7 +138,7 @@ def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> 
         if relation is None or scale.score(features) < scale.threshold:
             yield ()
         else:
-            yield (*features, check.read(trial.ask.question, reading.links, relation))
+            yield (*features, *check.read(trial.ask.question, reading.links, relation))
 
 
 def measure(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[str]:

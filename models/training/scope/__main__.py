@@ -8,42 +8,55 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from models.checkpoint import CONFIG, write_sums
+from models.confidence import Confidence
 from models.device import resolve_device
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
 from models.scope.judge import FILES, GRAPH, Calibration, Judge
+from models.scope.wordings.names import NO_NAMES, NameWeights
+from models.scope.wordings.slips import NO_SLIPS
 from models.training.harness.progress import Progress
 from models.training.packs.names import read_names
 from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans
-from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
+from models.training.scope.choosing import Choosing, split_written
+from models.training.scope.crowds.families import read_families
+from models.training.scope.facts import WrittenFacts
 from models.training.scope.graph import read_weights, write_graph
+from models.training.scope.names import Names
+from models.training.scope.natural import Natural
 from models.training.scope.outcomes import BATCH, Outcomes, answer_trial, judge_pairs, share_turned
+from models.training.scope.pairs import read_forms
 from models.training.scope.plan import Plan
 from models.training.scope.relations import (
-    AskedRelation,
     Relations,
     in_held_phrasings,
     in_other_words,
     split_relations,
 )
+from models.training.scope.rewrites import Rewriter
 from models.training.scope.steps.learning import Learning
 from models.training.scope.steps.net import Net
 from models.training.scope.steps.supply import Source, Supply
+from models.training.scope.wordnet import WordNet
+from models.training.scope.words.names import fit_names
+from models.training.scope.words.slips import fit_slips
 
 WORK = Path("var/scope/train")
 SETS = Path("../shared/editing_sets")
+DIGITS = 6  # digits of a number in the configuration
 RAW = Calibration(1.0, 0.0, 0.0)  # the judge without a calibration
 FACT_TRIALS = (trials.edit_one_each, trials.edit_half)
 Say = Callable[[str], None]
@@ -75,10 +88,7 @@ def main() -> None:
     torch.set_num_threads(plan.threads)
     read = partial(read_sentences, encoder)
     relations = split_relations(plan, Pack.load(WORLD), read)
-    tests = (trials.read_near(), trials.read_qaedit(arguments.sets), trials.read_groups_trial(arguments.sets))
-    held_out = [edit for trial in tests for edit in trial.edits]
-    written_facts = [*read_facts(), *read_groups(arguments.sets)]
-    facts = split_facts(written_facts, plan.n_choose_facts, plan.seed, held_out, read)
+    facts = split_written(plan, arguments.sets, read)
     say(f"{len(relations.train)} relations and {len(facts.train)} facts to learn from, {len(relations.choose)} and "
         f"{len(facts.choose)} to choose by, {len(relations.test)} relations for the test")  # fmt: skip
     if not arguments.measure:
@@ -117,33 +127,33 @@ def finish(
     say: Say,
 ) -> None:
     """Calibrate the judge in `out` on the relations and facts for choosing, and measure it on the others."""
-    judge = Judge.load(encoder, out)
+    pack, forms = Pack.load(WORLD), read_forms()
+    all_relations = [*relations.train.values(), *read_families(plan.seed).relations.values()]
+    words = fit_names(all_relations, Names(pack, "train", forms), encoder, random.Random(plan.seed))
+    slips = fit_slips(
+        sorted({n.name for n in read_names("train")}), encoder.tokenizer, random.Random(plan.seed)
+    )
+    judge = Judge(encoder, (out / GRAPH).read_bytes(), RAW, words, slips)
     names = sorted({name.name for name in read_names("test")})
     random.Random(plan.seed).shuffle(names)
     middle = len(names) // 2
-    calibration = fit_calibration(judge, encoder, plan.seed, relations.choose, names[middle:], facts.choose)
-    judge.calibration = calibration
-    write_config(out, calibration)
-    say(f"{calibration}")
+    names_to_choose = frozenset(names[middle:])
+    by_type = Names(pack, "test", forms).by_type
+    choosing = Choosing(
+        relations.choose,
+        names[middle:],
+        {type: sorted(names_to_choose.intersection(group)) for type, group in by_type.items()},
+        facts.choose,
+        Natural(sets).statements,
+        Rewriter(forms, WordNet()),
+        plan.seed,
+    )
+    judge.calibration = fit_calibration(judge, encoder, choosing)
+    write_config(out, judge.calibration, words, slips)
+    say(f"{judge.calibration}")
     outcomes: list[Outcomes] = []
     reversals: list[float] = []
-    pack = Pack.load(WORLD)
-    of_pack = in_held_phrasings(relations.train, pack)
-    for trial in (
-        replace(trials.edit_one_each(of_pack, names[:middle], plan.seed), name="relations of the pack"),
-        *(make(relations.test, names[:middle], plan.seed) for make in FACT_TRIALS),
-        replace(
-            trials.edit_half(in_other_words(relations.test, plan.seed), names[:middle], plan.seed),
-            name="half of the facts edited, other writers' words",
-        ),
-        trials.read_crowds(),
-        trials.read_groups_trial(sets),
-        trials.read_qaedit(sets),
-        trials.read_counterfact(sets),
-        trials.read_near(),
-        trials.misspell_names(relations.test, names[:middle], plan.seed),
-        trials.ask_by_alias(relations.test, pack, plan.seed),
-    ):
+    for trial in make_tests(relations, pack, names[:middle], plan.seed, sets):
         say(f"judging {trial.name}: {len(trial.questions):,} questions, {len(trial.edits):,} edits")
         outcomes.append(answer_trial(trial, encoder, judge))
         reversals.append(share_turned(outcomes[-1], encoder, judge, calibrate.OPENS))
@@ -153,23 +163,38 @@ def finish(
         say(line)
 
 
-def fit_calibration(
-    judge: Judge,
-    encoder: MiniLM,
-    seed: int,
-    relations: Mapping[str, AskedRelation],
-    names: Sequence[str],
-    facts: Sequence[WrittenFact],
-) -> Calibration:
+def make_tests(
+    relations: Relations, pack: Pack, names: Sequence[str], seed: int, sets: Path
+) -> Iterator[trials.Trial]:
+    """Yield the trials that the judge is measured on."""
+    of_pack = in_held_phrasings(relations.train, pack)
+    yield replace(trials.edit_one_each(of_pack, names, seed), name="relations of the pack")
+    yield from (make(relations.test, names, seed) for make in FACT_TRIALS)
+    yield replace(
+        trials.edit_half(in_other_words(relations.test, seed), names, seed),
+        name="half of the facts edited, other writers' words",
+    )
+    yield trials.read_crowds()
+    yield trials.read_groups_trial(sets)
+    yield trials.read_qaedit(sets)
+    yield trials.read_counterfact(sets)
+    yield trials.read_near()
+    yield trials.misspell_names(relations.test, names, seed)
+    yield trials.ask_neighbours(relations.test, sorted({name.name for name in read_names("test")}), seed)
+    yield trials.ask_by_alias(relations.test, pack, seed)
+
+
+def fit_calibration(judge: Judge, encoder: MiniLM, choosing: Choosing) -> Calibration:
     """Fit the calibration on the relations, names and facts for choosing."""
+    relations, names, seed = choosing.relations, choosing.names, choosing.seed
+    pairs = [judge_pairs(trial, encoder, judge) for trial in choosing.make_trials()]
+    fit = calibrate.fit_rival(pairs, calibrate.fit(pairs))
+    highest, lift = (
+        max(float(column.max()) for column in columns)
+        for columns in ([part.raw for part in pairs], [fit.weigh(part.signs) for part in pairs])
+    )
+    fit = replace(fit, highest=highest, lift=lift)
     about_facts = [make(relations, names, seed) for make in FACT_TRIALS]
-    judge.calibration = RAW
-    crowds = trials.edit_crowds(relations, seed)
-    pairs = [
-        judge_pairs(trial, encoder, judge) for trial in (*about_facts, trials.ask_written(facts), crowds)
-    ]
-    highest = max(float(part.raw.max()) for part in pairs)
-    fit = replace(calibrate.fit_rival(pairs, calibrate.fit(pairs)), highest=highest)
     with_names = (*about_facts, trials.misspell_names(relations, names, seed))
     outcomes = []
     for slip in (1.0, 0.0):
@@ -181,12 +206,22 @@ def fit_calibration(
 def write(out: Path, weights: dict[str, Tensor], calibration: Calibration) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / GRAPH).write_bytes(write_graph(weights))
-    write_config(out, calibration)
+    write_config(out, calibration, NO_NAMES, NO_SLIPS)
 
 
-def write_config(out: Path, calibration: Calibration) -> None:
-    (out / CONFIG).write_text(json.dumps({"calibration": asdict(calibration)}, indent=1) + "\n")
+def write_config(out: Path, calibration: Calibration, names: NameWeights, slips: Confidence) -> None:
+    parts = {"calibration": asdict(calibration), "names": asdict(names), "slips": asdict(slips)}
+    (out / CONFIG).write_text(json.dumps(_round(parts), indent=1) + "\n")
     write_sums(out, FILES)
+
+
+def _round(value: Any) -> Any:
+    """Return the value with its numbers in DIGITS digits, as JSON keeps them."""
+    if isinstance(value, Mapping):
+        return {key: _round(part) for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_round(part) for part in value]
+    return float(f"{value:.{DIGITS}g}")
 
 
 @torch.inference_mode()

@@ -1,6 +1,6 @@
 """The calibration: log-odds of a candidate pair from the output of the layers, the cosine and the signs.
 
-Logistic regression on relations, names and facts that no weight was trained on, first of pairs, then of the
+Fitted by likelihood on relations, names and facts that no weight was trained on, first of pairs, then of the
 likeliest edit of each question beside the likeliest other one; each trial weighs the same. Its `expected_error` is
 measured on others.
 """
@@ -11,41 +11,47 @@ from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float
 from torch import Tensor
 
 from models.scope.judge import LOG_ODDS_OF_RIVAL, MIDDLE, Calibration
+from models.scope.wordings.contrast import SIGNS
 from models.system import Thresholds
 from models.training.scope.outcomes import JudgedPairs, Outcomes
 
 STEPS = 200
+N_BASE = 4  # coefficients that are not of signs
+DECAY = 1e-4  # price of the squares of those that are
 BINS = 10
 LOWEST = -30.0  # log-odds of no edit
 OPENS = Thresholds().opens
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
-    """Fit the coefficients that maximise the likelihood of the pairs of all trials."""
-    numbers = torch.tensor([1.0, 10.0, -8.0, 0.0, 0.0, 0.0], requires_grad=True)
+    """Fit the numbers that maximise the likelihood of the pairs of all trials, each trial weighing the same."""
+    numbers = torch.tensor([0.7, 17.0, 1.2, -12.0, *(0.0 for _ in SIGNS)], requires_grad=True)
     optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
         losses = [
-            F.binary_cross_entropy_with_logits(_log_odds(numbers, trial), trial.is_right.float())
+            F.binary_cross_entropy_with_logits(_columns(trial) @ numbers, trial.is_right.float())
             for trial in trials
         ]
-        total = torch.stack(losses).mean()
+        total = torch.stack(losses).mean() + DECAY * numbers[N_BASE:].square().mean()
         total.backward()  # type: ignore[no-untyped-call]
         return total
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
-    slope, cosine, bias, product, names, frame = numbers.detach().tolist()
-    return Calibration(slope, cosine, bias, product, names=min(0.0, names), frame=min(0.0, frame))
+    slope, cosine, product, bias, *signs = numbers.detach().tolist()
+    return Calibration(slope, cosine, bias, product, signs=tuple(signs))
 
 
-def _log_odds(numbers: Tensor, trial: JudgedPairs) -> Tensor:
-    columns = trial.raw, trial.cosine, torch.ones_like(trial.raw), trial.raw * (trial.cosine - MIDDLE)
-    return torch.cat([torch.stack(columns, -1), trial.signs], -1) @ numbers
+def _columns(trial: JudgedPairs) -> Float[Tensor, "pair number"]:
+    """Return what `Calibration` multiplies by slope, cosine, product and bias, and the signs."""
+    x, cosine = trial.raw, trial.cosine
+    base = torch.stack((x, cosine, x * (cosine - MIDDLE), torch.ones_like(x)), -1)
+    return torch.cat([base, trial.signs], -1)
 
 
 def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
@@ -78,11 +84,9 @@ def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     stretch, shift, rival = numbers.detach().tolist()
-    parts = {
-        name: getattr(pairs, name) * stretch
-        for name in ("slope", "cosine", "bias", "product", "names", "frame")
-    }
-    return replace(pairs, **parts | {"bias": parts["bias"] + shift}, rival=max(0.0, rival))
+    parts = {name: getattr(pairs, name) * stretch for name in ("slope", "cosine", "bias", "product")}
+    signs = tuple(weight * stretch for weight in pairs.signs)
+    return replace(pairs, **parts | {"bias": parts["bias"] + shift}, signs=signs, rival=max(0.0, rival))
 
 
 def _two_likeliest(trial: JudgedPairs, pairs: Calibration) -> tuple[Tensor, Tensor, Tensor]:

@@ -26,14 +26,17 @@ ANY = Thresholds(near=0.0)
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Candidate pairs of a trial, as places of `question` and `edit`, with the `raw` output of the judge's layers."""
+    """Candidate pairs of a trial, as places of `question` and `edit`, with the `raw` output of the judge's layers.
+
+    The output is the mean over both orders of the texts.
+    """
 
     trial: Trial
     question: Int[Tensor, " pair"]
     edit: Int[Tensor, " pair"]
     raw: Float[Tensor, " pair"]
     cosine: Float[Tensor, " pair"]
-    signs: Float[Tensor, "pair 2"]
+    signs: Float[Tensor, "pair sign"]
 
     @property
     def is_right(self) -> Bool[Tensor, " pair"]:
@@ -57,13 +60,14 @@ class Outcomes:
 
 @torch.inference_mode()
 def judge_pairs(trial: Trial, encoder: MiniLM, judge: Judge) -> JudgedPairs:
-    """Judge the pairs of a trial; the judge has the calibration (1, 0, 0), so that the output of its layers is kept."""
+    """Judge the pairs of a trial in both orders."""
     edits = read_questions(encoder, judge, trial.edits)
     questions = read_questions(encoder, judge, [question.text for question in trial.questions])
     pairs = find_candidates(questions, StoredReadings.of(edits))
     places = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
     tokens = [(questions.tokens[question], edits.tokens[edit]) for question, edit in places]
-    raw, cosine, signs = judge(tokens, pairs.cosine), pairs.cosine, judge.contrast(tokens)
+    raw = (judge.read_pairs(tokens) + judge.read_pairs([pair[::-1] for pair in tokens])) / 2
+    cosine, signs = pairs.cosine, judge.contrast(tokens)
     with torch.inference_mode(False):  # a calibration can be fitted on these tensors
         return JudgedPairs(
             trial, *(part.clone() for part in (pairs.question, pairs.wording, raw, cosine, signs))

@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -22,7 +22,8 @@ from torch import Tensor
 
 from models.packs.pack import Entity, Pack
 from models.scope.active import NO_EDIT
-from models.training.scope.crowds.crowd import invent_crowd
+from models.scope.spelling import resembling
+from models.training.scope.crowds.crowd import Crowd
 from models.training.scope.facts import WrittenFact
 from models.training.scope.relations import SUBJECT, AskedRelation
 from models.training.scope.rewrites import misspell
@@ -30,6 +31,7 @@ from models.training.scope.rewrites import misspell
 FOLLOWS, OTHER_FACT = "follows", "unrelated"
 SAME_SUBJECT, PLAIN_FACT = "same subject, other relation", "unedited fact"
 ABSENT, OTHER_OF_NAME = "absent name", "another fact of the name"
+NEIGHBOUR = "another name one letter away"
 SUBJECTS = 12  # subjects of each type
 MIN_LETTERS = 6  # letters of a word that is misspelt
 NEAR = Path(__file__).parent / "near.jsonl"
@@ -128,10 +130,12 @@ def read_crowds(path: Path = CROWDS) -> Trial:
     return Trial("crowds of names", tuple(row["question"] for row in edits), (*questions, *absent))
 
 
-def edit_crowds(relations: Mapping[str, AskedRelation], seed: int) -> Trial:
-    """Invent crowds of names, edit a relation of half of each crowd's names, and ask about all of them."""
+def edit_crowds(
+    relations: Mapping[str, AskedRelation], draw: Callable[[random.Random], Crowd], seed: int
+) -> Trial:
+    """Draw crowds of names, edit a relation of half of each crowd's names, and ask about all of them."""
     rng, edits, questions = random.Random(seed), list[str](), list[TrialQuestion]()
-    for crowd in (invent_crowd(rng) for _ in range(N_CROWDS)):
+    for crowd in (draw(rng) for _ in range(N_CROWDS)):
         names = [*{name.casefold(): name for name in crowd.names}.values()]
         relation, other = rng.sample([*relations.values()], 2)
         for place, name in enumerate(names):
@@ -142,7 +146,7 @@ def edit_crowds(relations: Mapping[str, AskedRelation], seed: int) -> Trial:
             questions += [TrialQuestion(text, edit, kind) for text in further]
             extra = rng.choice(other.phrasings).replace(SUBJECT, name)
             questions += [TrialQuestion(extra, None, OTHER_OF_NAME)] * is_edited
-    return Trial("invented crowds", tuple(edits), tuple(questions))
+    return Trial("crowds for choosing", tuple(edits), tuple(questions))
 
 
 def read_groups_trial(sets: Path) -> Trial:
@@ -200,6 +204,27 @@ def misspell_names(relations: Mapping[str, AskedRelation], names: Sequence[str],
     names_now = [name.replace(word := rng.choice(words), misspell(word, rng), 1) for _, name, words in facts]
     pairs = [(relation, name, slip) for (relation, name, _), slip in zip(facts, names_now, strict=True)]
     return _ask_otherwise("one letter wrong in a name", pairs, rng)
+
+
+def ask_neighbours(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
+    """Edit a fact of one of two real names that a letter tells apart, and ask for the other's."""
+    rng = random.Random(seed)
+    by_spelling = {name.casefold(): name for name in names}
+    pairs = sorted(
+        (name, by_spelling[other])
+        for spelling, name in by_spelling.items()
+        for other in resembling(spelling)
+        if spelling < other and other in by_spelling
+    )
+    edits, questions = list[str](), list[TrialQuestion]()
+    for name, other in pairs:
+        relation = rng.choice([*relations.values()])
+        edits.append(relation.phrasings[0].replace(SUBJECT, name))
+        questions += [
+            TrialQuestion(phrasing.replace(SUBJECT, other), None, NEIGHBOUR)
+            for phrasing in relation.phrasings
+        ]
+    return Trial("another real name one letter away", tuple(edits), tuple(questions))
 
 
 def ask_by_alias(relations: Mapping[str, AskedRelation], pack: Pack, seed: int) -> Trial:

@@ -11,8 +11,10 @@ import torch
 
 from models.encoder.minilm import MiniLM
 from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration, Judge
+from models.scope.wordings.contrast import SIGNS
 from models.training.scope.calibrate import OPENS, expected_error, fit, fit_rival, fit_slip
 from models.training.scope.card import BEGIN, END, FIGURES, measure, write_card
+from models.training.scope.crowds.crowd import invent_crowd
 from models.training.scope.outcomes import (
     JudgedPairs,
     Outcomes,
@@ -29,13 +31,15 @@ from models.training.scope.trials import (
     SAME_SUBJECT,
     Trial,
     TrialQuestion,
+    ask_neighbours,
     edit_crowds,
     edit_half,
     edit_one_each,
     read_near,
 )
 
-EXPECTED = Calibration(0.8, 5.0, -3.0, names=-2.0, frame=-1.0)
+N_SIGNS = len(SIGNS)
+EXPECTED = Calibration(0.8, 5.0, -3.0, signs=(-2.0, 1.0, *(0.0 for _ in SIGNS[2:])))
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def pairs() -> JudgedPairs:
     """Return pairs that are right with the probability that EXPECTED gives them."""
     torch.manual_seed(1)
     raw, cosine = 2 * torch.randn(6_000), 0.6 + 0.4 * torch.rand(6_000)
-    signs = torch.randint(0, 2, (6_000, 2)).float()
+    signs = torch.randint(0, 2, (6_000, N_SIGNS)).float()
     is_right = (torch.rand(6_000) < EXPECTED.log_odds(raw, cosine, signs).sigmoid()).tolist()
     questions = tuple(TrialQuestion("", 0 if right else None, FOLLOWS) for right in is_right)
     return JudgedPairs(
@@ -64,7 +68,7 @@ def test_the_numbers_that_made_the_pairs_are_found(pairs: JudgedPairs) -> None:
     result = fit([pairs])
     assert result.slope == pytest.approx(EXPECTED.slope, abs=0.1)
     assert result.cosine == pytest.approx(EXPECTED.cosine, abs=0.7)
-    assert (result.names, result.frame) == pytest.approx((EXPECTED.names, EXPECTED.frame), abs=0.3)
+    assert result.signs == pytest.approx(EXPECTED.signs, abs=0.3)
 
 
 def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
@@ -79,7 +83,7 @@ def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
     places, edits = torch.arange(6_000).repeat(2), torch.tensor([0, 1]).repeat_interleave(6_000)
     raw = torch.cat([likeliest, rival])
     result = fit_rival(
-        [JudgedPairs(trial, places, edits, raw, torch.zeros(12_000), torch.zeros(12_000, 2))],
+        [JudgedPairs(trial, places, edits, raw, torch.zeros(12_000), torch.zeros(12_000, N_SIGNS))],
         Calibration(1, 0, 0),
     )
     assert result.slope == pytest.approx(1.5, abs=0.15)
@@ -136,8 +140,9 @@ def test_where_each_subject_has_one_edit_no_question_is_about_another_one() -> N
 
 
 def test_crowds_to_choose_by_are_half_edited() -> None:
+    """Each name of a crowd that is edited is asked for, and each that is not."""
     relations = {id: replace(r, phrasings=(*r.phrasings, f"{id} {{subject}}")) for id, r in RELATIONS.items()}
-    trial = edit_crowds(relations, seed=1)
+    trial = edit_crowds(relations, invent_crowd, seed=1)
     kinds = Counter(question.kind for question in trial.questions)
     assert len(trial.edits) > 100
     assert kinds[FOLLOWS] == 2 * len(trial.edits) == 2 * kinds[OTHER_OF_NAME]
@@ -145,6 +150,14 @@ def test_crowds_to_choose_by_are_half_edited() -> None:
     for question in trial.questions:
         if question.edit is not None:
             assert question.text != trial.edits[question.edit]
+
+
+def test_a_fact_of_one_name_is_asked_for_of_another_that_a_letter_tells_apart() -> None:
+    trial = ask_neighbours(RELATIONS, ["Marina", "Martina", "Oslo", "Bergen"], seed=1)
+    assert len(trial.edits) == 1
+    assert "Marina" in trial.edits[0]
+    assert [question.edit for question in trial.questions] == [None, None]
+    assert all("Martina" in question.text for question in trial.questions)
 
 
 def test_the_near_questions_are_of_twenty_kinds() -> None:

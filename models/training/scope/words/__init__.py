@@ -1,0 +1,1 @@
+"""The learned weights of words: names, and slips for other names."""
