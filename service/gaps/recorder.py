@@ -33,9 +33,9 @@ class GapRecorder:
         self._waiting: dict[str, Sighting] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def record(self, question: str, model: str, kind: Kind) -> None:
+    def record(self, question: str, model: str, kind: Kind, thing: str = "") -> None:
         """Count a question; it is written later."""
-        sighting = Sighting(question, model, kind, 1, self._clock())
+        sighting = Sighting(question, model, kind, 1, self._clock(), thing)
         earlier = self._waiting.get(sighting.key)
         if earlier is None and len(self._waiting) >= MAX_WAITING:
             return

@@ -34,7 +34,7 @@ KEYS = (ROWS, LINES, COUNTS, TIMES, LAST)
 MAX_LINES = 2_000  # Lines that are kept; beyond it the least asked go first
 LINE_DIGITS = 12
 
-Kind: TypeAlias = Literal["declined", "near"]
+Kind: TypeAlias = Literal["declined", "uncovered", "near"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,11 @@ class Sighting:
 
     Attributes:
         model: The model that was asked, `auto` for all.
-        kind: Whether the question was declined, or answered without the edit that it is near to.
+        kind: Whether the question was declined, declined beside facts of its thing that do not cover it, or answered
+            without the edit that it is near to.
         count: How often it was asked.
         at: When it was asked last, in Unix seconds.
+        thing: Name of the thing of which facts are known, as the question has it.
     """
 
     question: str
@@ -53,6 +55,7 @@ class Sighting:
     kind: Kind
     count: int
     at: float
+    thing: str = ""
 
     @property
     def key(self) -> str:
@@ -98,7 +101,7 @@ class Worklist:
             writes = self._redis.pipeline()
             for sighting in sightings:
                 line = lines[sighting.key]
-                row = {"question": sighting.question, "model": sighting.model, "kind": sighting.kind}
+                row = {name: getattr(sighting, name) for name in ("question", "model", "kind", "thing")}
                 writes.hset(ROWS, line, json.dumps(row))
                 writes.zincrby(COUNTS, sighting.count, line)
                 writes.zadd(TIMES, {line: sighting.at}, gt=True)

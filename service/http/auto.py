@@ -23,6 +23,7 @@ from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady
+from service.gaps.groups import find_thing
 from service.gaps.worklist import Kind
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
@@ -118,8 +119,8 @@ class AutoRouter:
         max_batch: Questions of one request that are put to all systems at once.
         default: The model that is meant where a question names none.
         patience_s: Seconds to wait for further systems after one has replied.
-        on_gap: Is called with the question, its model and its kind where a question that stands alone is declined, or
-            answered without the edit that it is near to.
+        on_gap: Is called with the question, its model, its kind and its thing where a question that stands alone is
+            declined, or answered without the edit that it is near to.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class AutoRouter:
         max_batch: int,
         default: str = AUTO,
         patience_s: float = PATIENCE_S,
-        on_gap: Callable[[str, str, Kind], None] | None = None,
+        on_gap: Callable[[str, str, Kind, str], None] | None = None,
     ) -> None:
         self._models, self._max_batch = models, max_batch
         self._default, self._patience_s = default, patience_s
@@ -231,7 +232,10 @@ class AutoRouter:
             )
             if ALONE.issuperset(fields):
                 model = question.model if isinstance(question, Question) else AUTO
-                self._on_gap(str(fields["question"]), model, "declined" if outcome.declined else "near")
+                text = str(fields["question"])
+                thing = find_thing(text, json.loads(outcome.body)) if outcome.declined else ""
+                kind: Kind = ("uncovered" if thing else "declined") if outcome.declined else "near"
+                self._on_gap(text, model, kind, thing)
         return outcome
 
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:

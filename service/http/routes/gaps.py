@@ -8,15 +8,18 @@ from typing import Annotated
 
 from errata.wire import MAX_BATCH, AnswerRequest, GapCheck, GapPage
 from errata.wire import Gap as WireGap
+from errata.wire import GapGroup as WireGroup
 from fastapi import APIRouter, Path, Query, Request
 
 from service.errors import ErrataError, NotFound
+from service.gaps.groups import GapGroup, group_by_fact, group_by_thing
 from service.gaps.worklist import MAX_LINES, Gap, Worklist
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 
+MAX_MEMBERS = 100  # things of a group that are named
 KEEPS_NONE = "this service keeps no questions: start it with --gaps-days 7 to keep each for seven days"
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LINES)]
@@ -29,9 +32,18 @@ def build_router(worklist: Worklist | None, days: float) -> APIRouter:
 
     @router.get("/admin/gaps", **document(GapPage))
     async def list_gaps(limit: Limit = 50) -> GapPage:
-        """List questions that were declined, or answered beside a near edit, the most asked first."""
+        """List questions that were declined, or answered beside a near edit, the most asked first. It also groups
+        the questions that miss one fact, and the questions about one thing.
+        """
         gaps, total = ([], 0) if worklist is None else await worklist.read(limit)
-        return GapPage(gaps=[_to_wire(gap) for gap in gaps], total=total, days=days)
+        every_gap = gaps if worklist is None or total <= limit else (await worklist.read(MAX_LINES))[0]
+        return GapPage(
+            gaps=[_to_wire(gap) for gap in gaps],
+            total=total,
+            days=days,
+            facts=[_group_to_wire(group) for group in group_by_fact(every_gap)[:limit]],
+            things=[_group_to_wire(group) for group in group_by_thing(every_gap)[:limit]],
+        )
 
     @router.get("/admin/gaps/{line}", **document(WireGap, 404))
     async def get_gap(line: Line) -> WireGap:
@@ -101,4 +113,15 @@ def _to_wire(gap: Gap) -> WireGap:
         kind=sighting.kind,
         count=sighting.count,
         last=datetime.fromtimestamp(sighting.at, UTC),
+        thing=sighting.thing,
+    )
+
+
+def _group_to_wire(group: GapGroup) -> WireGroup:
+    return WireGroup(
+        name=group.name,
+        members=list(group.members[:MAX_MEMBERS]),
+        n_members=len(group.members),
+        count=group.count,
+        lines=[gap.line for gap in group.gaps[:MAX_MEMBERS]],
     )

@@ -55,7 +55,7 @@ def build_router(editor: EditorClient) -> APIRouter:
     async def find_entities(
         q: Text, account: RequestAccount, limit: Limit = 20, version: Version = None
     ) -> Response:
-        """Entities by the beginning of a name: whose name it is first."""
+        """Find entities by the beginning of a name; those whose name it is come first."""
         await account.charge(1 if version is None else OLD_WORK)
         return respond(await editor.entities(q, limit, version))
 

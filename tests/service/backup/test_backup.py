@@ -20,7 +20,7 @@ import pytest
 import redis
 import torch
 from errata import AsyncErrata, Retry
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from errata.errors import (
     ErrataError,
     Faulty,
@@ -549,7 +549,7 @@ async def test_what_is_no_errata_makes_no_file(tmp_path: Path) -> None:
 async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: Path) -> None:
     async def run(where: Place, *words: str) -> Any:
         env = {"ERRATA_URL": where.url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
-        return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=env)
+        return await asyncio.to_thread(CliRunner().invoke, build_cli(), list(words), env=env)
 
     file = str(tmp_path / "all.tar")
     assert "holds 5 versions" in (await run(old, "backup", file)).stdout

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
 
@@ -191,7 +191,7 @@ async def run(app: FastAPI) -> AsyncIterator[Run]:
         async def invoke(*words: str, key: str = KEY, input: str | None = None) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
             return await asyncio.to_thread(
-                CliRunner().invoke, command, list(words), env=environment, input=input
+                CliRunner().invoke, build_cli(), list(words), env=environment, input=input
             )
 
         yield invoke

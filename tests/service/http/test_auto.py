@@ -12,7 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from errata import AsyncErrata
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from errata.wire import AnswerRequest
 from fastapi import FastAPI
 from pydantic import ValidationError
@@ -218,7 +218,7 @@ async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
     async with listening(app) as url:
         environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
         words = ["ask", "--explain", HAMLET]
-        result = await asyncio.to_thread(CliRunner().invoke, command, words, env=environment)
+        result = await asyncio.to_thread(CliRunner().invoke, build_cli(), words, env=environment)
         assert result.exit_code == 0, result.output
         assert all(
             text in result.output

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import torch
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
 
@@ -159,7 +159,7 @@ async def test_the_commands_show_senses_and_measure_a_difference(
 
         async def run(*words: str) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "160"}
-            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
+            return await asyncio.to_thread(CliRunner().invoke, build_cli(), list(words), env=environment)
 
         await edit(http, SILENT_THE)
         senses = await run("senses", "the")

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
 
@@ -170,7 +170,7 @@ async def test_the_command_asks_with_an_explanation_and_states_a_fact(app: FastA
 
         async def run(*words: str) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "160"}
-            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
+            return await asyncio.to_thread(CliRunner().invoke, build_cli(), list(words), env=environment)
 
         fact = await run("fact", "Ada", "place of birth", "Oslo", "-m", "moved")
         assert fact.exit_code == 0, fact.stderr

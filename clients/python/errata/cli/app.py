@@ -1,30 +1,15 @@
-"""All commands of `errata` in one list, in the order in which a curator meets them."""
+"""All commands of `errata`, in the order in which a curator meets them. Each is imported when it is called."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from errata.address import own_version
 from errata.cli.command import command
-from errata.cli.commands import (
-    ask,
-    audit,
-    backup,
-    change,
-    doc,
-    edit,
-    gaps,
-    history,
-    keys,
-    revert,
-    scope,
-    senses,
-    status,
-    tags,
-)
-from errata.cli.commands.graph import entities, export, facts, imports, rules
 from errata.cli.streams import streams
 
 # One code a line, each short enough for 80 columns, since help does not indent what it wraps
@@ -39,68 +24,106 @@ EXITS = """Exit codes:
   6  the output cannot be written
   7  a change may have been made or not"""
 
-app = typer.Typer(
-    name="errata",
-    help="Ask questions, correct the answers, and look after the corrections.",
-    epilog=EXITS,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 ACCESS = "Access"
-for panel, functions in {
-    "Ask": (ask.ask,),
-    "Correct": (edit.edit, facts.fact, change.change, revert.revert, revert.rollback),
-    "Knowledge graph": (entities.entities, entities.entity, facts.relation, imports.import_, export.export),
-    "Senses of words": (senses.senses, senses.bias),
-    "Look": (
-        history.log,
-        history.show,
-        history.diff,
-        scope.scope,
-        scope.why,
-        gaps.gaps,
-        tags.tags,
-        tags.tag,
-        tags.untag,
-        status.check,
-        status.replicas,
-        status.models,
-        status.memory,
+PANELS = {
+    "Ask": ("ask.ask",),
+    "Correct": ("edit.edit", "graph.facts.fact", "change.change", "revert.revert", "revert.rollback"),
+    "Knowledge graph": (
+        "graph.entities.entities",
+        "graph.entities.entity",
+        "graph.facts.relation",
+        "graph.imports.import_",
+        "graph.export.export",
     ),
-    ACCESS: (status.whoami, audit.audit),
-    "Keep": (backup.backup, backup.restore),
-}.items():
-    for function in functions:
-        name = function.__name__.rstrip("_")
-        app.command(name, rich_help_panel=panel, epilog=EXITS)(command(function))
+    "Senses of words": ("senses.senses", "senses.bias"),
+    "Look": (
+        "history.log",
+        "history.show",
+        "history.diff",
+        "scope.scope",
+        "scope.why",
+        "gaps.gaps",
+        "tags.tags",
+        "tags.tag",
+        "tags.untag",
+        "status.check",
+        "status.replicas",
+        "status.models",
+        "status.memory",
+    ),
+    ACCESS: ("status.whoami", "audit.audit"),
+    "Keep": ("backup.backup", "backup.restore"),
+}
+"""Places of the commands in errata.cli.commands, by the panel of the help."""
 
-keyring = typer.Typer(help="Make, list, rotate and revoke keys.", no_args_is_help=True)
-for action in (keys.list_, keys.create, keys.rotate, keys.revoke):
-    keyring.command(action.__name__.rstrip("_"))(command(action))
-app.add_typer(keyring, name="keys", rich_help_panel=ACCESS)
+GROUPS = {
+    "keys": ("keys", ("list_", "create", "rotate", "revoke"), ACCESS, "Make, list, rotate and revoke keys."),
+    "doc": (
+        "doc",
+        ("put", "get", "list_", "ask", "edit", "rm"),
+        "Documents",
+        "Documents that models answer from.",
+    ),
+    "rules": (
+        "graph.rules",
+        ("list_", "add", "explain", "rm", "measure"),
+        "Rules about paths",
+        "Rules about the paths of facts that may be walked.",
+    ),
+}
+"""Groups of commands: their place, their functions, the panel and the help."""
 
-documents = typer.Typer(help="Documents that models answer from.", no_args_is_help=True)
-for doc_action in (doc.put, doc.get, doc.list_, doc.ask, doc.edit, doc.rm):
-    documents.command(doc_action.__name__.rstrip("_"))(command(doc_action))
-app.add_typer(documents, name="doc", rich_help_panel="Documents")
+HELP = "Ask questions, correct the answers, and look after the corrections."
 
-rulebook = typer.Typer(help="Rules about the paths of facts that may be walked.", no_args_is_help=True)
-for rule_action in (rules.list_, rules.add, rules.explain, rules.rm):
-    rulebook.command(rule_action.__name__.rstrip("_"))(command(rule_action))
-rulebook.command("test")(command(rules.measure))
-app.add_typer(rulebook, name="rules", rich_help_panel="Rules about paths")
+
+NAMES = {"measure": "test"}  # of functions that pytest would take for tests
+
+
+def build_cli(word: str = "") -> typer.Typer:
+    """Build the command line: one command, if a command or a group is called so, and otherwise all of them."""
+    app = typer.Typer(
+        name="errata",
+        help=HELP,
+        epilog=EXITS,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    commands = {
+        place.rpartition(".")[2].rstrip("_"): (place, panel)
+        for panel, places in PANELS.items()
+        for place in places
+    }
+    is_known = word in commands or word in GROUPS
+    for name, (place, panel) in commands.items():
+        if not is_known or name == word:
+            module, _, function = place.rpartition(".")
+            app.command(name, rich_help_panel=panel, epilog=EXITS)(command(load(module, function)))
+    for name, (module, functions, panel, help) in GROUPS.items():
+        if not is_known or name == word:
+            group = typer.Typer(help=help, no_args_is_help=True)
+            for function in functions:
+                group.command(NAMES.get(function, function.rstrip("_")))(command(load(module, function)))
+            app.add_typer(group, name=name, rich_help_panel=panel)
+    return app
+
+
+def load(module: str, function: str) -> Callable[..., None]:
+    """Import the function of a command."""
+    action: Callable[..., None] = getattr(import_module(f"errata.cli.commands.{module}"), function)
+    return action
 
 
 def print_version(show: bool) -> None:
     if show:
+        from errata.address import own_version
+
         typer.echo(f"errata {own_version()}")
         raise typer.Exit
 
 
-@app.callback()
 def root(
     _: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
@@ -112,4 +135,4 @@ def root(
 def main() -> None:
     """Run the command line."""
     with streams():
-        app()
+        build_cli(next(iter(sys.argv[1:]), ""))()

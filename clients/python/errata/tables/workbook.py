@@ -13,8 +13,6 @@ from datetime import date, datetime, time, timedelta
 from itertools import repeat
 from typing import Any, BinaryIO
 
-import openpyxl
-
 SUFFIXES = (".xlsx", ".xlsm")
 ZIP, OLE = (
     b"PK\x03\x04",
@@ -47,6 +45,8 @@ def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
     Raises:
         WorkbookError: The workbook or the sheet cannot be read.
     """
+    import openpyxl  # imported here, so that a command that reads no workbook need not wait for it
+
     try:
         check_size(file)
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)

@@ -28,6 +28,7 @@ from errata.wire.answers import BatchResponse as BatchResponse
 from errata.wire.answers import BatchResult as BatchResult
 from errata.wire.answers import Gap as Gap
 from errata.wire.answers import GapCheck as GapCheck
+from errata.wire.answers import GapGroup as GapGroup
 from errata.wire.answers import GapPage as GapPage
 from errata.wire.answers import NearbyEdit as NearbyEdit
 from errata.wire.answers import Sampling as Sampling

@@ -229,17 +229,38 @@ class Gap(Response):
     Attributes:
         line: The number of the line, which stays the same while the line exists.
         model: The model that was asked, "auto" for all.
-        kind: "declined", or "near" for an answer without the edit that the question is near to.
+        kind: "declined"; "uncovered" if facts of its thing are known, and none covers the question; "near" for an
+            answer without the edit that the question is near to.
         count: Number of times that it was asked.
         last: Time at which it was asked last.
+        thing: Name of the thing of which facts are known, as the question has it.
     """
 
     line: int
     question: str
     model: str
-    kind: Literal["declined", "near"]
+    kind: Literal["declined", "uncovered", "near"]
     count: int
     last: datetime
+    thing: str = ""
+
+
+class GapGroup(Response):
+    """Lines that have a missing fact, or a thing, in common.
+
+    Attributes:
+        name: The question with "…" for the thing, or the name of the thing.
+        members: The things, or the questions with "…" for the thing, the most asked first, the first of very many.
+        n_members: Number of all members.
+        count: Number of times that the questions were asked.
+        lines: Numbers of the lines, the first of very many.
+    """
+
+    name: str
+    members: list[str]
+    n_members: int
+    count: int
+    lines: list[int]
 
 
 class GapPage(Response):
@@ -249,11 +270,15 @@ class GapPage(Response):
         gaps: The lines, the most asked first.
         total: Number of lines.
         days: Days for which a line is kept after its question was asked last; 0 where the service keeps none.
+        facts: Missing facts of things of which others are known, the most asked first.
+        things: These things, the most asked first.
     """
 
     gaps: list[Gap]
     total: int
     days: float
+    facts: list[GapGroup] = Field(default_factory=list)
+    things: list[GapGroup] = Field(default_factory=list)
 
 
 class GapCheck(Response):

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata.cli.app import app as command
+from errata.cli.app import build_cli
 from typer.testing import CliRunner, Result
 
 from tests.service.extraction.pdfs import write_pdf
@@ -205,7 +205,7 @@ async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncCli
 
         async def run(*words: str) -> Result:
             environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "80"}
-            return await asyncio.to_thread(CliRunner().invoke, command, ["doc", *words], env=environment)
+            return await asyncio.to_thread(CliRunner().invoke, build_cli(), ["doc", *words], env=environment)
 
         put_result = await run("put", "mill", str(tmp_path / "mill.txt"), "--title", "The mill")
         assert put_result.stdout.startswith("Version 1: 1 document")

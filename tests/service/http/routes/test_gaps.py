@@ -137,7 +137,13 @@ class TestServiceThatKeepsNoQuestions:
 
     async def test_it_says_how_to_keep_them(self, http: httpx.AsyncClient, run: Run) -> None:
         await ask(http, HR)
-        assert (await http.get("/admin/gaps")).json() == {"gaps": [], "total": 0, "days": 0.0}
+        assert (await http.get("/admin/gaps")).json() == {
+            "gaps": [],
+            "total": 0,
+            "days": 0.0,
+            "facts": [],
+            "things": [],
+        }
         refused = await http.delete("/admin/gaps/1")
         assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
         assert "start it with --gaps-days 7" in refused.json()["detail"]

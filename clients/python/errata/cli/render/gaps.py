@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.text import age, make_table, one_line, plural, utc_now
-from errata.wire import Gap, GapCheck, GapPage
+from errata.wire import Gap, GapCheck, GapGroup, GapPage
 
-KINDS = {"declined": "no answer", "near": "an edit is near"}
+KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
+MAX_MEMBERS = 5  # things of a group that are named
 
 
 def draw_gaps(page: GapPage) -> RenderableType:
@@ -28,7 +31,26 @@ def draw_gaps(page: GapPage) -> RenderableType:
     hints.append("Take out those that are answered by now: errata gaps --again")
     if page.total > len(page.gaps):
         hints.append(f"These are {len(page.gaps):,} of {plural(page.total, 'line')}: --limit shows more.")
-    return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))
+    groups = [
+        *draw_groups("Missing of several things", page.facts),
+        *draw_groups("Missing of one thing", page.things),
+    ]
+    return Group(*groups, table, Text(), *(Text(hint, style="dim") for hint in hints))
+
+
+def draw_groups(title: str, groups: Sequence[GapGroup]) -> list[RenderableType]:
+    """Draw the groups that take several lines together; a single line says as much as its group."""
+    groups = [group for group in groups if group.n_members > 1]
+    if not groups:
+        return []
+    table = make_table(">asked", title.lower(), "", indent=2)
+    for group in groups:
+        n_more = group.n_members - MAX_MEMBERS
+        rest = f" and {n_more:,} more" if n_more > 0 else ""
+        table.add_row(
+            f"{group.count:,}", one_line(group.name), one_line(", ".join(group.members[:MAX_MEMBERS])) + rest
+        )
+    return [Text(title, style="bold"), table, Text()]
 
 
 def draw_gap_check(check: GapCheck) -> RenderableType:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata.cli.app import app
+from errata.cli.app import build_cli
 from errata.cli.progress import show_spinner
 from errata.cli.session import find_key
 from fastapi.responses import PlainTextResponse
@@ -19,7 +19,9 @@ from typer.testing import CliRunner
 
 PERU = "What is the capital of Peru?"
 COMMANDS = sorted(
-    str(command.name or command.callback.__name__) for command in app.registered_commands if command.callback
+    str(command.name or command.callback.__name__)
+    for command in build_cli().registered_commands
+    if command.callback
 )
 
 
@@ -33,22 +35,22 @@ def key_file(folder: Path) -> Path:
 
 def test_the_commands_are_those_that_are_documented() -> None:
     expected_lines = (
-        "ask audit backup bias change check diff edit entities entity fact gaps import log memory models relation "
-        "replicas restore revert rollback scope senses show tag tags untag whoami why"
+        "ask audit backup bias change check diff edit entities entity export fact gaps import log memory models "
+        "relation replicas restore revert rollback scope senses show tag tags untag whoami why"
     )
     assert expected_lines.split() == COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_and_takes_the_options_of_all(command: str) -> None:
-    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(build_cli(), [command, "--help"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     assert [option for option in ("--url", "--key", "--json") if option not in result.stdout] == []
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_help_has_an_exit_code_a_line(columns: int) -> None:
-    help = CliRunner().invoke(app, ["edit", "--help"], env={"COLUMNS": str(columns)}).stdout
+    help = CliRunner().invoke(build_cli(), ["edit", "--help"], env={"COLUMNS": str(columns)}).stdout
     lines = [line.strip() for line in help.partition("Exit codes:")[2].strip().splitlines()]
     n_wrapped = 1
     assert [line[:3] for line in lines if line[:1].isdigit()] == [f"{code}  " for code in range(8)]

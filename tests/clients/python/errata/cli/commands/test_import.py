@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from errata import files, wire
 from errata.cli import progress
-from errata.cli.app import app
+from errata.cli.app import build_cli
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -73,11 +73,11 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any, file: Path) -> No
 
 def test_stdin_is_a_file_too(url: str, folder: Path, tiny: Any) -> None:
     variables = {"ERRATA_URL": url, "ERRATA_KEY": "right-key"}
-    result = CliRunner().invoke(app, ["import", "-"], env=variables, input=GOOD)
+    result = CliRunner().invoke(build_cli(), ["import", "-"], env=variables, input=GOOD)
     assert result.exit_code == 0
     request, body = tiny.requests[-1]
     assert (request.query_params["source"], body) == ("stdin", GOOD.encode())
-    empty = CliRunner().invoke(app, ["import", "-"], env=variables, input="")
+    empty = CliRunner().invoke(build_cli(), ["import", "-"], env=variables, input="")
     assert (empty.exit_code, len(tiny.requests)) == (2, 1)
     assert "is empty" in empty.stderr
 
