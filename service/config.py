@@ -182,7 +182,8 @@ class Settings(BaseModel):
     )
     scope_near: Probability = Field(
         Thresholds.near,
-        description="a reply names an edit that does not answer as `nearby_edit` from this probability on",
+        description="a reply names an edit that does not answer as `nearby_edit` from this probability on, or if it is "
+        "asked about another name in the same words",
     )
     scope_replaces: Probability = Field(
         Thresholds.replaces,

@@ -44,7 +44,7 @@ MAX_TOKENS = 64  # tokens of each of the two texts
 RIVAL = 0.2  # probability from which another edit makes an answer less likely
 MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
-BOTH_ORDERS = 1.0  # log-odds, either way, within which a pair is read in both orders
+BOTH_ORDERS = 0.7  # log-odds, either way, within which a pair is read in both orders
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 LOG_ODDS_OF_RIVAL = math.log(RIVAL / (1 - RIVAL))
@@ -207,12 +207,6 @@ class Judge:
             ) / 2
             log_odds[unsure] = self.calibration.log_odds(raw[unsure], cosines[unsure], signs[unsure])
         return log_odds
-
-    def forgive_names(
-        self, pairs: Sequence[Pair], log_odds: Float[Tensor, " pair"]
-    ) -> Float[Tensor, " pair"]:
-        """Return log-odds without what the words of the texts take from them: as if both named the same thing."""
-        return log_odds - self.calibration.weigh(self.contrast(pairs)).clamp(max=0)
 
     def read_pairs(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
         """Return what the layers say of each pair."""

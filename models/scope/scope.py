@@ -85,7 +85,7 @@ class Scope:
     def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
         """Return, for each question, the edit that answers it at its version, or the likeliest one that is near.
 
-        Near is also an edit that would be if its wording named what the question names.
+        Near is also an edit that is asked about another name in the same words.
 
         Args:
             questions: The questions.
@@ -310,7 +310,7 @@ class Scope:
             questions: The questions.
             views: The active edits that each question reads, of one table.
             at_least: Lowest probability of a match.
-            with_other_names: Whether an edit matches, too, that would be likely enough but for its names.
+            with_other_names: Whether an edit matches, too, that is asked about another name in the same words.
         """
         matches: list[Match | None] = [None] * len(questions)
         if not views:
@@ -322,16 +322,6 @@ class Scope:
             return matches
         probabilities = self.judge_candidates(questions, table, pairs)
         evidence, log_odds = _weigh(probabilities, pairs.cosine), probabilities.logit(1e-6)
-        alike = log_odds
-        if with_other_names:
-            alike = self.judge.forgive_names(_tokens(questions, table, pairs), log_odds)
-        is_alike = dict(
-            zip(
-                zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True),
-                (alike.sigmoid() >= at_least).tolist(),
-                strict=True,
-            )
-        )
         against = _against(questions, views, table, pairs, evidence)
         likeliest: list[dict[int, tuple[float, int]]] = [{} for _ in views]
         for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
@@ -341,7 +331,10 @@ class Scope:
             if view.is_owned[row] and not is_refused:
                 likeliest[question][int(view.speaker[row])] = float(log_odds[pair]), row
         for question, (row, probability) in self._weigh_rivals(likeliest, table).items():
-            if probability >= at_least or (with_other_names and is_alike[question, row]):
+            tokens = questions.tokens[question], table.tokens[row]
+            if probability >= at_least or (
+                with_other_names and self.judge.contrast.differs_in_names(*tokens)
+            ):
                 matches[question] = Match(views[question], row, probability)
         return matches
 

@@ -19,6 +19,7 @@ from models.scope.wordings.names import Word, WordReader, Words
 GAP = ()  # place of words that the other text lacks
 ALIKE = 0.6  # share of equal letters from which two words count as alike in spelling
 SCALE = 5  # words that count as one
+NAME = 0.5  # probability from which a word is part of a name
 NO_NAME = 0.3  # words of a name below which a text names nothing
 SIGNS = (
     "words of several pieces", "one frame", "names", "a name in one", "parts of names", "a part of a name in one",
@@ -52,6 +53,14 @@ class Contrast:
         """Return the signs of each pair, in the order of SIGNS; the order of its texts makes no difference."""
         rows = [self._compare(*map(self.reader.read, pair)) for pair in pairs]
         return torch.tensor(rows, dtype=torch.float32).reshape(-1, len(SIGNS))
+
+    def differs_in_names(self, first: Tokens, second: Tokens) -> bool:
+        """Return whether two texts have the same words but for those that are part of names."""
+        texts = map(self.reader.read, (first, second))
+        words = [
+            {word for word, name in zip(text.words, text.names, strict=True) if name < NAME} for text in texts
+        ]
+        return words[0] == words[1] != set()
 
     def _compare(self, first: Words, second: Words) -> Sequence[float]:
         common = set(first.words) & set(second.words)

@@ -138,6 +138,18 @@ def test_between_two_thresholds_an_edit_is_near_and_does_not_answer(reader: Read
     assert strict.route(readings, [edits] * 3) == [None] * 3
 
 
+def test_an_edit_that_its_name_alone_keeps_away_is_near_with_its_low_probability(reader: Reader) -> None:
+    edits = view(reader, block(reader, "a", 1, "Who is the harbour master of Ostervik?"))
+    questions = ["Who is the harbour master of Tarnbeck?", "What does the ferry to Tarnbeck cost?"]
+    readings = reader.read(questions).readings
+    match, other = reader.scope.match(readings, [edits] * 2)
+    assert match is not None
+    assert (match.edit, other) == ("a", None)
+    assert match.probability < reader.scope.thresholds.near
+    assert not reader.scope.opens(match)
+    assert reader.scope.route(readings, [edits] * 2) == [None, None]
+
+
 def test_a_judged_pair_is_judged_alike_alone_in_a_batch_and_from_the_cache(reader: Reader) -> None:
     judge = reader.scope.judge
     texts = [PERU, CHILE, "Who wrote Hamlet?", "where", f"{PERU} " * 30]
