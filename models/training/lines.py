@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from models.packs.pack import Item, Pack
-from models.training.slips import retype
+from models.training.phrasings import retype
 
 MASK = "[MASK]"  # the encoder's token for a masked span
 

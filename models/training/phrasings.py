@@ -1,9 +1,11 @@
-"""Phrasings of relations by three writers who had not seen the pack's templates.
+"""Phrasings of relations by three writers who had not seen the pack's templates, and questions as people type them.
 
 The files lie in the folder of the pack `world`, one for each writer. Splits are by writer, never within a file.
 """
 
 import json
+import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +14,7 @@ from pathlib import Path
 from more_itertools import unique_everseen
 
 from models.packs.pack import WORLD, Pack, Relation
+from models.training.scope.rewrites import misspell
 
 FOLDER = WORLD / "phrasings"
 HANDS = (1, 2, 3)
@@ -109,3 +112,22 @@ def _unlike(texts: Iterable[str], known_texts: Iterable[str]) -> tuple[str, ...]
 
 def _fold(text: str) -> str:
     return text.casefold().rstrip(" .?!")
+
+
+WORD = re.compile(r"(?<!\{)\b[A-Za-z]{4,}\b(?!\})")
+
+
+def retype(template: str, slip: float, bare: float, rng: random.Random) -> str:
+    """Return a template of a question as it may be typed; the place of the subject stays as it is.
+
+    Args:
+        template: A template with `{subject}`.
+        slip: Share of templates with one wrong letter in a word of four letters or more.
+        bare: Share of templates without the question mark.
+        rng: Source of all draws.
+    """
+    if rng.random() < slip and (words := WORD.findall(template)):
+        word = rng.choice(words)
+        pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
+        template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
+    return template.rstrip("?.") if rng.random() < bare else template

@@ -26,14 +26,13 @@ from models.scope.probe_index import ProbeIndex
 from models.scope.readings import Readings
 from models.training import base, edits, inject, subjects
 from models.training.calibrate import fit
-from models.training.card import write_card
+from models.training.card import Report, StageOutcomes, write_card
 from models.training.edits import EditFigures
 from models.training.harness.command import Say
 from models.training.harness.progress import FinishedPhase, Progress, seconds_by_phase
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, served_weights, taught_subjects
 from models.training.measure import subjects as read_subjects
-from models.training.outcomes import Report, StageOutcomes
 from models.training.packs.names import read_names
 from models.training.plan import Plan, fingerprint
 from models.training.questions import write_questions

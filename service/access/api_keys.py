@@ -20,8 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.access.caller import ADMIN, Caller, Scope
-from service.access.names import find_fault
+from service.access.caller import ADMIN, Caller, Scope, find_fault
 from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
 from service.ledger.keys import PREFIX
 from service.ledger.redis.connection import Connection

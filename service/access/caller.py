@@ -1,7 +1,11 @@
-"""The caller of a request, and the caller's rights."""
+"""The caller of a request, the caller's rights, and the names that callers may have.
+
+A name stays for ever in the ledger, and appears in logs, in the audit and in terminals.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv6Network, ip_address
@@ -52,3 +56,20 @@ def source_of(address: str) -> str:
 
 ADMIN = Caller("admin", ALL_SCOPES, "admin")
 ANONYMOUS = Caller("nobody", ("ask",), "nobody")  # The caller where asking needs no key
+
+
+MAX_CHARS = (
+    260  # characters of an issuer's subject, 255 (OpenID Connect Core 1.0, section 5.1), and of a prefix
+)
+OWN_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
+
+
+def find_fault(name: str) -> str | None:
+    """Return why a name is not allowed, as a predicate; None for a good one."""
+    if unicodedata.normalize("NFKC", name).casefold() in OWN_NAMES:
+        return "is a name of the service's own"
+    if not 0 < len(name) <= MAX_CHARS:
+        return f"has not 1 to {MAX_CHARS} characters"
+    if not name.isprintable() or name != name.strip():
+        return "has characters that cannot be seen"
+    return None

@@ -17,8 +17,7 @@ from typing import Any
 import httpx
 import jwt
 
-from service.access.caller import ALL_SCOPES, Caller, Scope
-from service.access.names import find_fault
+from service.access.caller import ALL_SCOPES, Caller, Scope, find_fault
 from service.concurrency import Refreshing
 from service.errors import NotReady, Unauthorized
 

@@ -38,6 +38,7 @@ from models.documents.memory import DOCUMENTS
 from models.memory import View
 from service.concurrency import cancel_and_wait
 from service.config import Settings
+from service.editing.draft import EditorState
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.fact_test_status import current_status, run_tests
@@ -47,7 +48,7 @@ from service.editing.evaluation.replaced_facts import find_replaced_facts
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.evaluation.visitors import add_visitors
-from service.editing.figures import count_write, create_series, publish
+from service.editing.figures import Timings, count_write, create_series, publish
 from service.editing.models import Models, ModelsAtVersion
 from service.editing.notes import read_note
 from service.editing.pipeline import Order, Pipeline, Result
@@ -56,18 +57,15 @@ from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
 from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
-from service.editing.queries.scope import examine_scope
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.table import list_relations, make_table
 from service.editing.queries.versions import Versions
-from service.editing.queries.why import explain_answer
+from service.editing.queries.why import examine_scope, explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
-from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
-from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
-from service.graph.informer import find_informer
+from service.graph.lookup import find_informer
 from service.ledger import tags
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger

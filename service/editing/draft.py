@@ -1,7 +1,7 @@
-"""Values that the stages of a commit pass on: planned edits, the draft of the commit, and the draft with its memories.
+"""The editor's state, the plan of a request, and the draft of a commit with the state that follows from it.
 
-A plan is what a caller asks for; it drafts a commit on one version, and drafts again when another writer was faster.
-Edit, import, revert and rollback differ in this first stage only.
+A state has every commit, the active edits, and every memory and model at the newest version. A plan makes a draft; the
+builder makes the state after it, which the evaluation compares with the one before.
 """
 
 from __future__ import annotations
@@ -18,12 +18,57 @@ from errata.wire.wording import normalize_question
 from models.graph.blocks import EntityStatements
 from models.graph.memory import TripleChange
 from models.memory import AnswerChange, Change, ChangeKind, Fields, FieldsChange, Material
-from service.editing.models import ModelsAtVersion
+from service.editing.models import MemoryAtVersion, ModelsAtVersion
 from service.editing.notes import Note, dump_note
-from service.editing.state import EditorState, MemoriesAtVersion
-from service.ledger.commit import EditRecord, GivenTest, Kind, Triple, canonical, new_edit_id, sha256
+from service.ledger import fold
+from service.ledger.commit import Commit, EditRecord, GivenTest, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import ActiveRecords
 from service.ledger.fold import Change as Switch
+
+MemoriesAtVersion = Mapping[str, MemoryAtVersion]
+
+
+@dataclass(frozen=True, eq=False)
+class EditorState:
+    """The ledger at its newest version.
+
+    Attributes:
+        commits: All commits, packed to save memory.
+        edits: Every edit ever made, by id, in ledger order.
+        active: Ids of the active edits.
+    """
+
+    commits: tuple[Commit, ...]
+    edits: Mapping[str, EditRecord] = field(repr=False)
+    active: frozenset[str]
+    memories: MemoriesAtVersion
+    models: ModelsAtVersion
+
+    @property
+    def version(self) -> int:
+        return len(self.commits)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the newest commit, which the next one has to name."""
+        return self.commits[-1].digest if self.commits else ""
+
+    @cached_property
+    def active_records(self) -> ActiveRecords:
+        """The active edits."""
+        return ActiveRecords(self.edits, self.active)
+
+    def active_ids(self, change: Switch) -> frozenset[str]:
+        """Return the ids of the active edits, as if `change` were applied."""
+        return (self.active - set(change.deactivates)) | set(change.activates)
+
+    def active_edits(self, change: Switch) -> list[EditRecord]:
+        """Return the active edits in ledger order, as if `change` were applied."""
+        return ActiveRecords(self.edits, self.active_ids(change)).in_order
+
+    def active_at(self, version: int) -> list[EditRecord]:
+        return list(fold.active(self.commits[:version]).values())
+
 
 TO_REPLACE = "to_replace"  # name of the note that lists the edits which the caller told this one to replace
 

@@ -1,17 +1,54 @@
-"""The editor's metrics: commits by outcome, edits by status, memories and the graph."""
+"""The editor's metrics: seconds of a commit's parts, commits by outcome, edits by status, memories and the graph."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+from errata.wire import EditTimings
+
+from service.metrics import metrics
+from service.tracing import span
+
+if TYPE_CHECKING:
+    from service.editing.pipeline import Result
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from models.graph.view import GraphView
+from service.editing.draft import EditorState
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.pipeline import Result
-from service.editing.state import EditorState
-from service.editing.timings import PARTS
 from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
-from service.metrics import metrics
+
+Part = Literal["editor", "report", "commit", "replicas"]
+PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
+
+
+class Timings:
+    """Adds up the seconds of each part of a commit."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Part, float] = defaultdict(float)
+
+    @contextmanager
+    def part(self, name: Part) -> Iterator[None]:
+        start = perf_counter()
+        try:
+            with span(name):
+                yield
+        finally:
+            self._seconds[name] += perf_counter() - start
+
+    def to_wire(self) -> EditTimings:
+        return EditTimings(**{f"{part}_ms": round(1e3 * self._seconds[part], 3) for part in PARTS})
+
+    def publish(self) -> None:
+        for part, seconds in self._seconds.items():
+            metrics.COMMIT_PARTS.labels(part).observe(seconds)
+
 
 KINDS = ("edit", "revert", "rollback", "import")
 REPETITION = "repeated"  # outcome of a request whose Idempotency-Key has made a commit already

@@ -21,14 +21,12 @@ from errata.wire import Report
 
 from models.memory import Block, Image
 from service.concurrency import Refreshing
-from service.editing.draft import Build
-from service.editing.evaluation.fact_tests import mark_superseded
-from service.editing.evaluation.given_tests import note_present_answers
-from service.editing.evaluation.misspelt import check_names
+from service.editing.draft import Build, EditorState
+from service.editing.evaluation.fact_tests import mark_superseded, note_present_answers
+from service.editing.evaluation.near import check_names
 from service.editing.evaluation.report import Evaluator, check_expectations, check_other_answers, check_tests
-from service.editing.state import EditorState
+from service.editing.figures import Timings
 from service.editing.state_builder import StateBuilder
-from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server

@@ -17,8 +17,8 @@ from typing import Any
 
 from errata.wire import ReplicaState
 
+from service.editing.figures import Timings
 from service.editing.pipeline import REQUEST, Result
-from service.editing.timings import Timings
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
 from service.metrics import metrics

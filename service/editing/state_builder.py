@@ -14,9 +14,8 @@ from cachetools import LRUCache
 
 from models.memory import Grows, Material, View, block_key
 from service.concurrency import SingleFlight, give_back_memory
-from service.editing.draft import Build, Draft
+from service.editing.draft import Build, Draft, EditorState, MemoriesAtVersion
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
-from service.editing.state import EditorState, MemoriesAtVersion
 from service.errors import UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord

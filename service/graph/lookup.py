@@ -24,7 +24,7 @@ from models.graph.memory import GRAPH
 from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
-from models.system import Ask
+from models.system import Ask, System
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
@@ -32,6 +32,7 @@ from service.graph.linking.matching import Span
 from service.graph.linking.slips import IsCommon
 from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
+from service.ledger.redis.connection import Connection
 
 MAX_CACHED = 20_000  # entities of one view
 FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
@@ -417,3 +418,9 @@ def _bearers(name: str, ids: Iterable[str], entities: Mapping[str, Entity | None
 def has_name(entity: Entity, folded_name: str) -> bool:
     """Return whether the entity has this name at its version."""
     return any(fold(name) == folded_name for name in entity.names)
+
+
+def find_informer(systems: Iterable[System], connection: Connection) -> Lookup | None:
+    """Return the look-up that adds the graph to questions; None if none of the systems reads it."""
+    reads_graph = any(Lookup.memory in system.memories for system in systems)
+    return Lookup(Rows(connection)) if reads_graph else None

@@ -35,7 +35,7 @@ from service.errors import (
     NotReady,
     VersionAhead,
 )
-from service.graph.informer import find_informer
+from service.graph.lookup import find_informer
 from service.ledger.schema import migrate
 from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger

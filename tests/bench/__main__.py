@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 import torch
@@ -17,6 +18,7 @@ from tests.bench import (
     hardening,
     inprocess,
     many_edits,
+    mutants,
     overhttp,
     start,
     untaught,
@@ -44,6 +46,9 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["mutants"]:
+        mutants.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description="Measure the service. Takes about ten minutes.")
     parser.add_argument(
         "sections",

@@ -70,6 +70,16 @@ class Overlay:
     def of(self, kind: str) -> list[Thing]:
         return [thing for thing in self.things if thing["kind"] == kind]
 
+    def by_name(self, kind: str) -> dict[str, Thing]:
+        """Return the specifications of a kind by the names of their objects."""
+        return {thing["metadata"]["name"]: thing["spec"] for thing in self.of(kind)}
+
+    @property
+    def application(self) -> Thing:
+        [application] = yaml.safe_load(self.ray["serveConfigV2"])["applications"]
+        settings: Thing = application
+        return settings
+
     @property
     def ray(self) -> Thing:
         [service] = self.of("RayService")
@@ -89,6 +99,11 @@ class Overlay:
         for group in self.workers:
             yield group["groupName"], group["template"]
 
+    def containers(self) -> Iterator[tuple[str, Thing]]:
+        """Return every container, by the name of its kind of pod."""
+        for name, template in self.templates():
+            yield from ((name, container) for container in template["spec"]["containers"])
+
 
 @pytest.fixture(scope="module", params=OVERLAYS)
 def overlay(request: pytest.FixtureRequest) -> Overlay:
@@ -105,30 +120,31 @@ def is_valid(thing: Thing) -> None:
     kubernetes_validate.validate(thing, VERSION, strict=True)
 
 
-def test_everything_is_valid_to_kubernetes_own_schemas(overlay: Overlay) -> None:
+def is_valid_pod(template: Thing) -> None:
+    is_valid({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": template})
+
+
+def test_everything_is_valid_to_kubernetes_own_schemas_in_the_namespace_of_the_policies(
+    overlay: Overlay,
+) -> None:
     native = [thing for thing in overlay.things if thing["kind"] != "RayService"]
     for thing in native:
         is_valid(thing)
     kinds = {thing["kind"] for thing in native}
     assert kinds >= {"StatefulSet", "Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"}
-
-
-def test_everything_is_in_the_namespace_of_the_policies(overlay: Overlay) -> None:
     assert {thing["metadata"].get("namespace") for thing in overlay.things} == {"errata"}
 
 
 def test_the_pods_of_ray_are_valid_too(overlay: Overlay) -> None:
-    for name, template in overlay.templates():
-        is_valid(
-            {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": template}
-        )
+    for _, template in overlay.templates():
+        is_valid_pod(template)
 
 
 def test_a_misspelt_field_would_be_found(overlay: Overlay) -> None:
     _, template = next(overlay.templates())
     spoilt = {**template, "spec": {**template["spec"], "volums": []}}
     with pytest.raises(kubernetes_validate.ValidationError):
-        is_valid({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": spoilt})
+        is_valid_pod(spoilt)
 
 
 def test_a_rayservice_has_only_fields_that_kuberay_knows(overlay: Overlay) -> None:
@@ -166,19 +182,15 @@ def test_it_serves_what_the_file_in_deploy_serve_says(overlay: Overlay, secrets:
 
 
 def test_wherever_ray_puts_them_all_actors_have_room_on_the_workers(overlay: Overlay, secrets: None) -> None:
-    """Otherwise one of them would wait for ever."""
+    """Otherwise one of them would wait for ever.
+
+    With fewer workers the places are free for every earlier placement and for every order in which Ray starts them.
+    """
     parts = _parts(overlay)
     assert bool(parts) == bool(overlay.workers)
     for group in overlay.workers:
         assert all(part.on(group["replicas"]) == part.count for part in parts), "at their most"
-        assert not can_get_stuck(parts, _machine(group), group["replicas"])
-
-
-def test_with_as_few_workers_as_may_be_left_each_part_has_a_place(overlay: Overlay, secrets: None) -> None:
-    """The places are free for every earlier placement and for every order in which Ray starts them."""
-    parts = _parts(overlay)
-    for group in overlay.workers:
-        for n_workers in range(1, group["replicas"]):
+        for n_workers in range(1, group["replicas"] + 1):
             assert not can_get_stuck(parts, _machine(group), n_workers)
 
 
@@ -191,9 +203,8 @@ def test_a_placement_that_may_get_stuck_is_found(n_workers: int) -> None:
 
 
 def _parts(overlay: Overlay) -> list[Part]:
-    [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
-    settings = read_settings(application["args"])
-    return [Part.read(deployment, settings) for deployment in application.get("deployments", [])]
+    settings = read_settings(overlay.application["args"])
+    return [Part.read(deployment, settings) for deployment in overlay.application.get("deployments", [])]
 
 
 def _machine(group: Thing) -> dict[str, float]:
@@ -228,24 +239,15 @@ def test_no_pod_may_do_more_than_it_needs(overlay: Overlay) -> None:
 
 
 def test_every_pod_says_what_it_needs_and_whether_it_is_well(overlay: Overlay) -> None:
-    for name, template in overlay.templates():
-        for container in template["spec"]["containers"]:
-            assert container["resources"]["requests"].keys() == {"cpu", "memory"}, name
-            assert "memory" in container["resources"]["limits"], name
-            assert {"startupProbe", "livenessProbe", "readinessProbe"} <= container.keys(), name
-            ports = {port["name"] for port in container["ports"]}
-            probes = [
-                probe["httpGet"]["port"] for key, probe in container.items() if "httpGet" in (probe or {})
-            ]
-            assert {port for port in probes if isinstance(port, str)} <= ports, name
-
-
-def test_no_pod_uses_more_memory_than_it_asks_for(overlay: Overlay) -> None:
-    """When a node runs out of it those are evicted first, and no budget counts then."""
-    for name, template in overlay.templates():
-        for container in template["spec"]["containers"]:
-            resources = container["resources"]
-            assert resources["requests"]["memory"] == resources["limits"]["memory"], name
+    """A pod that uses more memory than it asks for is evicted first, and no budget counts then."""
+    for name, container in overlay.containers():
+        requests, limits = (container["resources"][key] for key in ("requests", "limits"))
+        assert requests.keys() == {"cpu", "memory"}, name
+        assert requests["memory"] == limits["memory"], name
+        assert {"startupProbe", "livenessProbe", "readinessProbe"} <= container.keys(), name
+        ports = {port["name"] for port in container["ports"]}
+        probes = [probe["httpGet"]["port"] for probe in container.values() if "httpGet" in (probe or {})]
+        assert {port for port in probes if isinstance(port, str)} <= ports, name
 
 
 def test_what_is_mounted_is_there_and_nothing_else_is_written_to(overlay: Overlay) -> None:
@@ -275,7 +277,7 @@ def test_secrets_are_only_named_and_are_those_that_the_script_makes(overlay: Ove
 
 
 def test_the_ledgers_server_is_started_as_deploy_redis_does_it(overlay: Overlay) -> None:
-    [redis] = [thing for thing in overlay.of("StatefulSet") if thing["metadata"]["name"] == "redis"]
+    redis = overlay.by_name("StatefulSet")["redis"]
     [settings] = [
         config_map
         for config_map in overlay.of("ConfigMap")
@@ -285,14 +287,14 @@ def test_the_ledgers_server_is_started_as_deploy_redis_does_it(overlay: Overlay)
     assert settings["data"] == {
         name: (folder / name).read_text() for name in ("start.sh", "password.sh", "users.acl", "valkey.conf")
     }
-    [container] = redis["spec"]["template"]["spec"]["containers"]
+    [container] = redis["template"]["spec"]["containers"]
     assert container["command"] == ["/etc/valkey/start.sh"]
-    volumes = {volume["name"]: volume for volume in redis["spec"]["template"]["spec"]["volumes"]}
+    volumes = {volume["name"]: volume for volume in redis["template"]["spec"]["volumes"]}
     assert volumes["settings"]["configMap"] == {"name": settings["metadata"]["name"], "defaultMode": 0o555}
     max_memory_mb = int(container["args"][container["args"].index("--maxmemory") + 1].removesuffix("mb"))
     limit_gi = int(container["resources"]["limits"]["memory"].removesuffix("Gi"))
     assert 0.5 <= max_memory_mb / (1024 * limit_gi) <= 0.8, "rewriting the log copies some of it"
-    [claim] = redis["spec"]["volumeClaimTemplates"]
+    [claim] = redis["volumeClaimTemplates"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert mounts[claim["metadata"]["name"]] == container["args"][container["args"].index("--dir") + 1]
 
@@ -310,7 +312,7 @@ def test_services_policies_and_budgets_mean_pods_that_there_are(overlay: Overlay
 
 def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(overlay: Overlay) -> None:
     """KubeRay's pods belong to a kind without a scale, for which Kubernetes takes a number and no share."""
-    budgets = {budget["metadata"]["name"]: budget["spec"] for budget in overlay.of("PodDisruptionBudget")}
+    budgets = overlay.by_name("PodDisruptionBudget")
     assert all(isinstance(budget["minAvailable"], int) for budget in budgets.values())
     assert budgets.keys() - {"redis"} == {
         f"{part}-{colour}"
@@ -318,20 +320,14 @@ def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(over
         for colour in COLOURS
     }
     for group in overlay.workers:
-        assert budgets["workers-blue"]["minAvailable"] < group["replicas"] - 1, (
-            "also after one was taken away for good"
-        )
-
-
-def test_a_pod_that_cannot_start_keeps_no_machine_from_being_drained(overlay: Overlay) -> None:
-    policies = {
-        budget["spec"].get("unhealthyPodEvictionPolicy") for budget in overlay.of("PodDisruptionBudget")
-    }
-    assert policies == {"AlwaysAllow"}
+        n_left = group["replicas"] - 1  # also after one was taken away for good
+        assert budgets["workers-blue"]["minAvailable"] < n_left
+    # A pod that cannot start keeps no machine from being drained
+    assert {budget.get("unhealthyPodEvictionPolicy") for budget in budgets.values()} == {"AlwaysAllow"}
 
 
 def test_each_of_the_two_clusters_of_an_upgrade_has_budgets_of_its_own(overlay: Overlay) -> None:
-    budgets = {budget["metadata"]["name"]: budget["spec"] for budget in overlay.of("PodDisruptionBudget")}
+    budgets = overlay.by_name("PodDisruptionBudget")
     pods = {name: pod["metadata"]["labels"] for name, pod in overlay.templates() if "redis" not in name}
     assert len({pod["colour"] for pod in pods.values()}) == 1
     for colour in COLOURS:
@@ -352,8 +348,7 @@ def test_what_was_begun_on_the_old_cluster_ends_there(overlay: Overlay) -> None:
 def test_the_volume_of_the_ledger_outlives_what_is_deleted_here(overlay: Overlay) -> None:
     """One of these is `kubectl delete -k`, which would delete a namespace with all its objects."""
     assert not overlay.of("Namespace") + overlay.of("PersistentVolumeClaim")
-    [redis] = [thing for thing in overlay.of("StatefulSet") if thing["metadata"]["name"] == "redis"]
-    policy = redis["spec"]["persistentVolumeClaimRetentionPolicy"]
+    policy = overlay.by_name("StatefulSet")["redis"]["persistentVolumeClaimRetentionPolicy"]
     assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
 
 
@@ -368,7 +363,7 @@ def test_the_head_keeps_its_books_in_a_server_of_its_own_where_there_are_workers
     assert bool(options) == bool(overlay.workers)
     if options:
         host, port = options["redisAddress"].removeprefix("redis://").split(":")
-        services = {thing["metadata"]["name"]: thing["spec"] for thing in overlay.of("Service")}
+        services = overlay.by_name("Service")
         assert [item["port"] for item in services[host]["ports"]] == [int(port)]
         pods = dict(overlay.templates())
         assert services[host]["selector"].items() <= pods[host]["metadata"]["labels"].items()
@@ -379,7 +374,7 @@ def test_the_head_keeps_its_books_in_a_server_of_its_own_where_there_are_workers
 
 
 def test_the_head_and_no_worker_reaches_the_server_of_its_books(overlay: Overlay) -> None:
-    policies = {policy["metadata"]["name"]: policy["spec"] for policy in overlay.of("NetworkPolicy")}
+    policies = overlay.by_name("NetworkPolicy")
     if overlay.workers:
         head = {"podSelector": {"matchLabels": {**RAY_LABELS, COMPONENT: "head"}}}
         [rule], [way_out] = policies["ray-redis"]["ingress"], policies["head"]["egress"]
@@ -398,7 +393,7 @@ def test_no_pod_takes_a_label_that_kuberay_selects_by(overlay: Overlay) -> None:
 
 
 def test_only_the_service_reaches_the_ledger_and_only_ray_rays_ports(overlay: Overlay) -> None:
-    policies = {policy["metadata"]["name"]: policy["spec"] for policy in overlay.of("NetworkPolicy")}
+    policies = overlay.by_name("NetworkPolicy")
     for pod in (pod["metadata"]["labels"].items() for _, pod in overlay.templates()):
         types = [
             p["policyTypes"] for p in policies.values() if p["podSelector"]["matchLabels"].items() <= pod
@@ -427,17 +422,14 @@ def test_the_ways_out_that_are_written_down_are_valid_once_they_are_wanted(overl
 
 def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(overlay: Overlay) -> None:
     """Errata's pages are where its processes run: not on a head that only keeps Ray's state."""
-    [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
-    port = application["args"].get("metrics_port", 8000)
+    port = overlay.application["args"].get("metrics_port", 8000)
     ports_by_pod = {
         name: template["metadata"]["annotations"].get("prometheus.io/port", "8000")
         for name, template in overlay.templates()
         if "annotations" in template["metadata"]
     }
     assert ports_by_pod == {"answering" if overlay.workers else "head": str(port)}
-    [policy] = [
-        policy["spec"] for policy in overlay.of("NetworkPolicy") if policy["metadata"]["name"] == "errata"
-    ]
+    policy = overlay.by_name("NetworkPolicy")["errata"]
     assert port in [allowed["port"] for rule in policy["ingress"] for allowed in rule.get("ports", [])]
 
 
@@ -448,11 +440,9 @@ def test_the_variant_with_a_gpu_has_its_image_computes_on_it_and_reserves_what_t
     [group] = overlay.workers
     [container] = group["template"]["spec"]["containers"]
     assert (container["image"], container["resources"]["limits"]["nvidia.com/gpu"]) == ("errata:cuda", "1")
-    [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
-    settings = read_settings(application["args"])
-    shares = {
-        part["name"]: part["ray_actor_options"].get("num_gpus", 0) for part in application["deployments"]
-    }
+    settings = read_settings(overlay.application["args"])
+    parts = overlay.application["deployments"]
+    shares = {part["name"]: part["ray_actor_options"].get("num_gpus", 0) for part in parts}
     assert {name for name, share in shares.items() if share} == {*settings.systems, "editor"}
     assert all(settings.device_of(name) == "cuda" for name in settings.systems)
 

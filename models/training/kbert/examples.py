@@ -13,7 +13,7 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.training.kbert.plan import Mixture
 from models.training.kbert.relations import RelationText
 from models.training.kbert.world import World
-from models.training.slips import retype
+from models.training.phrasings import retype
 
 BESIDE = (  # frames with a second entity: {0} is the question, {1} the other name
     "I was just reading about {1}. {0}",

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from models.relational.network import FORMS
 from models.training.kbert.relations import RelationText
-from models.training.phrasings import Phrasings
+from models.training.phrasings import Phrasings, retype
 from models.training.relational.compositions import has_entities, is_inverse
 from models.training.relational.plan import Mixture
-from models.training.slips import retype
 
 ENTITIES, COUNT, YES_NO = FORMS
 SLOT = "{subject}"

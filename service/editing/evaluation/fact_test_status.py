@@ -14,8 +14,7 @@ from typing import TypeAlias
 from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 
 from service.editing.evaluation.expectations import ask_all
-from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
-from service.editing.evaluation.given_tests import run_given_tests
+from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, run_given_tests, version_of
 from service.editing.evaluation.replaced_facts import count_facts
 from service.editing.models import Answer, ModelsAtVersion
 from service.ledger.fold import ActiveRecords

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from errata.wire import EditReport, RefusedEdit, Report
 
-from service.editing.draft import Build, Draft
+from service.editing.draft import Build, Draft, EditorState
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
     DOES_NOT_HOLD,
@@ -18,16 +18,13 @@ from service.editing.evaluation.expectations import (
     report_paraphrase,
 )
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
-from service.editing.evaluation.fact_tests import TestKey
-from service.editing.evaluation.given_tests import try_given_tests
-from service.editing.evaluation.misspelt import report_misspelt
-from service.editing.evaluation.near_questions import find_near_questions
+from service.editing.evaluation.fact_tests import TestKey, try_given_tests
+from service.editing.evaluation.near import find_near_questions, report_misspelt
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
+from service.editing.figures import Timings
 from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
-from service.editing.state import EditorState
-from service.editing.timings import Timings
 from service.errors import JSON, MAX_NAMED, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 

@@ -11,7 +11,7 @@ from errata.wire.wording import normalize_question
 
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
-from service.editing.draft import Build, Draft, PlannedEdit, request_digest
+from service.editing.draft import Build, Draft, EditorState, PlannedEdit, request_digest
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
     all_come_out,
@@ -22,8 +22,8 @@ from service.editing.evaluation.expectations import (
     report_no_op,
 )
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
+from service.editing.figures import Timings
 from service.editing.models import Models
-from service.editing.plans.changes import find_unfit, plan_change
 from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
@@ -32,16 +32,13 @@ from service.editing.plans.conflicts import (
     find_unmet,
     mark_repetitions,
 )
-from service.editing.plans.extended import extend
+from service.editing.plans.earlier import extend, find_named
 from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clean_fact
-from service.editing.plans.options import resolve_options
+from service.editing.plans.memories import find_unfit, plan_change, resolve_options
 from service.editing.plans.other_names import reword
-from service.editing.plans.replaced import find_named
 from service.editing.plans.taught import plan_contradicted
-from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
-from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo
 from service.ledger.commit import GivenTest, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change

@@ -21,14 +21,13 @@ from models.graph.knowledge import Entity
 from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import finish
-from service.editing.draft import Build, Draft, one_line, request_digest
+from service.editing.draft import Build, Draft, EditorState, one_line, request_digest
+from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.respect import Respect, examine
-from service.editing.state import EditorState
 from service.editing.state_builder import StateBuilder
-from service.editing.timings import Timings
 from service.errors import (
     GraphMoved,
     InvalidInput,

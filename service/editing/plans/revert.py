@@ -8,10 +8,9 @@ from functools import partial
 
 from errata.wire import RevertRequest, RollbackRequest
 
-from service.editing.draft import Build, Draft, request_digest
-from service.editing.state import EditorState
+from service.editing.draft import Build, Draft, EditorState, request_digest
+from service.editing.figures import Timings
 from service.editing.state_builder import StateBuilder
-from service.editing.timings import Timings
 from service.ledger import fold
 from service.ledger.commit import Commit, Kind
 

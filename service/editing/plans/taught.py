@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from errata.wire import FactItem
 
 from models.graph.view import GraphView
-from service.editing.draft import PlannedEdit
+from service.editing.draft import EditorState, PlannedEdit
 from service.editing.models import Models
 from service.editing.plans.fact import MAX_VALUES, find_first_models
 from service.editing.plans.fact_resolver import ResolvedFact
-from service.editing.state import EditorState
 
 QUESTION = "What is the {} of {}?"
 

@@ -13,7 +13,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
-from service.editing.state import EditorState
+from service.editing.draft import EditorState
 from service.editing.state_builder import MaterialStore
 from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name

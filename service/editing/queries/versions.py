@@ -19,10 +19,10 @@ from errata.wire import (
     WriteSummary,
 )
 
+from service.editing.draft import EditorState
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
 from service.editing.evaluation.fact_tests import FactTest, Successors, version_of
-from service.editing.state import EditorState
 from service.errors import NotFound
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord

@@ -29,30 +29,30 @@ def peru(*sources: SourceStatements) -> Entity | None:
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
-        ([("a", "add"), ("b", "add")], ["a", "b"]),
-        ([("a", "add"), ("b", "add"), ("a", "add")], ["a", "b"]),
-        ([("a", "add"), ("b", "set")], ["b"]),
-        ([("a", "add"), ("b", "set"), ("c", "add")], ["b", "c"]),
-        ([("a", "add"), ("b", "add"), ("a", "remove")], ["b"]),
-        ([("a", "add"), ("a", "remove"), ("a", "add")], ["a"]),
-        ([("a", "add"), ("b", "add"), ("a", "remove"), ("a", "add")], ["b", "a"]),
-        ([("a", "default")], ["a"]),
-        ([("a", "add"), ("b", "default")], ["a"]),
-        ([("a", "add"), ("a", "remove"), ("b", "default")], ["b"]),
-        ([("a", "default"), ("b", "default")], ["a"]),
-        ([("a", "default"), ("b", "add")], ["a", "b"]),
-        ([("a", "add"), ("A", "remove")], ["a"]),
+        ("a+ b+", "a b"),
+        ("a+ b+ a+", "a b"),
+        ("a+ b=", "b"),
+        ("a+ b= c+", "b c"),
+        ("a+ b+ a-", "b"),
+        ("a+ a- a+", "a"),
+        ("a+ b+ a- a+", "b a"),
+        ("a?", "a"),
+        ("a+ b?", "a"),
+        ("a+ a- b?", "b"),
+        ("a? b?", "a"),
+        ("a? b+", "a b"),
+        ("a+ A-", "a"),
+        ("a-", ""),
+        ("a+ a-", ""),
+        ("a- a-", ""),
     ],
 )
-def test_values_are_told_in_order(statements: list[tuple[str, str]], expected: list[str]) -> None:
-    assert values_of(*(Statement("r", text, "", act) for text, act in statements)) == {"r": expected}  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "statements", [[("a", "remove")], [("a", "add"), ("a", "remove")], [("a", "remove")] * 2]
-)
-def test_a_relation_without_values_is_none(statements: list[tuple[str, str]]) -> None:
-    assert values_of(*(Statement("r", text, "", act) for text, act in statements)) == {}  # type: ignore[arg-type]
+def test_values_are_told_in_order_and_a_relation_without_values_is_none(
+    statements: str, expected: str
+) -> None:
+    acts = {"+": "add", "=": "set", "-": "remove", "?": "default"}
+    values = values_of(*(Statement("r", text[0], "", acts[text[1]]) for text in statements.split()))  # type: ignore[arg-type]
+    assert values == ({"r": expected.split()} if expected else {})
 
 
 def test_to_remove_nothing_in_particular_removes_all_and_of_one_relation_only() -> None:

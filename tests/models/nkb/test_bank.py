@@ -29,18 +29,11 @@ def worked_example() -> Bank:
     return bank
 
 
-def test_slots_fire_where_their_key_points_the_same_way(worked_example: Bank) -> None:
+def test_slots_fire_where_their_key_points_the_same_way_and_add_their_values(worked_example: Bank) -> None:
     assert worked_example.slot_weights(N).tolist() == [1, 2, 0]
-
-
-def test_firing_slots_add_their_values(worked_example: Bank) -> None:
     torch.testing.assert_close(worked_example(N), torch.tensor([0.5, 0.2]))
-
-
-def test_moving_a_value_moves_the_output_by_its_weight(worked_example: Bank) -> None:
-    direction = torch.tensor([-1.0, 1.0])
     with torch.no_grad():
-        worked_example.wo_ex.weight[:, 1] += 0.07 * direction
+        worked_example.wo_ex.weight[:, 1] += 0.07 * torch.tensor([-1.0, 1.0])
     torch.testing.assert_close(worked_example.values[1], torch.tensor([-0.07, 0.17]))
     torch.testing.assert_close(worked_example(N), torch.tensor([0.36, 0.34]))
 
@@ -74,19 +67,23 @@ def test_the_adapter_stands_before_and_after_the_slots() -> None:
     torch.testing.assert_close(bank(n), bank.ex_ada_out(weights @ bank.values))
 
 
-def test_the_authors_keys_are_read_and_written_back() -> None:
-    keys = {"kb_layer": "10,11", "ex_size": 3072, "adaptive_nkb": True}
-    assert BankConfig.parse(keys) == BankConfig((10, 11), 3072, True)
-    assert BankConfig.parse(keys).format() == keys
-
-
-@pytest.mark.parametrize("keys", [{}, {"kb_layer": ""}, {"kb_layer": " ", "ex_size": 3072}])
-def test_no_layers_mean_a_plain_t5(keys: dict[str, object]) -> None:
-    assert BankConfig.parse(keys).layers == ()
-
-
-def test_the_adapter_is_off_unless_the_checkpoint_says_so() -> None:
-    assert not BankConfig.parse({"kb_layer": "2", "ex_size": 8}).adaptive
+@pytest.mark.parametrize(
+    ("keys", "config"),
+    [
+        ({"kb_layer": "10,11", "ex_size": 3072, "adaptive_nkb": True}, BankConfig((10, 11), 3072, True)),
+        ({"kb_layer": "2", "ex_size": 8}, BankConfig((2,), 8, False)),
+        ({}, None),
+        ({"kb_layer": ""}, None),
+        ({"kb_layer": " ", "ex_size": 3072}, None),
+    ],
+)
+def test_the_authors_keys_are_read_and_written_back(keys: dict[str, Any], config: BankConfig | None) -> None:
+    """Without layers it is a plain T5, and without a word of it there is no adapter."""
+    if config is None:
+        assert BankConfig.parse(keys).layers == ()
+        return
+    assert BankConfig.parse(keys) == config
+    assert config.format() == {"adaptive_nkb": False, **keys}
 
 
 @pytest.mark.parametrize(
@@ -109,9 +106,20 @@ def test_a_wrong_value_is_refused_by_name(keys: dict[str, object], message: str)
         BankConfig.parse(keys)
 
 
-def test_a_layer_the_decoder_lacks_is_refused_with_the_range() -> None:
-    with pytest.raises(ValueError, match="layer 4 does not exist, the decoder has 0 to 3"):
-        BankConfig((3, 4), 8, False).check(4)
+@pytest.mark.parametrize(
+    ("mounted_layers", "layers", "message"),
+    [
+        ((2,), (2,), "decoder layer 2 already carries"),
+        ((), (0, 3), "layer 3 does not exist, the decoder has 0 to 2"),
+    ],
+)
+def test_a_bank_that_finds_no_place_is_refused_and_nothing_is_mounted(
+    build: Build, mounted_layers: tuple[int, ...], layers: tuple[int, ...], message: str
+) -> None:
+    t5 = build(mounted_layers)
+    with pytest.raises(ValueError, match=message):
+        mount(t5, BankConfig(layers, 8, False))
+    assert bank_of(t5, 0) is None
 
 
 @torch.no_grad()
@@ -206,15 +214,3 @@ def test_the_bank_stays_in_full_precision_beside_a_half_precision_backbone(build
     assert bank is not None
     assert {parameter.dtype for parameter in bank.parameters()} == {torch.float32}
     assert logits(t5).dtype == torch.bfloat16
-
-
-def test_a_second_bank_in_a_layer_is_refused(build: Build) -> None:
-    with pytest.raises(ValueError, match="decoder layer 2 already carries"):
-        mount(build((2,)), BankConfig((2,), 8, False))
-
-
-def test_a_layer_that_does_not_exist_is_refused_and_nothing_is_mounted(build: Build) -> None:
-    t5 = build(())
-    with pytest.raises(ValueError, match="layer 3 does not exist"):
-        mount(t5, BankConfig((0, 3), 8, False))
-    assert bank_of(t5, 0) is None

@@ -77,17 +77,15 @@ def test_a_plain_t5_takes_a_new_bank_only_when_asked(build: Build, tmp_path: Pat
     assert bank.values.eq(0).all()
 
 
-def test_pickled_weights_are_read_as_tensors(build: Build, tmp_path: Path) -> None:
-    t5 = build()
-    write(t5, tmp_path)
-    (tmp_path / "model.safetensors").unlink()
-    torch.save(t5.state_dict(), tmp_path / "pytorch_model.bin")
-    assert_equal(load_nkb(tmp_path), t5)
-
-
-def test_safetensors_win_over_pickled_weights(build: Build, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [None, 9])
+def test_pickled_weights_are_read_as_tensors_unless_there_are_safetensors(
+    build: Build, tmp_path: Path, seed: int | None
+) -> None:
     write(build(), tmp_path)
-    torch.save(build(seed=9).state_dict(), tmp_path / "pytorch_model.bin")
+    pickled_t5 = build() if seed is None else build(seed=seed)
+    torch.save(pickled_t5.state_dict(), tmp_path / "pytorch_model.bin")
+    if seed is None:
+        (tmp_path / "model.safetensors").unlink()
     assert_equal(load_nkb(tmp_path), build())
 
 
@@ -176,18 +174,22 @@ def test_a_folder_without_its_files_is_refused_by_name(folder: Path, missing: st
         load_nkb(folder)
 
 
-@pytest.mark.parametrize("revision", [None, "main", "v1.0", "abc123", COMMIT.upper().replace("0", "A")])
-def test_a_hub_name_without_a_pinned_commit_is_refused(revision: str | None) -> None:
-    with pytest.raises(CheckpointError, match="pin `revision`"):
-        load_nkb("google-t5/t5-base", revision)
-
-
-@pytest.mark.parametrize("name", ["/no/such/folder", "../t5", "a/b/c", ""])
-def test_a_name_that_is_no_folder_and_no_hub_name_is_refused(name: str) -> None:
-    with pytest.raises(CheckpointError, match="neither a folder nor a name on the hub"):
-        load_nkb(name, COMMIT)
-
-
-def test_a_revision_of_a_folder_is_refused(folder: Path) -> None:
-    with pytest.raises(CheckpointError, match="has no revision"):
-        load_nkb(folder, COMMIT)
+@pytest.mark.parametrize(
+    ("name", "revision", "message"),
+    [
+        *(
+            ("google-t5/t5-base", revision, "pin `revision`")
+            for revision in (None, "main", "v1.0", "abc123", COMMIT.upper().replace("0", "A"))
+        ),
+        *(
+            (name, COMMIT, "neither a folder nor a name on the hub")
+            for name in ("/no/such/folder", "../t5", "a/b/c", "")
+        ),
+        ("FOLDER", COMMIT, "has no revision"),
+    ],
+)
+def test_a_name_that_names_no_fixed_checkpoint_is_refused(
+    folder: Path, name: str, revision: str | None, message: str
+) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        load_nkb(folder if name == "FOLDER" else name, revision)

@@ -32,10 +32,15 @@ def test_answers_equal_those_of_transformers(
     assert answers(Decoder(t5), questions, MAX_TOKENS) == expected
 
 
-def test_without_a_bank_it_is_a_plain_t5(
-    build: Build, questions: Any, generate: Any, answers: Answers
+@pytest.mark.parametrize(
+    ("layers", "options"),
+    [((), {}), ((3,), {"num_layers": 1, "num_decoder_layers": 4})],
+    ids=["a plain T5", "a decoder deeper than its encoder"],
+)
+def test_without_a_bank_and_with_other_depths_it_is_a_t5(
+    build: Build, questions: Any, generate: Any, answers: Answers, layers: Any, options: dict[str, int]
 ) -> None:
-    t5 = build(())
+    t5 = build(layers, **options)
     assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
@@ -45,13 +50,6 @@ def test_an_output_matrix_of_its_own_is_used_unscaled(
     t5 = build((2,), tie_word_embeddings=False, feed_forward_proj="gated-gelu")
     t5.lm_head.weight = torch.nn.Parameter(0.1 * torch.randn(120, 32))
     assert not t5.config.scale_decoder_outputs
-    assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
-
-
-def test_a_decoder_deeper_than_its_encoder_works(
-    build: Build, questions: Any, generate: Any, answers: Answers
-) -> None:
-    t5 = build((3,), num_layers=1, num_decoder_layers=4)
     assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
@@ -167,14 +165,12 @@ def test_a_wrong_option_is_refused_by_name(
         Decoder(build()).generate(questions.states, questions.mask, **options)
 
 
-def test_an_empty_batch_is_refused(build: Build, questions: Any) -> None:
+def test_an_empty_batch_and_states_of_another_width_are_refused(build: Build, questions: Any) -> None:
+    decoder = Decoder(build())
     with pytest.raises(ValueError, match="at least one question"):
-        Decoder(build()).generate(questions.states[:0], questions.mask[:0], max_tokens=5)
-
-
-def test_states_of_another_width_are_refused(build: Build, questions: Any) -> None:
+        decoder.generate(questions.states[:0], questions.mask[:0], max_tokens=5)
     with pytest.raises(ValueError, match="31 wide, the decoder reads 32"):
-        Decoder(build()).generate(questions.states[..., :31], questions.mask, max_tokens=5)
+        decoder.generate(questions.states[..., :31], questions.mask, max_tokens=5)
 
 
 @pytest.mark.parametrize(("n_buckets", "farthest"), [(32, 128), (16, 40)])

@@ -21,31 +21,27 @@ def test_a_free_port_is_fine_and_stays_free() -> None:
     check_port("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(("port", "says"), [(0, "not a port"), (65_536, "not a port"), (-1, "not a port")])
-def test_a_port_that_is_none_is_named(port: int, says: str) -> None:
-    with pytest.raises(CannotStart, match=f"{port} is {says}"):
-        check_port("127.0.0.1", port)
+@pytest.mark.parametrize(
+    ("host", "port", "says"),
+    [
+        *(("127.0.0.1", port, f"{port} is not a port") for port in (0, 65_536, -1)),
+        *((host, None, host) for host in ("no such host", "192.0.2.77")),
+    ],
+)
+def test_a_port_that_is_none_and_an_address_of_somebody_else_are_named(
+    host: str, port: int | None, says: str
+) -> None:
+    with pytest.raises(CannotStart, match=says):
+        check_port(host, free_port() if port is None else port)
 
 
-@pytest.mark.parametrize("host", ["no such host", "192.0.2.77"])
-def test_an_address_of_somebody_else_is_named(host: str) -> None:
-    with pytest.raises(CannotStart, match=host):
-        check_port(host, free_port())
-
-
-def test_a_taken_port_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+@pytest.mark.parametrize(("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
+def test_a_taken_port_is_named(host: str, family: socket.AddressFamily) -> None:
+    with socket.create_server((host, 0), family=family) as listener:
         port = listener.getsockname()[1]
-        with pytest.raises(CannotStart, match=f"port {port} .* --port"):
-            check_port("127.0.0.1", port)
-
-
-def test_a_taken_port_of_the_newer_kind_of_address_is_named() -> None:
-    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
-        port = listener.getsockname()[1]
-        with pytest.raises(CannotStart, match=f"port {port} of ::1 .* --port"):
-            check_port("::1", port)
-    check_port("::1", port)
+        with pytest.raises(CannotStart, match=f"port {port} of {host} .* --port"):
+            check_port(host, port)
+    check_port(host, port)
 
 
 def test_a_name_with_addresses_of_both_kinds_stands_for_the_one_that_http_takes(

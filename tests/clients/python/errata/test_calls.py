@@ -135,23 +135,18 @@ def test_a_service_below_a_path_is_reached_there() -> None:
     assert str(http_request.url) == "https://host/qa/admin/versions/3"
 
 
-@pytest.mark.parametrize("path", ["/admin/edits", "/admin/reverts", "/admin/rollbacks"])
-def test_every_write_can_be_repeated_because_it_carries_a_key_of_its_own(path: str) -> None:
-    calls = Calls()
-    make = {
-        "/admin/edits": lambda: calls.edit("q", "a"),
-        "/admin/reverts": lambda: calls.revert(1),
-        "/admin/rollbacks": lambda: calls.rollback(0),
-    }[path]
-    first, second = make(), make()
+@pytest.mark.parametrize(
+    "make",
+    [lambda calls: calls.edit("q", "a"), lambda calls: calls.revert(1), lambda calls: calls.rollback(0)],
+)
+def test_every_write_can_be_repeated_because_it_carries_a_key(make: Any) -> None:
+    first, second = make(Calls()), make(Calls())
     assert not first.reads
     assert first.repeatable(errors.Unreachable("cut off"))
     assert request(first).headers["idempotency-key"] != request(second).headers["idempotency-key"]
-
-
-def test_a_caller_who_repeats_a_write_later_gives_its_key() -> None:
     call = Calls().revert(1, idempotency_key="mine")
     assert request(call).headers["idempotency-key"] == "mine"
+    assert not Call("POST", "/x", wire.EditReceipt, reads=False).repeatable(errors.Unreachable("cut off"))
 
 
 @pytest.mark.parametrize("key", ["", "två", "a b", "x" * 201, "a\nb"])
@@ -160,39 +155,27 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused(key: str) -> None:
         Calls().revert(1, idempotency_key=key)
 
 
-def test_a_write_without_a_key_is_not_repeatable() -> None:
-    assert not Call("POST", "/x", wire.EditReceipt, reads=False).repeatable(errors.Unreachable("cut off"))
-
-
-def test_a_question_asks_for_what_was_written_before() -> None:
-    assert body(after_writing(7).ask("q"))["min_version"] == 7
+@pytest.mark.parametrize(
+    ("calls", "options", "expected"),
+    [
+        (after_writing(7), {}, {"min_version": 7}),
+        (after_writing(None), {}, {}),  # after a dry run
+        (Calls(last_version=4), {}, {"min_version": 4}),
+        (after_writing(7), {"min_version": None}, {}),
+        (after_writing(7), {"min_version": 2}, {"min_version": 2}),
+        (after_writing(7), {"version": 2}, {"version": 2}),
+    ],
+)
+def test_a_question_asks_for_what_was_written_before_unless_its_caller_says_otherwise(
+    calls: Calls, options: dict[str, Any], expected: dict[str, int]
+) -> None:
+    assert body(calls.ask("q", **options)) == {"question": "q", **expected}
 
 
 def test_an_older_receipt_does_not_make_the_client_forget_a_newer_one() -> None:
     calls = after_writing(7)
     calls.learn(wire.EditReceipt.model_validate({**RECEIPT, "version": 5}))
     assert calls.last_version == 7
-
-
-def test_a_dry_run_is_nothing_to_wait_for() -> None:
-    assert "min_version" not in body(after_writing(None).ask("q"))
-
-
-def test_a_client_can_be_told_what_another_one_wrote() -> None:
-    assert body(Calls(last_version=4).ask("q"))["min_version"] == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "expected_body"), [({"min_version": None}, {}), ({"min_version": 2}, {"min_version": 2})]
-)
-def test_a_caller_who_says_otherwise_is_obeyed(
-    options: dict[str, Any], expected_body: dict[str, int]
-) -> None:
-    assert body(after_writing(7).ask("q", **options)) == {"question": "q", **expected_body}
-
-
-def test_a_pinned_question_does_not_wait_for_what_was_written() -> None:
-    assert body(after_writing(7).ask("q", version=2)) == {"question": "q", "version": 2}
 
 
 def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() -> None:
@@ -212,11 +195,23 @@ def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written(
         assert [(item["version"], item["min_version"]) for item in items] == [(None, 7)] * 2
 
 
-def test_a_pin_of_its_own_is_not_measured_by_the_version_that_all_others_wait_for() -> None:
-    questions = [{"question": "q", "version": 2}, "other"]
-    own_version, other = body(after_writing(7).ask_many(questions, min_version=5))["questions"]
-    assert own_version == {"question": "q", "version": 2}
-    assert other == {"question": "other", "min_version": 5}
+@pytest.mark.parametrize(
+    ("questions", "shared", "expected"),
+    [
+        ([{"question": "q", "version": 1}], {}, [{"question": "q", "version": 1}]),
+        (
+            [{"question": "q", "version": 2}, "other"],
+            {"min_version": 5},
+            [{"question": "q", "version": 2}, {"question": "other", "min_version": 5}],
+        ),
+        # A caller who names both versions is told by the service
+        (["q"], {"version": 3, "min_version": 5}, [{"question": "q", "version": 3, "min_version": 5}]),
+    ],
+)
+def test_a_pinned_question_in_a_batch_waits_for_nothing(
+    questions: list[Any], shared: dict[str, int], expected: list[Any]
+) -> None:
+    assert body(after_writing(7).ask_many(questions, **shared))["questions"] == expected
 
 
 @pytest.mark.parametrize("strange", [5, None, ["q"]])
@@ -225,20 +220,10 @@ def test_what_is_no_question_spoils_only_its_own_item(strange: Any) -> None:
     assert items == [{"question": "q"}, {"question": strange}]
 
 
-def test_a_caller_who_names_both_versions_is_told_by_the_service() -> None:
-    [item] = body(after_writing(7).ask_many(["q"], version=3, min_version=5))["questions"]
-    assert (item["version"], item["min_version"]) == (3, 5)
-
-
 def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
     for call in (lambda: Calls().ask("\ud800"), lambda: Calls().ask_many(["\ud800"])):
         with pytest.raises(errors.Malformed):
             request(call())
-
-
-def test_a_pinned_question_in_a_batch_does_not_wait_either() -> None:
-    batch = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
-    assert batch["questions"] == [{"question": "q", "version": 1}]
 
 
 def test_edits_wait_longer_than_questions() -> None:

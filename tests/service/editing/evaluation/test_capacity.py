@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, head, item, revert
@@ -13,11 +17,23 @@ async def room(editor: Editor, question: str) -> tuple[int, int, bool]:
     return capacity["slots_used"], capacity["slots_reserved"], bool(capacity["warnings"])
 
 
-async def test_scarce_slots_give_a_warning(start_editor: StartEditor) -> None:
-    async with start_editor(bank_slots=3) as editor:
-        assert await room(editor, PERU) == (1, 3, False)
-        assert await room(editor, FRANCE) == (2, 3, False)
-        assert await room(editor, JAPAN) == (3, 3, True)
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"bank_slots": 3}, [(1, 3, False), (2, 3, False), (3, 3, True)]),
+        (
+            {"bank_slots": 1, "auto_grow_bank": True},
+            [(1, 2, False), (2, 4, False), (3, 4, False), (4, 8, False)],
+        ),
+    ],
+    ids=["scarce slots give a warning", "a bank that grows has room for all"],
+)
+async def test_slots_are_counted(
+    start_editor: StartEditor, options: dict[str, Any], expected: list[tuple[int, int, bool]]
+) -> None:
+    async with start_editor(**options) as editor:
+        questions = [PERU, FRANCE, JAPAN, "What is the capital of Chile?"][: len(expected)]
+        assert [await room(editor, question) for question in questions] == expected
 
 
 async def test_edits_that_do_not_fit_are_refused_whole_and_fit_after_a_revert(
@@ -45,14 +61,6 @@ async def test_taking_back_is_never_refused(start_editor: StartEditor) -> None:
         assert taken_back["report"]["capacity"]["warnings"][0].startswith(
             "2 slots are wanted and 1 are set aside"
         )
-
-
-async def test_a_bank_that_grows_has_room_for_all(start_editor: StartEditor) -> None:
-    async with start_editor(bank_slots=1, auto_grow_bank=True) as editor:
-        assert await room(editor, PERU) == (1, 2, False)
-        assert await room(editor, FRANCE) == (2, 4, False)
-        assert await room(editor, JAPAN) == (3, 4, False)
-        assert await room(editor, "What is the capital of Chile?") == (4, 8, False)
 
 
 async def test_a_preview_reports_that_slots_run_out(start_editor: StartEditor) -> None:

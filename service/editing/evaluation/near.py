@@ -1,16 +1,23 @@
-"""Questions close to an edited one, of the pack and of earlier edits: they show a curator where the edit ends."""
+"""What an edit is close to: questions of the pack and of earlier edits, and names of the graph one letter away.
+
+Near questions show a curator where the edit ends. Few other wordings follow an edit whose question misspells a name.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
-from errata.wire import NearQuestion, ParaphraseReport
+from errata.wire import EditReport, NearQuestion, ParaphraseReport, Report
 from errata.wire.wording import normalize_question
 
-from service.editing.draft import Build
+from models.system import KnowsWords
+from service.editing.draft import Build, one_line
 from service.editing.evaluation.fact_tests import version_of
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED
+from service.editing.models import Models
+from service.errors import JSON, MAX_NAMED, SimilarName
 from service.ledger.commit import EditRecord
 
 PER_EDIT = 3  # questions of the pack that follow, and as many that do not
@@ -94,3 +101,51 @@ async def _find_in_pack(
     return {
         edit.id: [*closest.get((edit.id, True), ()), *closest.get((edit.id, False), ())] for edit in edits
     }
+
+
+async def report_misspelt(reports: Sequence[EditReport], build: Build, models: Models) -> list[EditReport]:
+    """Add to the reports of new edits the names that their questions may have misspelt, and a warning of each.
+
+    Questions of facts are made of the graph's own names.
+    """
+    records = {record.id: record for record in build.draft.records if record.question and not record.triple}
+    updated_reports = []
+    for report in reports:
+        names = await _find_similar(records[report.id], build, models) if report.id in records else {}
+        similar_names = list(chain.from_iterable(names.values()))
+        warnings = [*report.warnings, *(_warn(text, similar) for text, similar in names.items())]
+        update = {"similar_names": similar_names, "warnings": warnings}
+        updated_reports.append(report.model_copy(update=update))
+    return updated_reports
+
+
+async def _find_similar(edit: EditRecord, build: Build, models: Models) -> Mapping[str, Sequence[str]]:
+    """Return the misspelt stretches of an edit's question, and the names of the graph that each resembles."""
+    system = models.system(edit.model)
+    if not models.fact_memory or not isinstance(system, KnowsWords):
+        return {}
+    view = build.memories[models.fact_memory].view
+    return await models.lookup.find_misspelt(edit.question, view, system.is_common)
+
+
+def _warn(text: str, names: Sequence[str]) -> str:
+    verb = "is" if len(names) == 1 else "are"
+    fact = f"no name of the graph is {text!r}, and {one_line(names)} {verb} one letter away"
+    return f"{fact}: if it is misspelt, take the edit back and write the question anew"
+
+
+def check_names(report: Report) -> None:
+    """Check that the questions of a draft misspell no name.
+
+    Raises:
+        SimilarName: A question names something one letter away from a name of the graph.
+    """
+    failing = [edit for edit in report.edits if edit.similar_names]
+    if not failing:
+        return
+    first, suffix = failing[0], f" (and {len(failing) - 1:,} more questions)" if len(failing) > 1 else ""
+    detail = f"{first.question!r} may misspell {one_line(first.similar_names)}{suffix}"
+    advice = "nothing was changed; correct the question, or repeat it without strict if it is right"
+    candidates: list[JSON] = [name for edit in failing for name in edit.similar_names]
+    place = f"edits.{first.place}.question"
+    raise SimilarName(f"{detail}: {advice}", field=place, candidates=candidates[:MAX_NAMED])
