@@ -116,11 +116,15 @@ class GraphView:
     @cached_property
     def relations(self) -> Set[str]:
         """Return the relations of the base, of edits and of imports, those that are only defined among them."""
+        of_imports = (relation for active in self.imports for relation in active.manifest.relations)
+        return {*self.base.relations, *self.edited_relations, *of_imports, *self._described_relations}
+
+    @cached_property
+    def edited_relations(self) -> Set[str]:
+        """Return the relations of which edits give values."""
         sources = (source for pairs in self.edits.values() for _, source in pairs)
         names = {statement.relation for source in sources for statement in source.statements}
-        used_relations = {name for name in names if not name.startswith("@")}
-        of_imports = (relation for active in self.imports for relation in active.manifest.relations)
-        return {*self.base.relations, *used_relations, *of_imports, *self._described_relations}
+        return {name for name in names if not name.startswith("@")}
 
     @cached_property
     def relations_by_label(self) -> Mapping[str, Sequence[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from errata.wire import FactItem, RelationItem
 
@@ -21,7 +21,10 @@ from service.ledger.commit import Triple
 
 MAX_VALUES = 32  # values of a relation that make up one answer
 GRAPH_SAYS_SO = "the graph says so already: nothing was written for it"
-NO_PHRASING = "no question for the relation {!r} is known, so only the graph was changed"
+NO_PHRASING = (
+    "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct it "
+    "by errata edit QUESTION ANSWER (said for the first fact of a relation)"
+)
 CANNOT_FORGET = "{} cannot forget: it goes on giving the answer it gave"
 TOO_MANY_VALUES = "{} values are too many for one answer, so only the graph was changed"
 
@@ -36,8 +39,9 @@ def plan_fact(
 ) -> list[PlannedEdit]:
     """Plan one edit of the graph, and one of each memory that takes corrected answers."""
     relation, is_name = view.base.relations.get(fact.relation), fact.relation in NAME_RELATIONS.values()
-    phrasings = relation.phrasings if relation else ("",)
-    question, *paraphrases = (phrasing.replace("{subject}", fact.label) for phrasing in phrasings)
+    is_said = relation is None and fact.relation in view.edited_relations
+    wordings = relation.phrasings if relation else ("",)
+    question, *paraphrases = (wording.replace("{subject}", fact.label) for wording in wordings)
     obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
     note = FactNote(
         fact.label,
@@ -46,7 +50,7 @@ def plan_fact(
         fact.act,
         one_line(fact.before),
         one_line(fact.after),
-        [*fact.warnings, *([obstacle] if obstacle else [])],
+        [*fact.warnings, *([obstacle] if obstacle and not is_said else [])],
         item.only or None,
         None if is_name else fact.object_id,
     )
@@ -65,21 +69,25 @@ def plan_fact(
     )
     if item.only or obstacle is not None or is_name:
         return [graph_edit]
-    return [
-        graph_edit,
-        *(
-            PlannedEdit(
-                place=place,
-                model=model,
-                memory=memory.name,
-                method=methods[model],
-                question=question,
-                answer=", ".join(sorted(fact.after)),
-                given_paraphrases=tuple(paraphrases),
-            )
-            for model, memory in find_first_models(models).items()
-        ),
-    ]
+    answer_edits = (
+        PlannedEdit(
+            place=place,
+            model=model,
+            memory=memory.name,
+            method=methods[model],
+            question=question,
+            answer=", ".join(sorted(fact.after)),
+            given_paraphrases=tuple(paraphrases),
+        )
+        for model, memory in find_first_models(models).items()
+    )
+    return [graph_edit, *answer_edits]
+
+
+def name_answering(models: Iterable[str]) -> str:
+    """Return the names of systems with their verb: `nkb answers`, `kbert and relational answer`."""
+    names = list(models)
+    return f"{' and '.join(names)} answer{'s' if len(names) == 1 else ''}"
 
 
 def find_first_models(models: Models) -> dict[str, Memory]:
@@ -93,7 +101,8 @@ def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, mode
     if fact.relation in NAME_RELATIONS.values():
         return None
     if not has_phrasing:
-        return NO_PHRASING.format(item.relation)
+        names = name_answering(models.fact_readers), name_answering(models.answer_memories)
+        return NO_PHRASING.format(item.relation, *names) if models.answer_memories else ""
     if not fact.after:
         return CANNOT_FORGET.format(" and ".join(models.answer_memories)) if models.answer_memories else None
     return TOO_MANY_VALUES.format(len(fact.after)) if len(fact.after) > MAX_VALUES else None

@@ -251,8 +251,9 @@ def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
 
 def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
     detail = (
-        f"{item.relation} of {item.subject!r} is {one_line(values)}, and the relation is not defined to hold "
-        f"one value or many: give `act` set (--set) to put {item.object!r} in its place, or add (--add) to keep both"
+        f"{item.relation} of {item.subject!r} is {one_line(values)}: repeat it with --set (`act` set) to put "
+        f"{item.object!r} in its place, or with --add (`act` add) to keep both; `errata relation {item.relation!r} "
+        "--holds one`, or many, says it for all"
     )
     return AddOrSet(detail, field=f"{where}.act", values=list(values))
 

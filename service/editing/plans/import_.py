@@ -26,6 +26,7 @@ from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.plans.fact import name_answering
 from service.editing.plans.respect import Respect, examine
 from service.editing.state_builder import StateBuilder
 from service.errors import (
@@ -57,7 +58,7 @@ GRACE_S = 60.0
 WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
 GRAPH_ALONE = (
-    "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
+    "{} from this import, and {} as before: `errata fact` and `errata edit` correct an answer for all"
 )
 
 NEW_RELATIONS = (
@@ -141,9 +142,10 @@ class ImportSession:
             [triple.model_dump(mode="json", exclude_defaults=True) for triple in respect.rows],
         )
 
-    def warnings(self, other_models: Sequence[str]) -> list[str]:
+    def warnings(self, readers: Sequence[str], other_models: Sequence[str]) -> list[str]:
         """Return sentences on the systems that do not read the graph, and on columns that are new relations."""
-        warnings = [GRAPH_ALONE.format(" and ".join(other_models))] if other_models else []
+        names = name_answering(readers), name_answering(other_models)
+        warnings = [GRAPH_ALONE.format(*names)] if other_models else []
         new_relations = self.resolver.new_relations if self.order.subject else ()
         return [*warnings, *([NEW_RELATIONS.format(one_line(new_relations))] if new_relations else [])]
 
@@ -319,7 +321,7 @@ class Importer:
                     buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
                 )
             session.start_phase("committing")
-            warnings = session.warnings(tuple(self._models.answer_memories))
+            warnings = session.warnings(self._models.fact_readers, tuple(self._models.answer_memories))
             note = session.note(manifest, buckets.new_entities, warnings, respect)
             plan = ImportPlan(session, manifest, note, self._models)
             conditions = Order(

@@ -148,3 +148,8 @@ def check_writable(file: Path) -> None:
         file.open("ab").close()
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be written: {error.strerror}; nothing was done") from error
+
+
+def is_terminal() -> bool:
+    """Return whether a person can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -194,9 +194,13 @@ async def test_a_relation_without_a_question_is_written_to_the_graph_only(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     receipt = await fact(editor, "Peru", "national_motto", "Firme y feliz")
-    assert "no question for the relation 'national_motto' is known" in warnings(receipt)
+    assert "no question for the relation 'national_motto' is known: atlas answers from the graph" in warnings(
+        receipt
+    )
     assert set((await ledger.get(1)).writes) == {GRAPH}
     assert await answers(editor, "What is the national motto of Peru?") == ["Firme y feliz"]
+    again = await fact(editor, "France", "national_motto", "Honi soit")
+    assert "no question for the relation" not in warnings(again), "it is said once for a relation"
 
 
 async def test_names_are_given_like_facts(editor: Editor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -61,3 +62,17 @@ async def test_a_thousand_things_go_in_and_out_and_in_again_within_20_seconds(
     assert "11,000 triples imported" in first.output
     assert "nothing new: the graph says all 11,000 triples" in again.output
     assert monotonic() - begin < 20
+
+
+@pytest.mark.parametrize(
+    ("replies", "phones"), [("y\n", ["555 02"]), ("n\ny\n", ["555 01", "555 02"]), ("n\nn\n", ["555 01"])]
+)
+async def test_a_person_is_asked_whether_a_value_takes_the_place_of_another(
+    run: Run, monkeypatch: pytest.MonkeyPatch, replies: str, phones: list[str]
+) -> None:
+    monkeypatch.setattr("errata.cli.commands.graph.facts.is_terminal", lambda: True)
+    await run("fact", "Oak Hall", "phone", "555 01")
+    result = await run("fact", "Oak Hall", "phone", "555 02", input=replies)
+    assert "Put '555 02' in the place of '555 01'?" in result.output
+    facts = json.loads((await run("entity", "Oak Hall", "--json")).stdout)["facts"]
+    assert [fact["object"] for fact in facts] == phones

@@ -13,8 +13,8 @@ from errata.cli.render.text import draw_answer, make_grid, make_table, one_line,
 from errata.wire import BrokenTest, FailingTest, Kind, Report, SideEffect, SupersededTest
 from errata.wire.wording import normalize_question
 
-PACK = "the pack"
-PACK_AND_EDITS = "the pack and of edits"
+PACK = "the facts that Errata came with"
+PACK_AND_EDITS = "the facts that Errata came with, and of edits,"
 
 
 def draw_report(report: Report, kind: Kind = "edit") -> list[RenderableType]:

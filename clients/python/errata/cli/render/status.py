@@ -63,7 +63,7 @@ def _draw_other_answers(side_effects: Sequence[SideEffect]) -> list[RenderableTy
     if not side_effects:
         return []
     count = plural(len(side_effects), "question")
-    heading = f"Corrections answer {count} of the pack, though they are about something else:"
+    heading = f"Corrections answer {count} of the facts that Errata came with, though they are about something else:"
     return [Text(heading, style="red"), draw_changed(side_effects)]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
 
 from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
 from errata.cli.receipts import show_receipt
-from errata.cli.session import Session
+from errata.cli.session import Session, is_terminal
+from errata.errors import AddOrSet
 from errata.wire import Act
 
 
@@ -39,8 +41,24 @@ def fact(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     act = choose_act({"set": put, "add": add, "remove": remove})
     call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
-    reply = session.send(call, "Trying it out" if dry_run else "Telling every system")
+    title = "Trying it out" if dry_run else "Telling every system"
+    try:
+        reply = session.send(call, title)
+    except AddOrSet as error:
+        if session.as_json or not is_terminal():
+            raise
+        act = ask_act(error.values, object)
+        call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
+        reply = session.send(call, title)
     show_receipt(session, reply, "1 fact", verbose)
+
+
+def ask_act(values: Sequence[str], object: str) -> Act:
+    """Ask whether a value takes the place of those that the graph has."""
+    is_replacing = typer.confirm(f"Put {object!r} in the place of {', '.join(map(repr, values))}?", err=True)
+    if not is_replacing and not typer.confirm("Keep both?", err=True):
+        raise typer.Abort
+    return "set" if is_replacing else "add"
 
 
 def relation(

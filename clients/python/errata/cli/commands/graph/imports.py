@@ -15,7 +15,7 @@ from errata.cli.progress import ProgressDisplay
 from errata.cli.receipts import require_success
 from errata.cli.render.graph.imports import draw_import, format_rejected
 from errata.cli.render.text import plural
-from errata.cli.session import Session, check_writable
+from errata.cli.session import Session, check_writable, is_terminal
 from errata.wire import Format, ImportCounts
 
 STDIN = "-"
@@ -110,8 +110,3 @@ def open_source(file: str) -> Path | BinaryIO:
     if sys.stdin is None:
         raise typer.BadParameter("stdin is closed: give a file")
     return sys.stdin.buffer
-
-
-def is_terminal() -> bool:
-    """Return whether a person can be asked."""
-    return sys.stdin is not None and sys.stdin.isatty()

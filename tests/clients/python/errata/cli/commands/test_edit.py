@@ -35,7 +35,7 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
         "    ✓ Lima → Cusco\n"
         "  also Peru's capital city?\n"
         "    ✓ Lima → Cusco\n"
-        "No other answer of the pack changed: 12,722 questions compared.\n"
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.\n"
         "Take it back: errata revert 1\n"
     )
 
@@ -119,7 +119,9 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
     assert result.exit_code == 5
     assert "✗ Lima → Lima  (wanted: Cusco)" in text
     assert "  warning: the margin is thin\n" in text
-    assert "1 other answer of the pack changed too (12,722 questions compared):" in text
+    assert (
+        "1 other answer of the facts that Errata came with changed too (12,722 questions compared):" in text
+    )
     assert ["Chile?", "Santiago", "→", "not", "sure"] in [line.split() for line in text.splitlines()]
     assert "1 earlier edit no longer holds:" in text
     assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []

@@ -27,7 +27,7 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
         "  Peru · capital · Cusco",
         "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
         "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
-        "No other answer of the pack changed: 12,722 questions compared.",
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "Take it back: errata revert 1",
     ]
 

@@ -123,7 +123,7 @@ def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
         "- Lima",
         "+ Cusco",
         "",
-        "No other answer of the pack changed: 12,722 questions compared.",
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "nkb/bank  1 block put, 0 removed  010101010101",
     ]
     assert "gated" not in busy("show", "1").stdout
@@ -165,7 +165,7 @@ def test_a_difference_shows_what_changed_though_nobody_edited_it(
     )
     lines = [" ".join(line.split()) for line in busy("diff", "0", "1").stdout.splitlines()]
     assert lines[-3:-1] == [
-        "1 other answer of the pack and of edits changed too (223 questions compared):",
+        "1 other answer of the facts that Errata came with, and of edits, changed too (223 questions compared):",
         "Capital of Chile? Santiago → not sure",
     ]
 

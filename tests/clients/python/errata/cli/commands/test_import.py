@@ -33,7 +33,7 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
         "1 line was rejected: columns 1",
         "  line    why it was rejected",
         "     3    three columns are needed, not 'no triple'",
-        "No other answer of the pack changed: 12,722 questions compared.",
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "Take it back: errata revert 1",
     ]
 

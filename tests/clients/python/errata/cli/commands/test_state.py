@@ -61,7 +61,10 @@ def test_other_answers_that_corrections_change_fail_the_check(
     result = run("check")
     assert result.exit_code == 5
     lines = result.stdout.splitlines()
-    assert lines[1] == "Corrections answer 1 question of the pack, though they are about something else:"
+    assert (
+        lines[1]
+        == "Corrections answer 1 question of the facts that Errata came with, though they are about something else:"
+    )
     assert lines[2].split() == ["Bolivia?", "Sucre", "→", "Cusco"]
 
 
