@@ -30,10 +30,17 @@ from models.training.backpack.calibrate import (
 from models.training.backpack.card import add_figures
 from models.training.backpack.edits import try_edits
 from models.training.backpack.learning import Batches, Learning
-from models.training.backpack.measure import Outcome, perplexity, put
+from models.training.backpack.measure import (
+    Outcome,
+    agreement,
+    find_words,
+    flatten,
+    perplexity,
+    put,
+    sense_agreement,
+)
 from models.training.backpack.net import BackpackNet, PlainNet, build_net, count_parameters
 from models.training.backpack.plan import Plan
-from models.training.backpack.similarity import agreement, find_words, flatten, sense_agreement
 from models.training.backpack.texts import SPLITS, Split, Texts, learn_tokenizer
 from models.training.harness.card import percent
 from models.training.harness.command import Say, add_until, describe_command, read_command

@@ -17,9 +17,8 @@ from models.relational.question import TextReader
 from models.training.harness.command import Say, add_measure, describe_command, read_command
 from models.training.harness.progress import Progress, seconds_by_phase
 from models.training.relational import plan as plans
-from models.training.relational.calibrate import calibrate
 from models.training.relational.card import write_card
-from models.training.relational.exam import figures, groups, put
+from models.training.relational.exam import calibrate, figures, groups, put
 from models.training.relational.learning import Learning
 from models.training.relational.plan import Plan
 from models.training.relational.prepare import Setup, prepare

@@ -1,17 +1,24 @@
-"""The exam of a trained reader: hops, compositions and relations that it never saw, in another writer's words.
+"""The exam of a trained reader, and the confidence of its answers.
 
-Every group is asked in the words of the third writer, which training has not read. An answer is right if it is the
-expected one to the letter; a right answer is faithful if its path is the one that the question asks for.
+Every group is asked in the words of the third writer, which training has not read, about hops, compositions and
+relations that it never saw. An answer is right if it is the expected one to the letter; a right answer is faithful if
+its path is the one that the question asks for. The confidence is fitted on relations for practice that no weight was
+trained on.
 """
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from models.confidence import Confidence
 from models.relational.answer import Answerer, Reading, Sources
+from models.relational.checkpoint import Model
 from models.relational.neighbours import EntityNeighbours
+from models.relational.network import RelationalNetwork
+from models.relational.question import TextReader
 from models.system import Reason, Reply
 from models.training.harness.card import percent
+from models.training.harness.scale import fit_scale
 from models.training.relational.compositions import Path, is_inverse
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.pack import PackQuestions
@@ -138,3 +145,21 @@ def _draw_path(maker: ExampleMaker, hops: int, is_held: bool, rng: random.Random
         path = maker.compositions.draw(hops, is_held, rng)
         if not maker.compositions.inverse or any(is_inverse(relation.id) for relation in path):
             return path
+
+
+NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
+
+
+def calibrate(
+    plan: Plan, network: RelationalNetwork, reader: TextReader, makers: tuple[ExampleMaker, ...]
+) -> Confidence:
+    """Fit the scale on as many questions of each maker as a group of the exam has, and set the threshold."""
+    rng = random.Random(f"{plan.seed}/calibrate")
+    examples = [maker.draw(rng) for maker in makers for _ in range(plan.n_exam)]
+    outcomes = put(Answerer(Model(network, reader, NO_SCALE)), examples)
+    rows, is_right = [], []
+    for outcome in outcomes:
+        if isinstance(outcome.reading, Reading) and outcome.reading.candidates:
+            rows.append(outcome.reading.features(outcome.reading.candidates[0]))
+            is_right.append(outcome.is_best_right)
+    return fit_scale(rows, is_right, plan.max_declined)

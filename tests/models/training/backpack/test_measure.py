@@ -10,8 +10,7 @@ from models.backpack.answering.prompt import Speller, write_exchange
 from models.packs.pack import Pack
 from models.training.backpack.card import add_figures
 from models.training.backpack.learning import Batches
-from models.training.backpack.measure import Outcome, perplexity, put
-from models.training.backpack.similarity import agreement, find_words
+from models.training.backpack.measure import Outcome, agreement, find_words, perplexity, put
 from models.training.backpack.texts import Question, Texts
 
 

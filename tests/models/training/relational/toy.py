@@ -9,8 +9,8 @@ from models.relational.config import Config
 from models.relational.question import TextReader
 from models.training.kbert.relations import RelationText
 from models.training.phrasings import Phrasings
-from models.training.relational.calibrate import calibrate
 from models.training.relational.compositions import Compositions
+from models.training.relational.exam import calibrate
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.inverses import InverseFrames, inverse_phrasings, with_inverses
 from models.training.relational.learning import Learning
