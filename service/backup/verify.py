@@ -16,7 +16,7 @@ from models.graph.blocks import IMPORT, Manifest, read_manifest
 from models.memory import Block, BlockError
 from service.access.api_keys import ApiKey
 from service.access.audit.audit import Entry
-from service.access.audit.call import Call
+from service.access.audit.calls import Call
 from service.backup import layout
 from service.backup.archive import Archive
 from service.backup.layout import About

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.audit.call import CLIENT_GONE
+from service.access.audit.calls import CLIENT_GONE
 from service.access.caller import ANONYMOUS
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
 from service.http.auth import get_source

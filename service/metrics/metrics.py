@@ -28,8 +28,7 @@ from prometheus_client import (
 )
 
 from service.metrics import exporter
-from service.metrics.deaths import claim_death
-from service.metrics.multiprocess import MachineCollector, prepare_directory, remove_stale_gauges
+from service.metrics.multiprocess import MachineCollector, claim_death, prepare_directory, remove_stale_gauges
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)

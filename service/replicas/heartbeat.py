@@ -1,10 +1,15 @@
-"""The heartbeat of a replica: once a second, and at once after each new snapshot."""
+"""The heartbeat of a replica, once a second and after each new snapshot, and the time that it is behind the ledger.
+
+The time is by the replica's own machine's clock, since clocks differ.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from service.errors import LedgerUnavailable
@@ -53,3 +58,19 @@ class Heartbeat:
                 await self.send()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), PERIOD_S)
+
+
+class Backlog:
+    """The ledger's versions that are not applied yet, with the time at which each was first seen."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._pending: deque[tuple[int, float]] = deque()
+
+    def measure(self, version: int, head: int) -> float:
+        """Note the versions of replica and ledger; return the seconds since the oldest pending version was seen."""
+        while self._pending and self._pending[0][0] <= version:
+            self._pending.popleft()
+        if head > (self._pending[-1][0] if self._pending else version):
+            self._pending.append((head, self._clock()))
+        return self._clock() - self._pending[0][1] if self._pending else 0.0

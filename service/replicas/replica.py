@@ -43,7 +43,6 @@ from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
-from service.replicas.backlog import Backlog
 from service.replicas.codec import (
     AnsweredQuestion,
     QueuedQuestion,
@@ -51,7 +50,7 @@ from service.replicas.codec import (
     read_ask,
     to_wire,
 )
-from service.replicas.heartbeat import Heartbeat
+from service.replicas.heartbeat import Backlog, Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue

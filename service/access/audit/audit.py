@@ -19,8 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from service.access.audit.call import CHANGES, READS, REFUSALS, RESTORATION, Call
-from service.access.audit.merger import WINDOW_S, CallMerger
+from service.access.audit.calls import CHANGES, READS, REFUSALS, RESTORATION, WINDOW_S, Call, CallMerger
 from service.ledger.redis.connection import Connection
 
 STREAMS = (CHANGES, REFUSALS, READS)

@@ -12,7 +12,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.audit.audit import Audit
-from service.access.audit.call import CLIENT_GONE, READ_METHODS, Call
+from service.access.audit.calls import CLIENT_GONE, READ_METHODS, Call
 from service.access.caller import Caller
 from service.concurrency import finish, run_to_end
 from service.http.errors import ADMIN

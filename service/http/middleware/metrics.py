@@ -7,7 +7,7 @@ from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.audit.call import CLIENT_GONE
+from service.access.audit.calls import CLIENT_GONE
 from service.metrics import metrics
 
 log = logging.getLogger(__name__)

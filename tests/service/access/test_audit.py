@@ -10,13 +10,16 @@ import pytest
 import redis
 
 from service.access.audit.audit import MAX_MERGED, Audit, Filter
-from service.access.audit.call import CHANGES, READS, REFUSALS, Call
-from service.access.audit.merger import (
+from service.access.audit.calls import (
+    CHANGES,
     FURTHER_CALLERS,
     FURTHER_KINDS,
     KINDS_PER_SOURCE,
     MAX_LISTED,
+    READS,
+    REFUSALS,
     WINDOW_S,
+    Call,
 )
 from service.errors import LedgerUnavailable
 from service.ledger.redis.connection import Connection

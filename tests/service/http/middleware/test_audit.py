@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from service.access.api_keys import KeyStore
 from service.access.audit import audit as audit_streams
 from service.access.audit.audit import Audit
-from service.access.audit.call import CHANGES, Call
+from service.access.audit.calls import CHANGES, Call
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import GraphMoved, LedgerUnavailable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.replicas.backlog import Backlog
+from service.replicas.heartbeat import Backlog
 
 
 class Clock:

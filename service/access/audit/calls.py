@@ -1,8 +1,9 @@
-"""Merges calls that changed nothing, so that no number of them fills Redis: equal calls are one entry with a count.
+"""Calls of admin routes as the audit has them; equal calls that changed nothing are one entry with a count.
 
-The first of a kind is written at once, beside the call; the number of repetitions follows after the window. A source
-has a few kinds, so that a noisy one does not keep others out; further kinds are one entry of that source. Strangers
-share their room, and beyond it one entry. A known caller always has room, and its entry lists the calls.
+So no number of them fills Redis. The first of a kind is written at once, beside the call; the number of repetitions
+follows after the window. A source has a few kinds, so that a noisy one does not keep others out; further kinds are one
+entry of that source. Strangers share their room, and beyond it one entry. A known caller always has room, and its entry
+lists the calls.
 """
 
 from __future__ import annotations
@@ -15,12 +16,62 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from service.access.audit.call import READ_METHODS, Call
-from service.access.caller import source_of
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from service.access.caller import Method, source_of
 from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
+from service.ledger.keys import PREFIX
+
+CHANGES = PREFIX + "audit"
+REFUSALS, READS, RESTORATION = CHANGES + ":refused", CHANGES + ":reads", CHANGES + ":restored"
+READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+EXPORT = "/admin/export"  # route that copies everything, and is noted like a change
+CLIENT_GONE = 499  # status of a request whose client left before its answer
+
+
+class Call(BaseModel):
+    """One call of an admin route.
+
+    Attributes:
+        name: Name of the caller; "" for an unknown one.
+        summary: The request in a few words.
+        code: Code of a problem.
+        version: Version of a commit.
+        request: Id of the request, as in the logs; of the last one, if several were merged.
+        count: Number of calls like this one that were merged into the entry.
+        first_at: Unix time in seconds of the first of several merged calls.
+        last_at: Unix time in seconds of a call that was written later than it was made; of the last, if several.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    address: str
+    method: str
+    path: str
+    by: Method | None = None
+    summary: Annotated[str, Field(validation_alias=AliasChoices("summary", "what"))] = (
+        ""  # its name was `what` until 2026-11-23
+    )
+    status: int
+    code: str | None = None
+    version: int | None = None
+    request: str | None = None
+    count: int = 1
+    first_at: float | None = None
+    last_at: float | None = None
+
+    @property
+    def stream(self) -> str:
+        """The stream of the entry; calls that may have changed something have one that no other calls can fill."""
+        is_refused = 400 <= self.status < 500 and self.status != CLIENT_GONE
+        if self.by is None or is_refused:
+            return REFUSALS
+        return READS if self.method in READ_METHODS and self.path != EXPORT else CHANGES
+
 
 WINDOW_S = 600.0
 RETRY_S = 10.0  # pause between two attempts while Redis is away
