@@ -20,6 +20,11 @@ from service.editing.models import Models
 from service.errors import JSON, MAX_NAMED, SimilarName
 from service.ledger.commit import EditRecord
 
+LIKELY = 0.5  # probability of asking the same from which two edits with different answers are told of
+MAY_CONTRADICT = (
+    "version {} answers {!r} with {!r}, and this may be the same question ({:.0%}): repeat it with --replaces {} if it "
+    "is, and otherwise with --not {!r}"
+)
 PER_EDIT = 3  # questions of the pack that follow, and as many that do not
 
 
@@ -48,6 +53,26 @@ async def find_near_questions(
         ).items():
             near[id] += questions
     return near
+
+
+def find_contradictions(answer: str, near: Sequence[NearQuestion]) -> list[str]:
+    """Return a sentence on each earlier edit that stays, has another answer, and may be about the same question.
+
+    Args:
+        answer: The answer of the new edit.
+        near: What it is close to.
+    """
+    return [
+        MAY_CONTRADICT.format(q.version, q.question, q.answer, q.probability, q.version, q.question)
+        for q in near
+        if q.version is not None and q.answer != answer and q.probability >= LIKELY
+    ]
+
+
+def describe_near(edit: EditReport, near: Sequence[NearQuestion]) -> dict[str, object]:
+    """Return the fields of a report about what an edit is close to."""
+    warnings = [*edit.warnings, *find_contradictions(edit.answer, near)]
+    return {"near_questions": list(near), "warnings": warnings}
 
 
 async def _find_earlier(model: str, edits: Sequence[EditRecord], build: Build) -> dict[str, NearQuestion]:

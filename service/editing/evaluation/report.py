@@ -19,7 +19,7 @@ from service.editing.evaluation.expectations import (
 )
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey, try_given_tests
-from service.editing.evaluation.near import find_near_questions, report_misspelt
+from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.figures import Timings
@@ -70,7 +70,7 @@ class Evaluator:
                     update={
                         "tests": tests_of_edits.get(edit.id, []),
                         "generated_paraphrases": paraphrases.get(edit.id, []),
-                        "near_questions": near.get(edit.id, []),
+                        **describe_near(edit, near.get(edit.id, [])),
                     }
                 )
                 for edit in edits

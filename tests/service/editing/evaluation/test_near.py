@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from errata.wire import NearQuestion
 
 from service.editing.deployment import Editor
+from service.editing.evaluation.near import find_contradictions
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, head, item
 from tests.service.graph.requests import fact, warnings
@@ -23,6 +25,31 @@ MISSPELT = "What is the currency of Fraance?"
 async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
     async with start_editor(systems=SYSTEMS) as editor:
         yield editor
+
+
+@pytest.mark.parametrize(
+    ("version", "answer", "probability", "is_told"),
+    [
+        (2, "closed", 0.7, True),
+        (2, "closed", 0.4, False),
+        (2, "sou", 0.7, False),
+        (None, "closed", 0.7, False),
+    ],
+)
+def test_an_earlier_edit_that_may_be_about_the_same_question_is_told_of(
+    version: int | None, answer: str, probability: float, is_told: bool
+) -> None:
+    near = NearQuestion(
+        question="Is it open?", probability=probability, follows=False, version=version, answer=answer
+    )
+    sentences = find_contradictions("sou", [near])
+    assert bool(sentences) == is_told
+    if is_told:
+        assert (
+            "version 2 answers 'Is it open?' with 'closed', and this may be the same question (70%)"
+            in sentences[0]
+        )
+        assert "--replaces 2" in sentences[0]
 
 
 async def correct(editor: Editor, question: str, **options: Any) -> dict[str, Any]:
