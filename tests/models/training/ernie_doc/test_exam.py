@@ -66,24 +66,18 @@ def test_words_are_compared_without_case_articles_and_marks() -> None:
     assert normalize("The  Old, old Pump!") == "old old pump"
 
 
-def test_the_scale_tells_right_from_wrong_and_withholds_the_wrong() -> None:
-    outcomes = [
-        outcome("a b", "a b", 3.0),
-        outcome("c", "c", 2.0),
-        outcome(None, "d", -1.0),
-        outcome("e", "f", -2.0),
-    ]
+def test_the_scale_tells_right_from_wrong_and_declines_most_of_what_is_not_said() -> None:
+    right, wrong = [outcome("a b", "a b", 3.0), outcome("c", "c", 2.0)], [outcome("e", "f", -2.0)]
+    unanswerable = [outcome(None, "d", -1.0 - number / 10) for number in range(10)]
+    outcomes = right + wrong + unanswerable
     confidence = calibrate(outcomes)
-    assert [outcome.reply(confidence) for outcome in outcomes] == ["a b", "c", None, None]
-    assert by_kind(outcomes, confidence)["plain"][:4] == (
-        3,
-        pytest.approx(200 / 3),
-        pytest.approx(200 / 3),
-        0.0,
-    )
-    assert by_kind(outcomes, confidence)["unanswerable"][:4] == (1, 100.0, 100.0, 0.0)
-    assert by_kind(outcomes, scale(0.0))["all"].wrong == 50.0
-    assert by_kind(outcomes, confidence)["all"].calibration_error < 10
+    assert [outcome.reply(confidence) for outcome in right + wrong] == ["a b", "c", None]
+    assert sum(outcome.reply(confidence) is None for outcome in unanswerable) == 7
+    figures = by_kind(outcomes, confidence)
+    assert figures["plain"][:4] == (3, pytest.approx(200 / 3), pytest.approx(200 / 3), 0.0)
+    assert figures["unanswerable"][:4] == (10, pytest.approx(70), pytest.approx(70), pytest.approx(30))
+    assert by_kind(right + wrong, scale(0.0))["all"].wrong == pytest.approx(100 / 3)
+    assert figures["all"].calibration_error < 10
 
 
 def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer, tmp_path: Path) -> None:
