@@ -38,6 +38,7 @@ from models.training.reading.outcomes import by_kind
 WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
 N_BEST, BATCH = 5, 8  # spans that are kept of a document, and windows that are read at once
+CALIBRATION = ("passages", "written", "composed", "2,000 tokens")  # texts that the confidence is fitted on
 STORE_BYTES = 2**30  # bytes for the states of an exam
 
 
@@ -81,7 +82,8 @@ def train(
     with tempfile.TemporaryDirectory() as folder:
         store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
         say("fitting the confidence")
-        texts = [text for part in exam_texts(pack, "choose", plan.seed).values() for text in part]
+        parts = exam_texts(pack, "choose", plan.seed)
+        texts = [text for name in CALIBRATION for text in parts[name]]
         scale = calibrate(
             examine(Reader(Checkpoint(model, "choosing"), packing, store), chooser, texts, tokenizer, rule)
         )

@@ -16,6 +16,7 @@ from models.training.ernie_doc.composed import MIDDLE, build_world, compose, com
 from models.training.ernie_doc.examples import MOST_TOKENS
 from models.training.ernie_doc.texts import Split, Text, join, read_texts
 from models.training.reading.outcomes import Outcome
+from models.training.reading.plan import FOLDER
 
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
 LONGEST = "20,000 tokens"  # name of the longest documents, which are read in one way only
@@ -25,18 +26,22 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
     "twice": {"is_retrospective": True},
 }
 """Name of a way of reading -> its fields of an `AnswerRule`."""
-NAMES_OF_COMPOSED = ("composed", "2,000 tokens")  # documents that are read twice, too
+MORE_READINGS = {
+    "written": ["without"],
+    "composed": ["without", "twice"],
+}  # documents -> further ways of reading them
 LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
 N_LONG = {"choose": 1, "test": 2}  # documents of that length
 
 
 def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
-    """Return the documents of an exam: single ones, three joined, and composed ones of several lengths."""
+    """Return the texts of an exam: passages, documents alone and three joined, and composed ones of several lengths."""
     single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
     triples = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
     longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
+        "passages": read_texts(split, FOLDER),
         "written": single,
         "three joined": triples,
         "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
@@ -66,6 +71,4 @@ def examine(
 
 def readings_of(name: str) -> list[str]:
     """Return the ways in which documents of a name are read."""
-    if name == LONGEST:
-        return ["with"]
-    return ["with", "without", "twice"] if name in NAMES_OF_COMPOSED else ["with", "without"]
+    return ["with", *MORE_READINGS.get(name, [])]

@@ -15,7 +15,7 @@ from models.training.reading import plan as plans
 from models.training.reading.calibrate import calibrate
 from models.training.reading.card import write_card
 from models.training.reading.composed import PassageMaker
-from models.training.reading.exam import exam_texts, examine
+from models.training.reading.exam import exam_texts, examine, measure_corrections
 from models.training.reading.examples import Examples
 from models.training.reading.learning import Learning
 from models.training.reading.net import ReadingNet
@@ -59,7 +59,10 @@ def finish(plan: Plan, net: ReadingNet, out: Path, seconds: float, say: Say) -> 
     exam = {name: examine(load(out), part) for name, part in exam_texts("test").items()}
     exam["all"] = [outcome for part in exam.values() for outcome in part]
     figures = {name: by_kind(part, scale) for name, part in exam.items()}
-    write_card(out, figures, scale, seconds)
+    reader = load(out)
+    texts = [text for part in exam_texts("test").values() for text in part]
+    corrections = measure_corrections(lambda text: examine(reader, [text]), texts, scale)
+    write_card(out, figures, corrections, scale, seconds)
     say(f"wrote {out}: {figures['all']}")
 
 

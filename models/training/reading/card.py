@@ -5,20 +5,24 @@ from pathlib import Path
 
 from models.confidence import Confidence
 from models.training.harness import card as harness
+from models.training.reading.exam import Corrections
 from models.training.reading.outcomes import Figures
 
 Exam = Mapping[str, Mapping[str, Figures]]  # texts -> kind of question -> figures
 
 
-def write_card(folder: Path, figures: Exam, scale: Confidence, seconds: float) -> None:
+def write_card(
+    folder: Path, figures: Exam, corrections: Corrections, scale: Confidence, seconds: float
+) -> None:
     """Write README.md and measured.json into a checkpoint folder."""
     by_name = {
         name: {kind: group._asdict() for kind, group in kinds.items()} for name, kinds in figures.items()
     }
-    harness.write_card(folder, by_name, write_lines(figures, scale, seconds))
+    lines = write_lines(figures, corrections, scale, seconds)
+    harness.write_card(folder, by_name | {"corrections": corrections._asdict()}, lines)
 
 
-def write_lines(figures: Exam, scale: Confidence, seconds: float) -> Iterator[str]:
+def write_lines(figures: Exam, corrections: Corrections, scale: Confidence, seconds: float) -> Iterator[str]:
     """Yield the card line by line."""
     yield "# reading: the reader of contexts"
     yield ""
@@ -33,3 +37,6 @@ def write_lines(figures: Exam, scale: Confidence, seconds: float) -> Iterator[st
     yield from harness.table(
         "texts | kind of question | questions | exact match | F1 | wrong | calibration error", rows
     )
+    yield "A right answer whose names or numbers are corrected in its text is answered the new way in"
+    yield f"{corrections.follow} % of {corrections.n_follow} corrections, and {corrections.stay} % of"
+    yield f"{corrections.n_stay} other answers stay."

@@ -1,11 +1,18 @@
 """The exam: all questions of written passages and documents that training has not read."""
 
-from collections.abc import Mapping, Sequence
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
+from models.confidence import Confidence
 from models.reading.reader import Reader
-from models.training.ernie_doc.texts import Split, Text, read_texts
+from models.training.ernie_doc.texts import Question, Split, Text, read_texts
+from models.training.harness.card import percent
 from models.training.reading.outcomes import Outcome
 from models.training.reading.plan import FOLDER
+from models.training.reading.variants import NAME, find_names
 
 
 def exam_texts(split: Split) -> Mapping[str, Sequence[Text]]:
@@ -24,3 +31,73 @@ def examine(reader: Reader, texts: Sequence[Text]) -> list[Outcome]:
         for question in text.questions
         for finding in [reader.find(question.text, text.text)]
     ]
+
+
+class Corrections(NamedTuple):
+    """What answers do when a sentence of their text is corrected.
+
+    Attributes:
+        follow: Corrected answers, of those that were right before, that are answered the new way, in per cent.
+        n_follow: Number of these corrections.
+        stay: Other answers about the same texts that stay as they were, in per cent.
+        n_stay: Number of these answers.
+    """
+
+    follow: float
+    n_follow: int
+    stay: float
+    n_stay: int
+
+
+def measure_corrections(
+    examine_text: Callable[[Text], Sequence[Outcome]], texts: Sequence[Text], scale: Confidence
+) -> Corrections:
+    """Replace the names and numbers of one right answer at a time in its text, and ask all questions again.
+
+    Args:
+        examine_text: Asks all questions of a text.
+        texts: The texts.
+        scale: Scale of the answers.
+    """
+    pool, rng = sorted({name for text in texts for name in find_names(text.text)}), random.Random(1)
+    follow, stay = [], []
+    for text in texts:
+        before = examine_text(text)
+        for place, outcome in enumerate(before):
+            if outcome.question.answer is None or not outcome.exact(scale):
+                continue
+            corrected = correct(text, outcome.question, pool, rng)
+            if corrected is None:
+                continue
+            after = examine_text(corrected)
+            follow.append(bool(after[place].exact(scale)))
+            pairs = enumerate(zip(before, after, strict=True))
+            stay += [old.reply(scale) == new.reply(scale) for other, (old, new) in pairs if other != place]
+    return Corrections(percent(follow), len(follow), percent(stay), len(stay))
+
+
+def correct(text: Text, question: Question, pool: Sequence[str], rng: random.Random) -> Text | None:
+    """Return a text in which one answer has other names and numbers; None if it has none, or is an answer twice."""
+    assert question.answer is not None
+    assert question.start is not None
+    words = NAME.sub(lambda match: rng.choice(pool), question.answer)
+    answer = re.sub(r"\d", lambda match: str((int(match[0]) + rng.randint(1, 9)) % 10), words)
+    end, shift = question.start + len(question.answer), len(answer) - len(question.answer)
+    if answer == question.answer or text.text.count(question.answer) > 1:
+        return None
+    questions = []
+    for other in text.questions:
+        if other == question:
+            other = replace(other, answer=answer)
+        elif other.start is not None and other.start >= end:
+            other = replace(other, start=other.start + shift)
+        elif (
+            other.answer is not None
+            and other.start is not None
+            and other.start + len(other.answer) > question.start
+        ):
+            return None
+        questions.append(other)
+    return replace(
+        text, text=text.text[: question.start] + answer + text.text[end:], questions=tuple(questions)
+    )
