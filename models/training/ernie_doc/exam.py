@@ -14,7 +14,7 @@ from models.packs.pack import Pack
 from models.reading.document import tokenize
 from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long
 from models.training.ernie_doc.examples import MOST_TOKENS
-from models.training.ernie_doc.texts import Split, Text, join, read_texts
+from models.training.ernie_doc.texts import Split, Text, read_texts
 from models.training.reading.outcomes import Outcome
 from models.training.reading.plan import FOLDER
 
@@ -23,27 +23,21 @@ LONGEST = "20,000 tokens"  # name of the longest documents, which are read in on
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "with": {},
     "without": {"uses_memory": False},
-    "twice": {"is_retrospective": True},
 }
 """Name of a way of reading -> its fields of an `AnswerRule`."""
-MORE_READINGS = {
-    "written": ["without"],
-    "composed": ["without", "twice"],
-}  # documents -> further ways of reading them
+MORE_READINGS = {"composed": ["without"]}  # documents -> further ways of reading them
 LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
 N_LONG = {"choose": 1, "test": 2}  # documents of that length
 
 
 def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
-    """Return the texts of an exam: passages, documents alone and three joined, and composed ones of several lengths."""
+    """Return the texts of an exam: passages, documents, and composed ones of several lengths."""
     single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
-    triples = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
     longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
         "passages": read_texts(split, FOLDER),
         "written": single,
-        "three joined": triples,
         "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
         LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],

@@ -7,7 +7,6 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,16 +124,3 @@ def excerpt(text: Text, least_chars: int, rng: random.Random) -> Text:
         )
     ]
     return Text(text.title, text.text[start:end], tuple(question.shift(-start) for question in inside))
-
-
-def join(texts: Sequence[Text]) -> Text:
-    """Join documents to one; each question names the document that it is about."""
-    parts, questions, length = [], [], 0
-    for text in texts:
-        heading = f"{text.title}\n\n"
-        name = text.title.split(":")[0].split(",")[0]
-        offset = length + len(heading)
-        questions += [question.shift(offset, f"{name}: ") for question in text.questions]
-        parts.append(heading + text.text)
-        length += len(parts[-1]) + 2
-    return Text(" and ".join(text.title for text in texts), "\n\n".join(parts), tuple(questions))

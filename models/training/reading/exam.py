@@ -66,10 +66,10 @@ def measure_corrections(
         for place, outcome in enumerate(before):
             if outcome.question.answer is None or not outcome.exact(scale):
                 continue
-            corrected = correct(text, outcome.question, pool, rng)
-            if corrected is None:
+            version = correct(text, outcome.question, pool, rng)
+            if version is None:
                 continue
-            after = examine_text(corrected)
+            after = examine_text(version)
             follow.append(bool(after[place].exact(scale)))
             pairs = enumerate(zip(before, after, strict=True))
             stay += [old.reply(scale) == new.reply(scale) for other, (old, new) in pairs if other != place]

@@ -12,7 +12,6 @@ from models.training.ernie_doc.texts import (
     check,
     excerpt,
     is_whole,
-    join,
     read_texts,
     split_of,
 )
@@ -40,16 +39,6 @@ def test_every_answer_is_a_whole_part_of_its_text() -> None:
         for question in text.questions:
             check(question, text.text, text.title)
             assert is_whole(question, text.text)
-
-
-def test_joined_documents_keep_their_answers_and_name_themselves() -> None:
-    texts = read_texts("train")[:3]
-    whole = join(texts)
-    assert len(whole.questions) == sum(len(text.questions) for text in texts)
-    for question in whole.questions:
-        check(question, whole.text, whole.title)
-    first = [question.text for question in whole.questions[: len(texts[0].questions)]]
-    assert all(text.startswith(texts[0].title.split(":")[0].split(",")[0] + ": ") for text in first)
 
 
 def test_an_excerpt_is_a_part_of_its_document_with_the_questions_that_it_answers() -> None:
@@ -81,4 +70,3 @@ def test_an_answer_inside_another_word_is_not_whole() -> None:
 def test_an_answer_at_another_place_is_refused() -> None:
     with pytest.raises(ValueError, match="a: 'ice' does not stand at 1 of the text"):
         check(Question("what?", "ice", 1, "plain"), "the ice", "a")
-    join([Text("a", "the ice", (Question("what?", "ice", 4, "plain"),))])

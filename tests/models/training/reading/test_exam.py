@@ -44,8 +44,8 @@ def test_a_correction_moves_the_answers_behind_it() -> None:
 
 
 def test_what_follows_and_what_stays_is_counted() -> None:
-    followed = measure_corrections(answer_rightly, [TEXT], NO_SCALE)
-    assert followed == (100.0, 2, 100.0, 4)
+    result = measure_corrections(answer_rightly, [TEXT], NO_SCALE)
+    assert result == (100.0, 2, 100.0, 4)
     assert measure_corrections(answer_as_before, [TEXT], NO_SCALE)[:2] == (0.0, 2)
 
 
