@@ -220,6 +220,7 @@ class Importer:
         self._refuse_too_many(author)  # others may have begun one meanwhile
         memory, lookup = self._models.fact_memory, self._models.lookup
         view = state.memories[memory].view
+        reader = open_reader(order)  # before the resolver, which opens files
         resolver = RowResolver(
             view,
             lookup.linker,
@@ -237,7 +238,7 @@ class Importer:
             memory,
             view,
             resolver,
-            open_reader(order),
+            reader,
         )
         self._sessions[session.id] = session
         return session
