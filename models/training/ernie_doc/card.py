@@ -31,10 +31,10 @@ def collect(exam: Exam, scale: Confidence) -> dict[str, Figures]:
 def lines(figures: Mapping[str, Figures], scale: Confidence, seconds: float) -> Iterator[str]:
     """Yield the card line by line."""
     yield "# ernie-doc: the default checkpoint\n"
-    yield "A reader of long documents that starts from models/reading; `python -m models.training.ernie_doc`, every"
-    yield f"number of the recipe in models/training/ernie_doc/plan.py, {seconds / 60:.0f} minutes of steps. Documents,"
-    yield "subjects and phrasings of the test were not trained on, and the scale of confidence was chosen on others again."
-    yield f"Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
+    yield "A reader of long documents that starts from models/reading: `python -m models.training.ernie_doc`."
+    yield f"Every number of the recipe is in models/training/ernie_doc/plan.py; {seconds / 60:.0f} minutes of steps."
+    yield "Documents, subjects and phrasings of the test were not trained on, and the scale of confidence was"
+    yield f"chosen on others again. Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
     yield from table(
         "documents | memory | kind | questions | exact match | F1 | wrong | calibration error",
         (
