@@ -98,16 +98,16 @@ class ErnieDoc(nn.Module):
         return Reading(states, self.pooler(states), memory)
 
     def span_logits(
-        self, states: Float[Tensor, "batch token width"], mask: Float[Tensor, "batch token"] | None = None
+        self, states: Float[Tensor, "batch token width"], mask: Float[Tensor, "batch token"]
     ) -> Float[Tensor, "batch token 2"]:
         """Return the logits of start and end for each token, in float32.
 
         Args:
             states: Outputs of the last layer.
-            mask: 1 for tokens, 0 for padding; a model that points needs it: the token before the last one is [MASK].
+            mask: 1 for tokens, 0 for padding; where the model points, the token before the last one is [MASK].
         """
         states = self.dropout(states)
-        if mask is None or not self.config.points:
+        if not self.config.points:
             logits: Tensor = self.linear(states)
             return logits.float()
         questions = states[torch.arange(len(states)), mask.sum(1).long() - 2]

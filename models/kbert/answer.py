@@ -6,9 +6,8 @@ pair ranker's log-odds plus the support that the facts, or the spans of the cont
 """
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -20,6 +19,7 @@ from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_me
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.reading.reader import Finding, Reader
+from models.steps import Steps
 from models.system import UNSURE, Alternative, Ask, Reason, Reply
 
 NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
@@ -33,22 +33,6 @@ MAX_READ_CHARS = 600  # characters of a question that MiniLM reads
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
 MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
 MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
-
-
-T = TypeVar("T")
-
-Steps: TypeAlias = Generator[None, None, T]
-"""Work that yields after each pass, so that others have a turn in between, and returns its result."""
-
-
-def finish(steps: Steps[T]) -> T:
-    """Take all the steps, and return their result."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
 
 
 @dataclass(frozen=True)

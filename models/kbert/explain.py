@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from models.graph.knowledge import Fact
-from models.kbert.answer import Answerer, Reading, Steps
+from models.kbert.answer import Answerer, Reading
 from models.kbert.query import HungRelation, LeftOut
 from models.kbert.row import QuestionRow
+from models.steps import Steps
 from models.system import Ask, Reply
 
 MAX_ENTRIES = 64  # facts left out, and other entities that a name could mean

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from models.graph.memory import GRAPH, graph_memory
-from models.kbert.answer import Answerer, Steps, finish
+from models.kbert.answer import Answerer
 from models.kbert.checkpoint import DEFAULT, Model
 from models.kbert.checkpoint import load as load_model
 from models.kbert.cost import cost
@@ -21,6 +21,7 @@ from models.memory import Views
 from models.packs.probes import pack_probes
 from models.reading.checkpoint import load as load_reader
 from models.reading.reader import Reader
+from models.steps import Steps, finish
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 

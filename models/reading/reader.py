@@ -4,7 +4,7 @@ MiniLM's layers, trained to read, see `[CLS] question [MASK] [SEP] window [SEP]`
 with which the tokens of the window are compared (Ram et al., arXiv:2101.00438, section 3.2); [CLS] is no answer.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from models.reading.confidence import rate
 from models.reading.document import Document, DocumentRefused, tokenize
 from models.reading.spans import Span, SpanRule, follow_spans
 from models.reading.windows import Window, cover
+from models.steps import Steps, finish
 from models.system import Alternative, Ask, Reason, Reply
 
 NOT_SAID = Reason("not_said", "The context does not say.")
@@ -108,15 +109,9 @@ class Reader:
 
     def find(self, question: str, text: str) -> Finding:
         """Find the spans of a text that may answer a question; none if either has no words."""
-        steps = self.find_in_steps(question, text)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                finding: Finding = end.value
-                return finding
+        return finish(self.find_in_steps(question, text))
 
-    def find_in_steps(self, question: str, text: str) -> Generator[None, None, Finding]:
+    def find_in_steps(self, question: str, text: str) -> Steps[Finding]:
         """Find spans as `find` does, and yield after each window, so that others have a turn in between."""
         tokenizer, settings = self._encoder.tokenizer, self.settings
         question_ids = tokenizer.encode(question, add_special_tokens=False).ids

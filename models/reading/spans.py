@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jaxtyping import Bool, Float
-from more_itertools import last
 from torch import Tensor
 
 from models.reading.document import Document
@@ -65,16 +64,6 @@ class Span:
     def margin(self) -> float:
         """Log-odds of the span against no answer in its window."""
         return self.total - self.null
-
-
-def best_spans(
-    document: Document,
-    windows: Sequence[Window],
-    logits: Iterable[Float[Tensor, "token 2"]],
-    rule: SpanRule,
-) -> list[Span]:
-    """Return the best spans over all windows, as `follow_spans` finds them."""
-    return last(follow_spans(document, windows, range(len(windows)), logits, rule), [])
 
 
 def follow_spans(

@@ -58,9 +58,8 @@ ADMIN = Caller("admin", ALL_SCOPES, "admin")
 ANONYMOUS = Caller("nobody", ("ask",), "nobody")  # The caller where asking needs no key
 
 
-MAX_CHARS = (
-    260  # characters of an issuer's subject, 255 (OpenID Connect Core 1.0, section 5.1), and of a prefix
-)
+# Characters of an issuer's subject, 255 (OpenID Connect Core 1.0, section 5.1), and of a prefix
+MAX_NAME_CHARS = 260
 OWN_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
 
 
@@ -68,8 +67,8 @@ def find_fault(name: str) -> str | None:
     """Return why a name is not allowed, as a predicate; None for a good one."""
     if unicodedata.normalize("NFKC", name).casefold() in OWN_NAMES:
         return "is a name of the service's own"
-    if not 0 < len(name) <= MAX_CHARS:
-        return f"has not 1 to {MAX_CHARS} characters"
+    if not 0 < len(name) <= MAX_NAME_CHARS:
+        return f"has not 1 to {MAX_NAME_CHARS} characters"
     if not name.isprintable() or name != name.strip():
         return "has characters that cannot be seen"
     return None

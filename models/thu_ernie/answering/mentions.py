@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from models.graph.knowledge import Entity, Mention
 from models.thu_ernie.alignment import OVERLAP
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
-from models.thu_ernie.links import Lexicon, Link, Rejection
+from models.thu_ernie.links import Link, Rejection
 from models.thu_ernie.row import NO_VECTOR
 
 TOO_MANY = "more mentions are tried as the subject than the reader takes"
@@ -83,17 +83,6 @@ def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, lim
             else:
                 subjects.append(LinkedMention(link, entity, row))
     return LinkedQuestion(text, tuple(subjects), tuple(rejections))
-
-
-def link_passage(text: str, question: LinkedQuestion) -> list[Link]:
-    """Return the places where a passage names entities of the question."""
-    lexicon = Lexicon()
-    for mention in question.subjects:
-        for name in mention.entity.names:
-            if any(character.isalnum() for character in name):
-                lexicon = lexicon.add(name, mention.entity.id, mention.link.score)
-    links, _ = lexicon.link(text)
-    return links
 
 
 def without(question: LinkedQuestion, entity: str) -> LinkedQuestion:

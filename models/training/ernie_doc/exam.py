@@ -14,9 +14,8 @@ from models.packs.pack import Pack
 from models.reading.document import tokenize
 from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long
 from models.training.ernie_doc.examples import MOST_TOKENS
-from models.training.ernie_doc.texts import Split, Text, read_texts
 from models.training.reading.outcomes import Outcome
-from models.training.reading.plan import FOLDER
+from models.training.reading.written.texts import PASSAGES, Split, Text, read_texts
 
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
 LONGEST = "20,000 tokens"  # name of the longest documents, which are read in one way only
@@ -36,7 +35,7 @@ def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]
     single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
     longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
-        "passages": read_texts(split, FOLDER),
+        "passages": read_texts(split, PASSAGES),
         "written": single,
         "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],

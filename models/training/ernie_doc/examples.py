@@ -12,10 +12,9 @@ from torch import Tensor
 from models.reading.document import Document, tokenize
 from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.ernie_doc.plan import Mixture
-from models.training.ernie_doc.texts import Question, Text, excerpt, read_texts
 from models.training.reading.plan import DEFAULT as READING
-from models.training.reading.plan import FOLDER
-from models.training.reading.variants import Variation
+from models.training.reading.written.texts import PASSAGES, Question, Text, excerpt, read_texts
+from models.training.reading.written.variants import Variation
 
 MOST_TOKENS = 30_000  # tokens of a document, as a guard against wrong files
 
@@ -84,7 +83,7 @@ class Examples:
         self.world, self.mixture, self.seed = world, mixture, seed
         self._tokenizer, self._room = tokenizer, question_room
         self._texts = read_texts("train")
-        passages = read_texts("train", FOLDER)
+        passages = read_texts("train", PASSAGES)
         self._passages, self._variation = passages, Variation(passages, READING.mixture)
 
     def step(self, number: int) -> Sequence[Passage]:

@@ -3,10 +3,12 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from models.checkpoint import WEIGHTS
 from models.ernie_doc.config import ErnieDocConfig
-from models.training.ernie_doc.texts import DOCUMENTS
+from models.reading.checkpoint import DEFAULT as READER
 from models.training.harness import fingerprint as harness
 from models.training.phrasings import FOLDER as PHRASINGS
+from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 
 
 @dataclass(frozen=True)
@@ -118,5 +120,5 @@ DEFAULT = Plan(
 
 def fingerprint(plan: Plan, pack: Path) -> str:
     """Return the fingerprint of a training."""
-    texts = [*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")]
-    return harness.fingerprint(asdict(plan), pack, texts)
+    texts = [path for folder in (DOCUMENTS, PASSAGES, PHRASINGS) for path in folder.glob("*.jsonl")]
+    return harness.fingerprint(asdict(plan), pack, [*texts, READER / WEIGHTS])

@@ -14,9 +14,10 @@ import torch
 from models.confidence import Confidence, fit
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
-from models.kbert.answer import Answerer, describe_best, finish, support_candidates
+from models.kbert.answer import Answerer, describe_best, support_candidates
 from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
+from models.steps import finish
 from models.system import Ask
 from models.training.harness.scale import DECAY, fit_scale
 from models.training.kbert.net import Net

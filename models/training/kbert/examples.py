@@ -89,7 +89,7 @@ class Examples:
         assert target is not None
         sentence = rng.random() < 0.5
         if sentence:
-            right = self._statement(subject.name, relation, target.object, rng)[0]
+            right = self._statement(subject.name, relation, target.object, rng)
             wrong = self._other_sentence(subject, relation, rng)
         else:
             other = self._relation(rng)
@@ -193,24 +193,21 @@ class Examples:
         text = retype(question, self._mix.slip, self._mix.bare, rng)
         return rng.choice(POLITE).replace("{0}", text) if rng.random() < self._mix.noise else text
 
-    def _statement(
-        self, name: str, relation: RelationText, answer: str, rng: random.Random
-    ) -> tuple[str, int]:
-        """Write a sentence that says the fact, and return it with the place of the answer."""
+    def _statement(self, name: str, relation: RelationText, answer: str, rng: random.Random) -> str:
+        """Write a sentence that says the fact."""
         template = rng.choice(relation.statements or PLAIN).replace("{label}", rng.choice(relation.labels))
-        text = template.replace("{subject}", name)
-        return text.replace("{object}", answer), text.index("{object}")
+        return template.replace("{subject}", name).replace("{object}", answer)
 
     def _other_sentence(self, subject: Subject, relation: RelationText, rng: random.Random) -> str:
         """Write a sentence about another subject, or another fact about the subject."""
         if rng.random() < 0.5:
             other = self._subject(relation, rng)
             if other.name != subject.name:
-                return self._statement(other.name, relation, self._world.draw_object(relation, rng), rng)[0]
+                return self._statement(other.name, relation, self._world.draw_object(relation, rng), rng)
         fitting = [id for id in self._world.fitting(subject.type) if id != relation.id]
         other_relation = self._world.relations.train[rng.choice(fitting)]
         answer = self._world.draw_object(other_relation, rng)
-        return self._statement(subject.name, other_relation, answer, rng)[0]
+        return self._statement(subject.name, other_relation, answer, rng)
 
 
 PLAIN = (

@@ -20,11 +20,12 @@ import torch
 from models.confidence import Confidence, calibration_error, fit
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
-from models.kbert.answer import Answerer, describe_best, finish
+from models.kbert.answer import Answerer, describe_best
 from models.kbert.checkpoint import DEFAULT, Model, add_unseen, load
 from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import Judge
+from models.steps import finish
 from models.system import Ask
 from models.training.harness.scale import DECAY
 from models.training.kbert.calibrate import MAX_ITERATIONS, SURE

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models.packs.pack import Fact, Pack
-from models.training.ernie_doc.texts import Split, split_of
+from models.training.reading.written.texts import Split, split_of
 from models.training.thu_ernie.plan import Mixture
 from models.training.thu_ernie.wordings import Question, ask, ask_as_people_write
 

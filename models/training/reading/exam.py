@@ -8,18 +8,17 @@ from typing import NamedTuple
 
 from models.confidence import Confidence
 from models.reading.reader import Reader
-from models.training.ernie_doc.texts import Question, Split, Text, read_texts
 from models.training.harness.card import percent
 from models.training.reading.outcomes import Outcome
-from models.training.reading.plan import FOLDER
-from models.training.reading.variants import NAME, find_names
+from models.training.reading.written.texts import PASSAGES, Question, Split, Text, read_texts
+from models.training.reading.written.variants import NAME, find_names
 
 
 def exam_texts(split: Split) -> Mapping[str, Sequence[Text]]:
     """Return the texts of a split by their hand."""
     return {"documents": read_texts(split)} | {
-        f"passages {path.stem}": read_texts(split, FOLDER, path.name)
-        for path in sorted(FOLDER.glob("*.jsonl"))
+        f"passages {path.stem}": read_texts(split, PASSAGES, path.name)
+        for path in sorted(PASSAGES.glob("*.jsonl"))
     }
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from models.encoder.minilm import MiniLM
 from models.kbert.text import CLS, MASK, SEP, Piece, WordPieces
-from models.training.ernie_doc.texts import Question, Split, Text, read_texts
 from models.training.reading.composed import PassageMaker
-from models.training.reading.plan import FOLDER, Mixture
+from models.training.reading.plan import Mixture
 from models.training.reading.rows import NO_ANSWER, Row
-from models.training.reading.variants import Variation
+from models.training.reading.written.texts import PASSAGES, Question, Split, Text, read_texts
+from models.training.reading.written.variants import Variation
 
 N_NEAR = 8  # nearest questions about other texts, one of which is asked in vain
 SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]
@@ -86,7 +86,7 @@ class Examples:
 
 def read_sources(split: Split) -> list[Text]:
     """Return the written passages and documents of a split that have questions."""
-    texts = [*read_texts(split), *read_texts(split, FOLDER)]
+    texts = [*read_texts(split), *read_texts(split, PASSAGES)]
     return [text for text in texts if text.questions]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from models.confidence import Confidence, calibration_error
 from models.reading.confidence import rate
 from models.reading.spans import Span
-from models.training.ernie_doc.texts import Question
+from models.training.reading.written.texts import Question
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 

@@ -3,10 +3,8 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.training.ernie_doc.texts import DOCUMENTS
 from models.training.harness import fingerprint as harness
-
-FOLDER = Path(__file__).parent / "passages"
+from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 
 
 @dataclass(frozen=True)
@@ -100,5 +98,5 @@ DEFAULT = Plan(
 
 def fingerprint(plan: Plan, pack: Path) -> str:
     """Return the fingerprint of a training."""
-    texts = [*DOCUMENTS.glob("*.jsonl"), *FOLDER.glob("*.jsonl")]
+    texts = [*DOCUMENTS.glob("*.jsonl"), *PASSAGES.glob("*.jsonl")]
     return harness.fingerprint(asdict(plan), pack, texts)

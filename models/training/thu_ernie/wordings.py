@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from models.packs.pack import Pack
-from models.training.ernie_doc.texts import Split, split_of
 from models.training.phrasings import read_phrasings, retype
+from models.training.reading.written.texts import Split, split_of
 from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
 
 SLOT = "{subject}"

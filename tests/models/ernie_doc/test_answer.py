@@ -57,7 +57,7 @@ def test_each_window_is_read_from_the_state_before_it() -> None:
     for (first, last), state, actual in zip(windows, before[:-1], all_logits, strict=True):
         segments = reader.packing.pack([content.ids[first:last]], ids(QUESTION))
         states = reader.model(*segments, state.memory[:, None]).states
-        torch.testing.assert_close(actual, reader.model.span_logits(states)[0])
+        torch.testing.assert_close(actual, reader.model.span_logits(states, segments.mask)[0])
 
 
 def test_few_windows_are_asked_from_the_states_before_them(tmp_path: Path) -> None:
@@ -134,8 +134,9 @@ def test_the_authors_carry_the_question_in_their_memory() -> None:
     logits = list(carry(reader, content, windows, question, reader.start()))
     memory = reader.start().memory[:, None]
     for (first, last), actual in zip(windows, logits, strict=True):
-        reading = reader.model(*reader.packing.pack([content.ids[first:last]], question), memory)
-        assert actual.equal(reader.model.span_logits(reading.states)[0])
+        segments = reader.packing.pack([content.ids[first:last]], question)
+        reading = reader.model(*segments, memory)
+        assert actual.equal(reader.model.span_logits(reading.states, segments.mask)[0])
         memory = reading.memory
 
 

@@ -76,7 +76,7 @@ def test_every_weight_learns_from_spans_and_the_pooled_output() -> None:
     model = tiny_model().requires_grad_(True)
     ids, tasks, mask = segment(2)
     reading = model(ids, tasks, mask, torch.randn(CONFIG.layers, 2, CONFIG.memory, CONFIG.width))
-    (model.span_logits(reading.states).square().mean() + reading.pooled.square().mean()).backward()
+    (model.span_logits(reading.states, mask).square().mean() + reading.pooled.square().mean()).backward()
     without = {name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()}
     assert without == set()
 

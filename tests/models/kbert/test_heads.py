@@ -4,13 +4,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.kbert.answer import Answerer, finish
+from models.kbert.answer import Answerer
 from models.kbert.checkpoint import load
 from models.kbert.heads import Option, Options, list_options
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.system import KbertSystem
 from models.kbert.text import WordPieces
+from models.steps import finish
 from tests.models.kbert.questions import KIM, linked_ask
 
 RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4}

@@ -1,16 +1,25 @@
 """The best span over several windows is the one that trying all of them finds."""
 
+from collections.abc import Iterable
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.reading.spans import SpanRule, best_spans
+from models.reading.document import Document
+from models.reading.spans import Span, SpanRule, follow_spans
 from models.reading.windows import OFFSET, Window, owners
 from tests.models.ernie_doc.documents import document, text
 
 MARGIN = SpanRule(longest=4, n_best=5, rank="margin")
 WINDOWS = [Window(0, 8), Window(6, 14), Window(12, 16)]
 CONTENT = document("the old pump by the river was built in march after the flood had left sand")
+
+
+def best_spans(
+    content: Document, windows: list[Window], scores: Iterable[torch.Tensor], rule: SpanRule
+) -> list[Span]:
+    return list(follow_spans(content, windows, range(len(windows)), scores, rule))[-1]
 
 
 def logits(n_windows: int, seed: int, length: int = 12) -> torch.Tensor:

@@ -14,10 +14,8 @@ from itertools import repeat
 from typing import Any, BinaryIO
 
 SUFFIXES = (".xlsx", ".xlsm")
-ZIP, OLE = (
-    b"PK\x03\x04",
-    b"\xd0\xcf\x11\xe0",
-)  # first bytes of a workbook, and of one that is locked or of 1997
+# First bytes of a workbook, and of one that is locked or of 1997
+ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 MAX_UNPACKED_BYTES = 400_000_000
 MAX_CELLS = 10_000_000  # cells of a sheet, empty ones before the last of a row among them
 NOT_READ = "Excel workbook that is locked by a password, or of Excel 97: save it as .xlsx without a password"
@@ -26,9 +24,8 @@ FORMULA_ERROR = re.compile(r"#(?:REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!
 _MARKUP = re.compile(rb"<(?:\w+:)?(?:(f)[\s/>]|mergeCell\s[^>]*?ref=\"([A-Z0-9:]+)\")")
 _PIECE_BYTES, _OVERLAP_BYTES = 1 << 20, 200
 
-Row = tuple[
-    int, list[str]
-]  # number, counted from 1, and the texts of the cells up to the last one with a value
+Row = tuple[int, list[str]]
+"""The number of a row, counted from 1, and the texts of its cells up to the last one with a value."""
 
 
 class WorkbookError(ValueError):

@@ -4,8 +4,8 @@ import random
 
 from models.packs.pack import Pack
 from models.training.ernie_doc.composed import MIDDLE, SHORT, SUBJECTS, World, build_world, compose
-from models.training.ernie_doc.texts import Text, check
 from models.training.phrasings import read_phrasings, without
+from models.training.reading.written.texts import Text, check
 
 
 def texts(world: World, count: int) -> list[Text]:

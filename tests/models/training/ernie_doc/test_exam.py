@@ -24,9 +24,9 @@ from models.training.ernie_doc.exam import (
     examine,
     readings_of,
 )
-from models.training.ernie_doc.texts import Question, Text, check
 from models.training.reading.calibrate import calibrate
 from models.training.reading.outcomes import Outcome, by_kind, normalize
+from models.training.reading.written.texts import Question, Text, check
 from tests.models.ernie_doc.documents import chooser
 from tests.models.training.ernie_doc.tiny import MODEL
 

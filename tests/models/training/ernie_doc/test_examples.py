@@ -5,7 +5,7 @@ from tokenizers import Tokenizer
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples, tokenize_text
 from models.training.ernie_doc.plan import DEFAULT
-from models.training.ernie_doc.texts import Question, Text, read_texts
+from models.training.reading.written.texts import Question, Text, read_texts
 
 
 def test_answers_keep_their_text(tokenizer: Tokenizer) -> None:

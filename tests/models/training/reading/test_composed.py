@@ -5,8 +5,8 @@ import random
 import pytest
 
 from models.packs.pack import WORLD, Pack
-from models.training.ernie_doc.texts import Split
 from models.training.reading.composed import PassageMaker
+from models.training.reading.written.texts import Split
 from models.training.thu_ernie.plan import DEFAULT
 from models.training.thu_ernie.wordings import Wordings
 

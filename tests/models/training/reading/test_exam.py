@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from models.reading.confidence import NO_SCALE
 from models.reading.spans import Span
-from models.training.ernie_doc.texts import Question, Text
 from models.training.reading.exam import correct, exam_texts, measure_corrections
 from models.training.reading.outcomes import Outcome
+from models.training.reading.written.texts import Question, Text
 
 PARAGRAPH = "In Corran the pump of Anna Keller was built in 1871. A boat came on Monday."
 QUESTIONS = tuple(

@@ -8,13 +8,13 @@ import torch
 
 from models.encoder.weights import find
 from models.kbert.text import WordPieces
-from models.training.ernie_doc.texts import Question, Text
 from models.training.reading.learning import span_loss
 from models.training.reading.net import ReadingNet
 from models.training.reading.plan import DEFAULT
 from models.training.reading.pretext import N_COMMON, Pretext
 from models.training.reading.rows import NO_ANSWER, Row, collate
-from models.training.reading.variants import add_distractors, find_names, replace_names, retype
+from models.training.reading.written.texts import Question, Text
+from models.training.reading.written.variants import add_distractors, find_names, replace_names, retype
 
 TOKENS = WordPieces(find().tokenizer())
 WORDS = {id: word for word, id in find().tokenizer().get_vocab().items()}

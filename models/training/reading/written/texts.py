@@ -1,6 +1,6 @@
-"""Texts with questions, whose answers are parts of them, and the documents that were written by hand.
+"""Texts with questions, whose answers are parts of them, and the documents and passages that were written by hand.
 
-Whole documents are for training, for choosing or for the test, by the SHA-256 of their id.
+Whole texts are for training, for choosing or for the test, by the SHA-256 of their id.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 DOCUMENTS = Path(__file__).parent / "documents"
+PASSAGES = Path(__file__).parent / "passages"
 Split = Literal["train", "choose", "test"]
 PARAGRAPH_END = re.compile(r"\n\n+")
 SHARES = {"test": 15, "choose": 15}  # per cent of the documents; the rest is for training

@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.training.ernie_doc.texts import Text
 from models.training.reading.plan import Mixture
+from models.training.reading.written.texts import Text
 from models.training.scope.rewrites import misspell
 
 NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")

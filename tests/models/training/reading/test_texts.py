@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from models.training.ernie_doc.texts import (
+from models.training.reading.written.texts import (
     DOCUMENTS,
     Question,
     Text,
