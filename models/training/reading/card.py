@@ -27,8 +27,9 @@ def write_lines(figures: Exam, corrections: Corrections, scale: Confidence, seco
     yield "# reading: the reader of contexts"
     yield ""
     yield "MiniLM's layers, trained to read: `python -m models.training.reading`, every number of the recipe in"
-    yield f"models/training/reading/plan.py, {seconds / 60:.0f} minutes of steps. No text of the test was trained or"
-    yield f"chosen on. Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
+    yield f"models/training/reading/plan.py, {seconds / 60:.0f} minutes of steps. No text of the test was trained on;"
+    yield "how much the threshold declines was set when the test's figures at another one were known. Answers with less"
+    yield f"than {100 * scale.threshold:.0f} % are withheld.\n"
     rows = (
         (name, kind, group.questions, *(f"{figure:.1f}" for figure in group[1:]))
         for name, kinds in figures.items()
