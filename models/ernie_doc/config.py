@@ -40,6 +40,8 @@ class ErnieDocConfig:
         mask_empty_memory: True if slots that no segment has written are hidden. The authors' weights saw them.
         points: True if the state of a [MASK] behind the question points at its answer, as in models/reading; by default
             a linear layer tells start and end, as in the authors' code.
+        classes: Labels of the authors' head for sequence classification; 0 for a model that answers with spans.
+        pools_first: True if that head reads the first state of a segment; by default it is the last.
     """
 
     vocab: int
@@ -62,6 +64,8 @@ class ErnieDocConfig:
     skips_padding: bool = False
     mask_empty_memory: bool = False
     points: bool = False
+    classes: int = 0
+    pools_first: bool = False
 
     def __post_init__(self) -> None:
         for name in SIZES:
@@ -70,6 +74,8 @@ class ErnieDocConfig:
         for name in RATES:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}: from 0 to below 1, not {getattr(self, name)!r}")
+        if self.classes < 0 or (self.classes and self.points):
+            raise ValueError(f"classes: 0 or more, and 0 for a model that points, not {self.classes!r}")
         if self.width % self.heads:
             raise ValueError(f"heads: {self.heads} heads do not divide a width of {self.width}")
 

@@ -32,20 +32,25 @@ def explain(
         n_tokens: Tokens of the document.
     """
     return {
-        "document": {
-            "id": id,
-            "title": document.title,
-            "digest": document.digest,
-            "edits": list(document.edits),
-            "characters": len(document.text),
-            "tokens": n_tokens,
-            "windows": n_windows,
-        },
+        "document": describe_document(id, document, n_windows, n_tokens),
         "asked_windows": [
             {"window": number, "cosine": cosine}
             for number, cosine in zip(choice.numbers, choice.cosines or repeat(None), strict=False)
         ],
         "spans": [_describe(span, score, document.text) for span, score in zip(spans, scores, strict=True)],
+    }
+
+
+def describe_document(id: str | None, document: Document, n_windows: int, n_tokens: int) -> Mapping[str, Any]:
+    """Describe a document and its size."""
+    return {
+        "id": id,
+        "title": document.title,
+        "digest": document.digest,
+        "edits": list(document.edits),
+        "characters": len(document.text),
+        "tokens": n_tokens,
+        "windows": n_windows,
     }
 
 

@@ -14,7 +14,7 @@ from models.ernie_doc.attention import Tables
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.encoder import Embeddings, Encoder, initialize
 
-SPAN_DROPOUT = 0.1  # rate before the span head, in the authors' code
+HEAD_DROPOUT = 0.1  # rate before the task head, in the authors' code
 
 
 class Reading(NamedTuple):
@@ -22,7 +22,7 @@ class Reading(NamedTuple):
 
     Attributes:
         states: Outputs of the last layer, rows of padding included.
-        pooled: tanh(W h) of the last position.
+        pooled: tanh(W h) of the last position, or the first.
         memory: For the next segment; without a gradient.
     """
 
@@ -32,29 +32,30 @@ class Reading(NamedTuple):
 
 
 class Pooler(nn.Module):
-    """Summarize a segment by its last position; classification puts [CLS] there, behind the padding."""
+    """Summarize a segment by its last position, or its first; classification puts [CLS] there."""
 
     def __init__(self, config: ErnieDocConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.width, config.width)
+        self._place = 0 if config.pools_first else -1
 
     def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
-        """Return tanh(W h) of the last position."""
-        return torch.tanh(self.dense(states[:, -1]))
+        """Return tanh(W h) of this position."""
+        return torch.tanh(self.dense(states[:, self._place]))
 
 
 class ErnieDoc(nn.Module):
-    """Embeddings, encoder, pooler and span head under PaddleNLP's names, without its prefix `ernie_doc.`."""
+    """Embeddings, encoder, pooler and task head under PaddleNLP's names, without its prefix `ernie_doc.`."""
 
     def __init__(self, config: ErnieDocConfig) -> None:
         super().__init__()
         self.config = config
         self.embeddings, self.encoder = Embeddings(config), Encoder(config)
-        self.pooler, self.dropout = Pooler(config), nn.Dropout(SPAN_DROPOUT)
+        self.pooler, self.dropout = Pooler(config), nn.Dropout(HEAD_DROPOUT)
         if config.points:
             self.first, self.last = (nn.Linear(config.width, config.width, bias=False) for _ in range(2))
         else:
-            self.linear = nn.Linear(config.width, 2)
+            self.linear = nn.Linear(config.width, config.classes or 2)
         self.apply(initialize)
         if config.shares_biases:
             self.encoder.share_biases()
@@ -96,6 +97,11 @@ class ErnieDoc(nn.Module):
         tables = self.tables() if tables is None else tables
         states, memory = self.encoder(self.embeddings.words(ids), tasks, mask, memory, tables)
         return Reading(states, self.pooler(states), memory)
+
+    def class_logits(self, pooled: Float[Tensor, "batch width"]) -> Float[Tensor, "batch label"]:
+        """Return the logits of the labels of segments, in float32."""
+        logits: Tensor = self.linear(self.dropout(pooled))
+        return logits.float()
 
     def span_logits(
         self, states: Float[Tensor, "batch token width"], mask: Float[Tensor, "batch token"]

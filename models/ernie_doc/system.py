@@ -1,4 +1,4 @@
-"""`ernie-doc`: answers from a document that a curator has put, or from a context, with a span of its text.
+"""`ernie-doc`: answers from a document that a curator has put, or from a context, with a span of its text or a label.
 
 Ding et al., ERNIE-Doc (arXiv:2012.15688), as `reading/` reads it. Its memory is the documents themselves
 (models/documents), so that an edit is a text; the weights never change. A text is read once for all questions and all
@@ -19,18 +19,20 @@ from models.checkpoint import ADVICE, CheckpointError
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
+from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.cost import cost
-from models.ernie_doc.explain import explain
+from models.ernie_doc.explain import describe_document, explain
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, answer_in_steps
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
+from models.ernie_doc.reading.labelling import PAIR_SHARE, rate_answers
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import RecentStates
 from models.memory import Views
-from models.reading.confidence import rate
+from models.reading.confidence import NO_SCALE, rate
 from models.reading.document import Document as Tokens
 from models.reading.document import DocumentRefused, tokenize
 from models.reading.spans import SpanRule
@@ -50,6 +52,7 @@ CACHED_TOKENS = 1_000_000  # tokens of all documents that are kept, 32 bytes eac
 NO_DOCUMENT = Reason("no_document", "The question names no document, and gives no context to read.")
 TWO_TEXTS = Reason("two_texts", "The question names a document and gives a context: leave one of them out.")
 NOT_SAID = Reason("not_said", "The document does not say.")
+NO_CANDIDATES = Reason("no_candidates", "This model chooses among answers: give `candidates`.")
 
 Steps: TypeAlias = Iterator[Progress | Reply]
 """Progress after each window, and last the reply."""
@@ -67,7 +70,6 @@ class ErnieDocSystem:
 
     name = "ernie-doc"
     memories = (DOCUMENTS,)
-    inputs: frozenset[Input] = frozenset({"document", "context"})
     cost = staticmethod(cost)
     probes = Probes()
 
@@ -75,6 +77,8 @@ class ErnieDocSystem:
         self, checkpoint: Checkpoint, settings: Settings, tokenizer: Tokenizer, encoder: MiniLM
     ) -> None:
         config = checkpoint.model.config
+        inputs: tuple[Input, ...] = ("document", "context", *(("candidates",) if config.classes else ()))
+        self.inputs: frozenset[Input] = frozenset(inputs)
         packing = Packing.of(
             tokenizer, config.segment, settings.question_room, settings.overlap, config.points
         )
@@ -122,6 +126,7 @@ class ErnieDocSystem:
             "retrospective": self.rule.is_retrospective,
             "longest_document": MAX_TOKENS,
             "unsure_below": self._settings.confidence.threshold,
+            **({"classes": config.classes, "labels": self._checkpoint.labels} if config.classes else {}),
         }
 
     def _finish(self, ask: Ask, views: Views) -> Reply:
@@ -136,6 +141,9 @@ class ErnieDocSystem:
             return
         try:
             tokens = self._tokenize(document)
+            if self._checkpoint.model.config.classes:
+                yield from self._label(ask, document, tokens)
+                return
             for step in answer_in_steps(
                 self.reader, self._chooser, tokens, ask.question, self._tokenizer, self.rule
             ):
@@ -143,6 +151,35 @@ class ErnieDocSystem:
         except DocumentRefused as cause:
             sentence = f"{str(cause)[:1].upper()}{str(cause)[1:]}."
             yield decline(Reason("unreadable", sentence), document.edits)
+
+    def _label(self, ask: Ask, document: Document, tokens: Tokens) -> Steps:
+        answers = find_answers(ask, self._checkpoint)
+        if isinstance(answers, Reason):
+            yield decline(answers, document.edits)
+            return
+        for step in rate_answers(self.reader, tokens, ask.question, answers, self._tokenizer):
+            if isinstance(step, Progress):
+                n_windows = step.done
+                yield step
+                continue
+            pairs = [
+                pair for pair in zip(step, answers, strict=True) if pair[1] in (ask.candidates or answers)
+            ]
+            ranking = [Alternative(answer, score) for score, answer in sorted(pairs, reverse=True)]
+            best = ranking[0]
+            explanation = {
+                "document": describe_document(ask.document, document, n_windows, len(tokens)),
+                "labels": [{"answer": label.answer, "score": label.score} for label in ranking],
+            }
+            yield Reply(
+                best.answer,
+                best.score,
+                best.answer,
+                None,
+                document.edits,
+                tuple(ranking[: ask.top_k]) if ask.top_k > 1 else (),
+                explanation=explanation if ask.explain else None,
+            )
 
     def _tokenize(self, document: Document) -> Tokens:
         with self._lock:
@@ -191,6 +228,25 @@ def find_text(ask: Ask, documents: DocumentsView) -> Document | Reason:
     return documents.get(ask.document, unknown)
 
 
+def find_answers(ask: Ask, checkpoint: Checkpoint) -> Sequence[str] | Reason:
+    """Return the answers that a model with labels rates, or the reason why it rates none."""
+    classes, labels = checkpoint.model.config.classes, checkpoint.labels
+    if not ask.candidates:
+        return labels or NO_CANDIDATES
+    if labels:
+        for text in ask.candidates:
+            if text not in labels:
+                names = ", ".join(labels)
+                return Reason("unknown_label", f"The model has no label {text!r}; its labels are {names}.")
+        return labels
+    if classes not in (1, len(ask.candidates)):
+        sentence = (
+            f"The {classes} labels of the model have no names: give {classes} `candidates`, in their order."
+        )
+        return Reason("unknown_label", sentence)
+    return ask.candidates
+
+
 def decline(reason: Reason, edits: tuple[str, ...] = ()) -> Reply:
     """Return the reply of a question for which nothing was found to read."""
     return Reply(None, 0.0, "", reason, edits)
@@ -203,14 +259,21 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
         CheckpointError: It is not there, damaged, or was not trained to answer from documents.
         EncoderNotFound: MiniLM's tokenizer is not there.
     """
-    checkpoint, tokenizer = load_checkpoint(folder, device, dtype), load_tokenizer()
-    if checkpoint.settings is None:
+    checkpoint = load_checkpoint(folder, device, dtype)
+    tokenizer, config = checkpoint.tokenizer or load_tokenizer(), checkpoint.model.config
+    settings = label_settings(config) if config.classes else checkpoint.settings
+    if settings is None:
         raise CheckpointError(f"{folder} does not say how it reads documents, as a converted model: {ADVICE}")
-    n_words = checkpoint.model.config.vocab
-    if n_words != tokenizer.get_vocab_size():
+    if config.vocab < tokenizer.get_vocab_size() or (
+        checkpoint.tokenizer is None and config.vocab != tokenizer.get_vocab_size()
+    ):
+        owner = "its" if checkpoint.tokenizer else "MiniLM's"
         raise CheckpointError(
-            f"{folder} has {n_words:,} words and MiniLM's tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
+            f"{folder} has {config.vocab:,} words and {owner} tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
         )
-    return Bundle(
-        ErnieDocSystem(checkpoint, checkpoint.settings, tokenizer, MiniLM(device=device)), (Texts(),)
-    )
+    return Bundle(ErnieDocSystem(checkpoint, settings, tokenizer, MiniLM(device=device)), (Texts(),))
+
+
+def label_settings(config: ErnieDocConfig) -> Settings:
+    """Return the settings of a model with labels, which has no spans; its head is not calibrated."""
+    return Settings(config.segment // PAIR_SHARE, 0, 1, NO_SCALE)

@@ -5,6 +5,7 @@ Tolerance 1e-12 in float64, in which the reference computes; 1e-5 for masks in f
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -30,16 +31,6 @@ from tests.parity.conftest import golden
 DOUBLE: dict[str, Any] = {"atol": 1e-12, "rtol": 0}
 SINGLE: dict[str, Any] = {"atol": 1e-5, "rtol": 0}
 ROOT = Path(__file__).parents[2]
-# The constraint of each case on query I and key J; the first text needs the closed world of the reference.
-CONSTRAINTS = {
-    "full": [],
-    "causal": ["leq(J,I)", "causal"],
-    "window": ["leq(D,2), sub(I,J,D)", "window(2)"],
-    "strided": ["mod(D,2,0), sub(I,J,D)", "stride(2)"],
-    "key_residue": ["leq(J,I), mod(J,3,2)"],
-    "visible_matrix": ["hidden.vis(I,J)"],
-    "visible_matrix_masked_rows": ["hidden.vis(I,J)"],
-}
 ATTENTION = """
 w(I,J) <= dk, k(J).T, q(I){constraint} | product, softmax[J]
 att(I) <= w(I,J), v(J)                 | product, sum
@@ -51,12 +42,13 @@ v(I,J) <= n(J)[Wv_node], e(I,J)[Wv_edge] | sum
 w(I,J) <= dk, k(I,J).T, q(I,J)           | product, softmax[J]
 att(I) <= w(I,J), v(I,J)                 | product, sum
 """
+RELATION_TYPE = """
+k(I,J) <= n(J)[Wk_{type}], hidden.{type}(I,J)
+v(I,J) <= n(J)[Wv_{type}], hidden.{type}(I,J)
+"""
 RELATION_TYPES = """
 q(I)   <= n(I)[Wq]
-k(I,J) <= n(J)[Wk_causes], hidden.causes(I,J)
-k(I,J) <= n(J)[Wk_partof], hidden.partof(I,J)
-v(I,J) <= n(J)[Wv_causes], hidden.causes(I,J)
-v(I,J) <= n(J)[Wv_partof], hidden.partof(I,J)
+{types}
 w(I,J) <= dk, k(I,J).T, q(I) | product, softmax[J]
 att(I) <= w(I,J), v(I,J)     | product, sum
 """
@@ -70,13 +62,46 @@ att(I)[Wo] <= head(H,I) | concat
 """
 
 
+RESIDUE = re.compile(r"j mod (\d+) == (\d+)")  # in the words that describe a case
+MATRIX = "hidden.vis(I,J)"
+
+
 @dataclass(frozen=True)
 class Golden:
     folder: Path
 
+    @property
+    def cases(self) -> dict[str, dict[str, Any]]:
+        content = json.loads((self.folder / "cases.json").read_text(encoding="utf-8"))
+        return dict(content["cases"])
+
     def case(self, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        cases = json.loads((self.folder / "cases.json").read_text(encoding="utf-8"))["cases"]
-        return cases[name], load_file(self.folder / f"{name}.safetensors")
+        return self.cases[name], load_file(self.folder / f"{name}.safetensors")
+
+
+def kind_of(case: dict[str, Any]) -> str:
+    """Return the rules that a case is for, by its sizes."""
+    kinds = {"num_heads": "heads", "edge_dim": "edges", "relation_types": "types"}
+    return next((kind for key, kind in kinds.items() if key in case), "attention")
+
+
+def constraints_of(name: str, case: dict[str, Any]) -> tuple[str, str]:
+    """Return the constraint of a case on query I and key J: in the closed world of the reference, and as a mask."""
+    if "window" in case:
+        return f"leq(D,{case['window']}), sub(I,J,D)", f"window({case['window']})"
+    if "stride" in case:
+        return f"mod(D,{case['stride']},0), sub(I,J,D)", f"stride({case['stride']})"
+    if residue := RESIDUE.search(case.get("rule", "")):
+        text = f"leq(J,I), mod(J,{residue[1]},{residue[2]})"
+        return text, text
+    return {"full": ("true", "true"), "causal": ("leq(J,I)", "causal")}.get(name, (MATRIX, MATRIX))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `attention`, `edges`, `types` and `heads` the names of the cases for these rules."""
+    vectors = Golden(golden(metafunc.config) / "pyneuralogic")
+    for kind in {"attention", "edges", "types", "heads"} & set(metafunc.fixturenames):
+        metafunc.parametrize(kind, [name for name, case in vectors.cases.items() if kind_of(case) == kind])
 
 
 @pytest.fixture(scope="module")
@@ -97,37 +122,29 @@ def assert_attention(outcome: Any, tensors: dict[str, Tensor]) -> None:
 
 
 def test_every_golden_case_is_compared(vectors: Golden) -> None:
-    names = {*CONSTRAINTS, "relational", "relational_isolated_node", "relation_types"}
-    names |= {"multihead_full", "multihead_masked"}
-    assert {path.stem for path in vectors.folder.glob("*.safetensors")} == names
+    assert {path.stem for path in vectors.folder.glob("*.safetensors")} == set(vectors.cases)
 
 
-@pytest.mark.parametrize(
-    ("name", "constraint"),
-    [(name, text) for name, texts in CONSTRAINTS.items() for text in texts or [""]],
-)
-def test_attention_is_the_references(vectors: Golden, name: str, constraint: str) -> None:
-    config, tensors = vectors.case(name)
+def test_attention_is_the_references(vectors: Golden, attention: str) -> None:
+    config, tensors = vectors.case(attention)
     visible = Relation(tensors["visible"].nonzero())
     facts = facts_of({part: tensors[part] for part in "qkv"}, config["d"], vis=visible)
-    text = ATTENTION.format(constraint=f", {constraint}" if constraint else "")
-    outcome = RuleModel(text, {}, arithmetic="closed")(facts)
-    assert_attention(outcome, tensors)
-    weights = outcome.relations["w"]
-    dense = torch.zeros_like(tensors["attention_weights"])
-    dense[weights.terms[:, 0], weights.terms[:, 1]] = weights.values.flatten()
-    torch.testing.assert_close(dense, tensors["attention_weights"], **DOUBLE)
+    for constraint in constraints_of(attention, config):
+        body = "" if constraint == "true" else f", {constraint}"
+        outcome = RuleModel(ATTENTION.format(constraint=body), {}, arithmetic="closed")(facts)
+        assert_attention(outcome, tensors)
+        weights = outcome.relations["w"]
+        dense = torch.zeros_like(tensors["attention_weights"])
+        dense[weights.terms[:, 0], weights.terms[:, 1]] = weights.values.flatten()
+        torch.testing.assert_close(dense, tensors["attention_weights"], **DOUBLE)
 
 
 @pytest.mark.parametrize("path", ["dense", "pairs"])
-@pytest.mark.parametrize(
-    ("name", "constraint"),
-    [(name, texts[-1] if texts else "true") for name, texts in CONSTRAINTS.items()],
-)
 def test_a_compiled_mask_attends_as_the_reference(
-    vectors: Golden, name: str, constraint: str, path: AttentionPath
+    vectors: Golden, attention: str, path: AttentionPath
 ) -> None:
-    config, tensors = vectors.case(name)
+    config, tensors = vectors.case(attention)
+    _, constraint = constraints_of(attention, config)
     facts = Facts({"vis": Relation(tensors["visible"].nonzero())})
     mask = compile_mask(f"attend(I,J) <= {constraint}", Shape.square(config["L"]), facts)
     assert mask.allowed.equal(tensors["visible"].bool())
@@ -141,11 +158,10 @@ def test_a_compiled_mask_attends_as_the_reference(
         assert len(rows_left) == config["results_returned"]
 
 
-@pytest.mark.parametrize("name", ["relational", "relational_isolated_node"])
-def test_relational_attention_is_the_references(vectors: Golden, name: str) -> None:
-    config, tensors = vectors.case(name)
-    edges = Relation(tensors["edge_index"], tensors["edge_features"][..., None])
-    facts = facts_of({"n": tensors["node_features"]}, config["d"], e=edges)
+def test_relational_attention_is_the_references(vectors: Golden, edges: str) -> None:
+    config, tensors = vectors.case(edges)
+    features = Relation(tensors["edge_index"], tensors["edge_features"][..., None])
+    facts = facts_of({"n": tensors["node_features"]}, config["d"], e=features)
     weights = {key: value for key, value in tensors.items() if key.startswith("W")}
     outcome = RuleModel(RELATIONAL, weights)(facts)
     assert_attention(outcome, tensors)
@@ -156,8 +172,8 @@ def test_relational_attention_is_the_references(vectors: Golden, name: str) -> N
     torch.testing.assert_close(of_edges.detach(), tensors["edge_attention_weights"], **DOUBLE)
 
 
-def test_relation_types_are_the_references(vectors: Golden) -> None:
-    config, tensors = vectors.case("relation_types")
+def test_relation_types_are_the_references(vectors: Golden, types: str) -> None:
+    config, tensors = vectors.case(types)
     edges = tensors["edges_i_j_type"]
     by_type = {
         name: Relation(edges[edges[:, 2] == number, :2])
@@ -165,15 +181,15 @@ def test_relation_types_are_the_references(vectors: Golden) -> None:
     }
     facts = facts_of({"n": tensors["node_features"]}, config["d"], **by_type)
     weights = {key: value for key, value in tensors.items() if key.startswith("W")}
-    assert_attention(RuleModel(RELATION_TYPES, weights)(facts), tensors)
+    rules = "".join(RELATION_TYPE.format(type=name) for name in config["relation_types"])
+    assert_attention(RuleModel(RELATION_TYPES.format(types=rules), weights)(facts), tensors)
 
 
-@pytest.mark.parametrize("name", ["multihead_full", "multihead_masked"])
-def test_several_heads_are_the_references(vectors: Golden, name: str) -> None:
-    config, tensors = vectors.case(name)
-    heads = torch.arange(config["num_heads"])[:, None]
+def test_several_heads_are_the_references(vectors: Golden, heads: str) -> None:
+    config, tensors = vectors.case(heads)
+    numbers = torch.arange(config["num_heads"])[:, None]
     projections = {
-        f"w{part}": Relation(heads, tensors[f"out_{part}w"].unflatten(0, (config["num_heads"], -1)))
+        f"w{part}": Relation(numbers, tensors[f"out_{part}w"].unflatten(0, (config["num_heads"], -1)))
         for part in "qkv"
     }
     visible = Relation(tensors["visible"].nonzero())

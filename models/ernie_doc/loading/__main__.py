@@ -15,9 +15,12 @@ def main() -> None:
     )
     parser.add_argument("source", type=Path, help="folder with model_config.json and model_state.pdparams")
     parser.add_argument("target", type=Path, help="folder to write")
+    parser.add_argument(
+        "--labels", nargs="+", default=(), help="names of a classifier's labels, in their order"
+    )
     arguments = parser.parse_args()
     try:
-        report = convert(arguments.source, arguments.target)
+        report = convert(arguments.source, arguments.target, arguments.labels)
     except CheckpointError as error:
         sys.exit(str(error))
     lines = [f"{len(report.applied)} tensors used"]

@@ -1,5 +1,6 @@
 """Our checkpoint of ERNIE-Doc: a folder that is loaded without unpickling anything.
 
+tokenizer.json      its words, if they are not MiniLM's
 config.json         model_type `ernie-doc`, the sizes and switches, and where other weights come from
 model.safetensors   the weights under PaddleNLP's names without its prefix
 SHA256SUMS          what both have to be
@@ -9,12 +10,14 @@ half of the model and lies on every machine anyway.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from safetensors.torch import save_file
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.checkpoint import (
@@ -32,6 +35,7 @@ from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 
 MODEL_TYPE = "ernie-doc"
+TOKENIZER = "tokenizer.json"
 FILES = (CONFIG, WEIGHTS)
 Base = Literal["none", "minilm"]
 
@@ -61,11 +65,15 @@ class Checkpoint:
         model: In evaluation mode, without gradients.
         digest: Digest of the files, `sha256:...`; states of another digest belong to another model.
         settings: How it reads; None for a converted model, which was trained elsewhere.
+        labels: Names of the labels of a model that has several; none if they are not known.
+        tokenizer: Its words, if they are not MiniLM's.
     """
 
     model: ErnieDoc
     digest: str
     settings: Settings | None = None
+    labels: tuple[str, ...] = ()
+    tokenizer: Tokenizer | None = None
 
 
 def save(
@@ -74,6 +82,8 @@ def save(
     base: Base = "none",
     dtype: torch.dtype = torch.float32,
     settings: Settings | None = None,
+    labels: Sequence[str] = (),
+    tokenizer: Tokenizer | None = None,
 ) -> None:
     """Write a checkpoint folder; equal weights give equal bytes.
 
@@ -83,6 +93,8 @@ def save(
         base: `minilm` leaves out tensors that equal MiniLM's.
         dtype: Type of the tensors on disk; `load` gives float32.
         settings: How it reads documents.
+        labels: Names of the labels of a model that has several.
+        tokenizer: Its words, if they are not MiniLM's.
     """
     state = unique_state(model)
     encoder = minilm_weights(state) if base == "minilm" else {}
@@ -98,9 +110,13 @@ def save(
         "base": base,
         "model": asdict(model.config),
         "reading": asdict(settings) if settings else None,
+        **({"labels": list(labels)} if labels else {}),
+        **({"tokenizer": TOKENIZER} if tokenizer else {}),
     }
     (folder / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
-    write_sums(folder, FILES)
+    if tokenizer:
+        tokenizer.save(str(folder / TOKENIZER))
+    write_sums(folder, (*FILES, TOKENIZER) if tokenizer else FILES)
 
 
 def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
@@ -117,6 +133,8 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
     """
     contents = read_verified(folder, FILES)
     config = contents.json(CONFIG)
+    if "tokenizer" in config:
+        contents = read_verified(folder, (*FILES, TOKENIZER))
     if config.get("model_type") != MODEL_TYPE:
         raise CheckpointError(
             f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
@@ -129,7 +147,13 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
     fill(model, base | tensors, folder)
-    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), contents.digest, settings)
+    return Checkpoint(
+        model.to(device, dtype).eval().requires_grad_(False),
+        contents.digest,
+        settings,
+        tuple(config.get("labels", ())),
+        contents.tokenizer(TOKENIZER) if TOKENIZER in contents.files else None,
+    )
 
 
 def _parse_settings(raw: dict[str, Any]) -> Settings:

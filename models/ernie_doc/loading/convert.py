@@ -1,9 +1,11 @@
 """Converts PaddleNLP's folder to ours, with a report on every tensor."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from tokenizers import BertWordPieceTokenizer, Tokenizer
 
 from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import save
@@ -14,19 +16,26 @@ from models.ernie_doc.model import ErnieDoc
 PADDLE_CONFIG, PADDLE_WEIGHTS = "model_config.json", "model_state.pdparams"
 
 
-def convert(source: Path, target: Path) -> Report:
+WORDS, MERGES = (
+    "vocab.txt",
+    "vocab.bpe",
+)  # the second belongs to the English models, whose words are byte pairs
+
+
+def convert(source: Path, target: Path, labels: Sequence[str] = ()) -> Report:
     """Write our checkpoint of PaddleNLP's folder.
 
     Args:
-        source: Holds `model_config.json` and `model_state.pdparams`.
+        source: Holds `model_config.json` and `model_state.pdparams`, and maybe `vocab.txt`.
         target: Made if it is not there.
+        labels: Names of the labels of a model for sequence classification, in the order of its training.
 
     Returns:
         Tensors that were used, those that were not, and weights of the model that are random.
 
     Raises:
         UnsafeCheckpoint: The pickle asks for more than arrays of floats; nothing of it was run.
-        CheckpointError: A file is missing or damaged, or describes another model.
+        CheckpointError: A file is missing or damaged, or describes another model, or there are more or fewer labels.
     """
     for name in (PADDLE_CONFIG, PADDLE_WEIGHTS):
         if not (source / name).is_file():
@@ -40,8 +49,19 @@ def convert(source: Path, target: Path) -> Report:
     if not isinstance(raw, dict):
         raise CheckpointError(f"{source / PADDLE_CONFIG} is not a JSON object")
     model = ErnieDoc(read_config(raw))
+    if labels and len(labels) != model.config.classes:
+        raise CheckpointError(
+            f"{len(labels)} names were given for the {model.config.classes} labels of {source}"
+        )
     arrays = read_pdparams(source / PADDLE_WEIGHTS)
     tensors = {name: torch.tensor(array, dtype=torch.float32) for name, array in arrays.items()}
     report = load_weights(model, tensors)
-    save(model, target)
+    save(model, target, labels=labels, tokenizer=_read_words(source))
     return report
+
+
+def _read_words(source: Path) -> Tokenizer | None:
+    """Return the tokenizer of a model whose words are pieces as BERT's; None where there is none."""
+    if not (source / WORDS).is_file() or (source / MERGES).is_file():
+        return None
+    return Tokenizer.from_str(BertWordPieceTokenizer(str(source / WORDS), lowercase=True).to_str())

@@ -31,6 +31,8 @@ NAMES = {
 }
 POSITIONS, SEGMENT = "max_position_embeddings", "segment_length"  # T; the second is there if it is another
 ONLY = {"hidden_act": "gelu", "normalize_before": False}  # the values that this implementation computes
+CLASSIFIER = "ErnieDocForSequenceClassification"  # the port's class of a model with labels
+POOLS_FIRST = {-1: False, 0: True}  # the port's `cls_token_idx`
 FEED_FORWARD = 4  # the port's inner width, in widths
 
 
@@ -71,9 +73,19 @@ def read_config(raw: Mapping[str, Any]) -> ErnieDocConfig:
             epsilon=sizes.get("epsilon", EPSILON),
             embedding_epsilon=EMBEDDING_EPSILON,
             shares_biases=sizes.get("rel_pos_params_sharing", False),
+            classes=_read_classes(raw),
+            pools_first=POOLS_FIRST[sizes.get("cls_token_idx", -1)],
         )
-    except (TypeError, ValueError) as cause:
+    except (KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"the configuration describes no model ({cause})") from cause
+
+
+def _read_classes(raw: Mapping[str, Any]) -> int:
+    """Return the number of labels, 2 unless the file says another as the port does, and 0 for other models."""
+    if CLASSIFIER not in (raw.get("init_class"), raw.get("model_class")):
+        return 0
+    classes: int = raw.get("num_classes", raw.get("num_labels", 2))
+    return classes
 
 
 def _innermost(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -98,7 +98,10 @@ class Packing:
         cls, sep = torch.tensor([self.cls]), torch.tensor([self.sep])
         pointer = [] if self.mask is None else [torch.tensor([self.mask])]
         tail = [sep] if question is None else [sep, question, *pointer, sep]
-        rows = [torch.cat([cls, window, *tail]) for window in windows]
+        return self.pad_rows([torch.cat([cls, window, *tail]) for window in windows])
+
+    def pad_rows(self, rows: Sequence[Int[Tensor, " _"]]) -> Segments:
+        """Make one segment of each row of tokens, padded to T, all of the task 0."""
         room = torch.zeros(self.segment, dtype=torch.long)  # the longest row, so that all are padded to T
         ids = pad_sequence([*rows, room], batch_first=True, padding_value=self.pad)[:-1]
         lengths = torch.tensor([len(row) for row in rows])

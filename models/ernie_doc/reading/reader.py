@@ -128,13 +128,19 @@ class Reader:
             state = following
         return state
 
+    def read_segments(self, segments: Segments, memory: Float[Tensor, "layer batch slot width"]) -> Reading:
+        """Read one batch of segments."""
+        with torch.inference_mode():
+            ids, tasks, mask = (part.to(self.device) for part in segments)
+            reading: Reading = self.model(ids, tasks, mask, memory.to(self.device), self._tables)
+            return reading
+
     def encode(
         self, segments: Segments, memory: Float[Tensor, "layer batch slot width"]
     ) -> tuple[Reading, Float[Tensor, "batch token 2"]]:
         """Read one batch of segments, and return the span head's logits too."""
+        reading = self.read_segments(segments, memory)
         with torch.inference_mode():
-            ids, tasks, mask = (part.to(self.device) for part in segments)
-            reading = self.model(ids, tasks, mask, memory.to(self.device), self._tables)
             return reading, self.model.span_logits(reading.states, segments.mask.to(self.device))
 
     def _route(self, document: Document, start: State) -> Route:
@@ -157,7 +163,7 @@ class Reader:
 
     def _step(self, route: Route, state: State, number: int) -> State:
         segments = self.packing.pack([route.parts[number]])
-        reading, _ = self.encode(segments, state.memory[:, None])
+        reading = self.read_segments(segments, state.memory[:, None])
         return State(
             self.origin, route.digests[number], number + 1, route.windows[number].last, reading.memory[:, 0]
         )

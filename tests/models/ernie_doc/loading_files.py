@@ -40,8 +40,12 @@ def paddle_config(model: ErnieDoc) -> dict[str, Any]:
         "relu_dropout": 0.0,
         "hidden_act": "gelu",
         "epsilon": 1e-12,
+        "cls_token_idx": 0 if config.pools_first else -1,
     }
-    return {"init_args": [body], "dropout": 0.1, "init_class": "ErnieDocForQuestionAnswering"}
+    head = {"init_class": "ErnieDocForQuestionAnswering"}
+    if config.classes:
+        head = {"init_class": "ErnieDocForSequenceClassification", "num_classes": config.classes}
+    return {"init_args": [body], "dropout": 0.1, **head}
 
 
 def write_paddle(model: ErnieDoc, folder: Path, extra: Arrays | None = None, protocol: int = 4) -> Path:
