@@ -11,6 +11,7 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import compress
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -25,6 +26,7 @@ from models.scope.wordings.tokens import PackedTokens
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word
 CONTINUATION = "##"  # prefix of the further pieces of a word
+WORDS_CACHED = 2_048  # words with cached hashes of all that resemble them, 4 kB each
 MIN_CHARS = 5  # characters of a name: shorter ones that differ in a letter are mostly different names
 
 
@@ -92,15 +94,14 @@ class Lexicon:
     def _repair(self, word: str, is_read: Tensor) -> str:
         if len(word) < MIN_LETTERS - 1 or not word.isalpha() or self._has(word, is_read):
             return word
-        slips = [other for other in resembling(word) if self._slips.is_slip(word, other)]
-        options = {other for other in self._words_of_rows(slips) if self._has(other, is_read)}
+        candidates = self._find_resembling(word)
+        options = {o for o in candidates if self._slips.is_slip(word, o) and self._has(o, is_read)}
         return options.pop() if len(options) == 1 else word
 
-    def _words_of_rows(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield the words that any row has, read or not."""
-        if words:
-            is_known = self._index.contains(hash_words(words))
-            yield from (words[place] for place in np.flatnonzero(is_known).tolist())
+    def _find_resembling(self, word: str) -> Iterator[str]:
+        """Return the words of any row, read or not, that differ from a word in one slip."""
+        is_known = self._index.contains(_hash_resembling(word))
+        return compress(resembling(word), is_known.tolist()) if is_known.any() else iter(())
 
     def _has(self, word: str, is_read: Tensor) -> bool:
         rows = self._index.rows_of(int(hash_words([word])[0]))
@@ -172,6 +173,12 @@ def hash_words(words: Sequence[str]) -> Int[np.ndarray, " word"]:
         codes[:] = letters.view(np.uint32).reshape(len(words), width)
     hashes: Int[np.ndarray, " word"] = (codes * _powers(width)).sum(1)  # wraps around
     return hashes
+
+
+@lru_cache(WORDS_CACHED)
+def _hash_resembling(word: str) -> Int[np.ndarray, " word"]:
+    """Return the polynomials of the words that differ from a word in one slip; commits ask for the same ones."""
+    return hash_words(list(resembling(word)))
 
 
 @lru_cache(64)
