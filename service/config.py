@@ -248,6 +248,8 @@ class Settings(BaseModel):
         "(`errata gaps`); 0 keeps none",
     )
 
+    console: bool = Field(True, description="pages for curators at /console")
+
     log_format: Format = Field("console", description="form of a log line")
     log_level: Level = Field("warning", description="lowest level that is logged; info logs every request")
     traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(

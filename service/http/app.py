@@ -16,6 +16,7 @@ from service.access.oidc import Claims, Jwks, OidcVerifier
 from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Settings
+from service.console.routes import include_console
 from service.gaps.recorder import GapRecorder
 from service.gaps.worklist import Worklist
 from service.http import errors, openapi
@@ -83,6 +84,8 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.router.on_startup.append(readiness.start)
     app.router.on_shutdown.append(readiness.aclose)
     app.include_router(status.build_probe_router(readiness, metrics.render))
+    if settings.console:
+        include_console(app)
     # A browser at the bare address gets an overview.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     _add_middleware(app, settings, access)

@@ -20,6 +20,7 @@ GROUPS = {
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
+    "pages for curators": "console",
     "logs, in VAR/log/errata.log": "log_format log_level",
     "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every upload_disk_mb import_names "
@@ -87,7 +88,7 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
     if name == "systems":
         text += f" (default: {' '.join(field.default)})"
     if field.annotation is bool:
-        return {"help": text, "action": "store_true"}
+        return {"help": text, "action": argparse.BooleanOptionalAction if field.default else "store_true"}
     kinds = list(_list_types(field.annotation))
     if choices := next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None):
         return {"help": text, "choices": choices}

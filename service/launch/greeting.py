@@ -17,7 +17,7 @@ READY = """
 Errata is ready after {took_s:.0f} s.
 
   address    {url}    ({url}/docs describes it)
-{key}
+{console}{key}
   logs       {logs}
 
 Try in another terminal:
@@ -59,6 +59,7 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
         took_s=took_s,
         url=settings.url,
         key=key_lines,
+        console=f"  console    {settings.url}/console\n" if settings.console else "",
         logs=places.log,
         errata=shlex.quote(str(errata.relative_to(cwd) if errata.is_relative_to(cwd) else errata)),
         access=exports,

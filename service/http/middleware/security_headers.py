@@ -1,4 +1,4 @@
-"""Headers that tell a browser to trust nothing by default: this is an API, and /docs its only page."""
+"""Headers that tell a browser to trust nothing by default: this is an API, and only /docs and the console are pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
 )
-PAGES = ("/docs", "/static-offline-docs/")
+CONSOLE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+PAGES = {"/docs": PAGE_POLICY, "/static-offline-docs/": PAGE_POLICY, "/console": CONSOLE_POLICY}
+CACHEABLE = ("/docs", "/static-offline-docs/", "/console/static/")  # the same for every reader
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -31,14 +36,15 @@ class SecurityHeadersMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_page = scope["path"].startswith(PAGES)
+        path = scope["path"]
+        policy = next((policy for prefix, policy in PAGES.items() if path.startswith(prefix)), API_POLICY)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(self._headers)
-                headers["content-security-policy"] = PAGE_POLICY if is_page else API_POLICY
-                if not is_page:
+                headers["content-security-policy"] = policy
+                if not path.startswith(CACHEABLE):
                     headers.setdefault("cache-control", "no-store")
                 if location := headers.get("location"):
                     headers["location"] = _strip_host(location)

@@ -1,0 +1,43 @@
+"""Ask: one question to every system side by side, and what each answer rests on."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from service.console.api import ApiRefusal
+from service.console.pages import ConsolePage
+from service.console.session import PATH
+
+AUTO = "auto"  # the surest of all systems
+
+
+def build_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get(f"{PATH}/ask")
+    async def ask(page: ConsolePage, question: str = "", version: str = "") -> Response:
+        """Show the answers to a question, if there is one; `version` asks as of then."""
+        question, values = question.strip(), {"question": question, "version": version.strip()}
+        models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
+        if not question:
+            return page.render("ask.html", {**values, "rows": []})
+        pin = {"version": int(version)} if version.strip().isdecimal() else {}
+        systems = [AUTO, *models] if len(models) > 1 else models
+        questions = [{"question": question, "model": model, **pin} for model in systems]
+        results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
+        return page.render("ask.html", {**values, "rows": list(zip(systems, results, strict=True))})
+
+    @router.get(f"{PATH}/why")
+    async def why(page: ConsolePage, question: str, model: str = "", version: str = "") -> Response:
+        """Show the edits and facts behind an answer, and the edits that are near the question."""
+        pin = {"question": question, "version": version}
+        report = await page.api.get("/admin/why", {**pin, "model": model})
+        try:
+            scope = await page.api.get("/admin/scope", pin)
+        except ApiRefusal as refusal:  # a system that has no edits of questions
+            if refusal.status != 422:
+                raise
+            scope = {"candidates": []}
+        return page.render("why.html", {"question": question, "why": report, "scope": scope})
+
+    return router

@@ -1,0 +1,112 @@
+"""Correct: an answer or a fact is written down, tried, and made live with the report of the trial in sight."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from service.console.api import JSON, ApiRefusal
+from service.console.pages import ConsolePage, Page, describe, lines_of, redirect
+from service.console.session import PATH, Form
+
+CORRECT = f"{PATH}/correct"
+FIELDS = (
+    "kind", "question", "answer", "wordings", "counterexamples",
+    "subject", "relation", "object", "act", "message", "line",
+)  # fmt: skip
+STALE = "stale_version"
+REFUSALS = (400, 404, 409, 413, 422)  # statuses of what the writer of a form can mend
+MAX_NEWS = 20  # commits of others that are listed
+
+
+def build_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get(CORRECT)
+    async def show(page: ConsolePage, question: str = "", answer: str = "", line: str = "") -> Response:
+        form = {"kind": "answer", "question": question, "answer": answer, "line": line}
+        return _render(page, form)
+
+    @router.post(CORRECT)
+    async def correct(page: ConsolePage) -> Response:
+        """Try the correction of a form, or commit it after its trial."""
+        form = await page.read_form()
+        try:
+            if form.get("do") == "commit" and form.get("trial") == _digest(form):
+                return await _commit(page, form)
+            return await _try(page, form)
+        except ApiRefusal as refusal:
+            if refusal.status not in REFUSALS:
+                raise
+            if refusal.code == STALE:
+                return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
+            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+
+    return router
+
+
+async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Response:
+    head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
+    receipt = await page.api.post("/admin/edits", {**_body(form), "dry_run": True})
+    once = uuid.uuid4().hex
+    values = {
+        "report": receipt["report"],
+        "expected": head,
+        "once": once,
+        "trial": _digest(form),
+        "news": news,
+    }
+    return _render(page, form, status, **values)
+
+
+async def _commit(page: Page, form: Form) -> Response:
+    body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
+    receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
+    if form.get("line"):
+        try:
+            await page.api.delete(f"/admin/gaps/{form['line']}")
+        except ApiRefusal as refusal:  # the line is done with already
+            if refusal.status != 404:
+                raise
+    return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
+
+
+def _digest(form: Form) -> str:
+    """Return a digest of what a form asks for, by which a change after its trial is known."""
+    return hashlib.sha256(json.dumps(_body(form)).encode()).hexdigest()
+
+
+def _body(form: Form) -> JSON:
+    if form.get("kind") == "fact":
+        item: JSON = {name: form.get(name, "") for name in ("subject", "relation", "object")}
+        item |= {"act": form["act"]} if form.get("act") else {}
+    else:
+        item = {"question": form.get("question", ""), "answer": form.get("answer", "")}
+        item |= {
+            "paraphrases": lines_of(form.get("wordings", "")),
+            "counterexamples": lines_of(form.get("counterexamples", "")),
+        }
+    return {"edits": [item], "message": form.get("message", "")}
+
+
+async def read_news(page: Page, expected: str) -> list[JSON]:
+    """Return the commits that others made since a version, the newest first."""
+    versions = (await page.api.get("/admin/versions", {"limit": MAX_NEWS}))["versions"]
+    return [version for version in versions if version["version"] > int(expected or 0)]
+
+
+def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+    fields = {name: form.get(name, "") for name in FIELDS}
+    defaults: dict[str, Any] = {
+        "mistakes": [],
+        "report": None,
+        "expected": None,
+        "once": "",
+        "trial": "",
+        "news": (),
+    }
+    return page.render("correct.html", {**defaults, **values, "form": fields}, status)

@@ -1,0 +1,83 @@
+"""History: the log, a commit in words, the difference of two versions, and undoing with the effect shown first."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from service.console.api import JSON, ApiRefusal
+from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.session import PATH, Form
+
+HISTORY = f"{PATH}/history"
+UNDO = f"{PATH}/undo"
+PAGE = 50  # commits of a page
+
+
+def build_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get(HISTORY)
+    async def log(page: ConsolePage, before: str = "", grep: str = "", author: str = "") -> Response:
+        """List commits, the newest first."""
+        filters = {"grep": grep.strip(), "author": author.strip()}
+        log = await page.api.get("/admin/versions", {"limit": PAGE, "before": before, **filters})
+        tags = {tag["version"]: tag["name"] for tag in (await page.api.get("/admin/tags"))["tags"]}
+        oldest = log["versions"][-1]["version"] if len(log["versions"]) == PAGE else None
+        return page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
+
+    @router.get(f"{PATH}/versions/{{version}}")
+    async def show(page: ConsolePage, version: int, fresh: str = "") -> Response:
+        """Show one commit and its report."""
+        commit = await page.api.get(f"/admin/versions/{version}")
+        return page.render("version.html", {"commit": commit, "is_new": bool(fresh)})
+
+    @router.get(f"{PATH}/diff")
+    async def compare(page: ConsolePage, older: str = "", newer: str = "") -> Response:
+        """List what two versions answer differently."""
+        head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
+        sides = {"older": older or str(max(0, head - 1)), "newer": newer or str(head)}
+        diff = await page.api.get("/admin/diff", {"from": sides["older"], "to": sides["newer"]})
+        return page.render("diff.html", {**sides, "diff": diff})
+
+    @router.post(UNDO)
+    async def undo(page: ConsolePage) -> Response:
+        """Show the effect of taking something back, or take it back."""
+        form = await page.read_form()
+        try:
+            if form.get("do") == "commit":
+                path, body = _order(form)
+                receipt = await page.api.post(path, body, form.get("once") or None)
+                return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
+            path, body = _order(form)
+            receipt = await page.api.post(path, {**body, "dry_run": True})
+        except ApiRefusal as refusal:
+            if refusal.status not in (404, 409, 422):
+                raise
+            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+        return _render(page, form, report=receipt["report"], once=uuid.uuid4().hex)
+
+    return router
+
+
+def _order(form: Form) -> tuple[str, JSON]:
+    """Return the route and the body that a form asks for: one edit, a commit, or a version to return to."""
+    message = {"message": form.get("message", "")}
+    if form.get("edit"):
+        return "/admin/reverts", {"edits": [form["edit"]], **message}
+    if form.get("to"):
+        return "/admin/rollbacks", {"to": _read_version(form["to"]), **message}
+    return "/admin/reverts", {"version": _read_version(form.get("version", "")), **message}
+
+
+def _read_version(text: str) -> int | str:
+    """Return a version as a number; other texts stay, so that the route names the mistake."""
+    return int(text) if text.isdecimal() else text
+
+
+def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+    fields = {name: form.get(name, "") for name in ("edit", "to", "version", "message")}
+    defaults: dict[str, Any] = {"mistakes": [], "report": None, "once": ""}
+    return page.render("undo.html", {**defaults, **values, "form": fields}, status)

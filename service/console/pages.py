@@ -1,0 +1,151 @@
+"""A page: templates, the routes as its reader sees them, and the pages where a route refuses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from service.console.api import Api, ApiRefusal, SignInNeeded
+from service.console.session import PATH, TOKEN, is_own, read_form, read_key, read_token, set_cookie
+from service.errors import ErrataError, Forbidden
+from service.http.auth import get_source
+from service.http.byte_budget import BUDGET
+
+STATIC = Path(__file__).parent / "static"
+SIGN_IN = f"{PATH}/sign-in"
+NEEDS_RESENDING = (
+    "This form is from a session that has ended. Nothing was changed and nothing is lost: send it again."
+)
+KEY_NEEDED = "This needs a key that is valid here."
+SECRETS = ("token", "key")  # fields of a form that a page never shows again
+
+ENVIRONMENT = Environment(
+    loader=PackageLoader("service.console"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def write_time(text: str) -> str:
+    """Return a time to the minute, as people write it."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
+
+
+def write_words(edit: dict[str, Any]) -> str:
+    """Return an edit in one line: its question, or the fact of an edit of the graph."""
+    notes = edit.get("notes", {})
+    fact = " ".join(str(notes[name]) for name in ("subject", "relation", "object") if notes.get(name))
+    return str(edit.get("question") or fact or notes.get("define") or "a change of the memory")
+
+
+ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "path": lambda text: quote(str(text), "")}
+
+
+class Page:
+    """One page for one reader.
+
+    Args:
+        request: The request of it.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.api = Api(request, read_key(request))
+
+    def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+        """Return a template as a page, whose forms carry this browser's token."""
+        token = read_token(self.request)
+        content = ENVIRONMENT.get_template(template).render(
+            token=token,
+            place=self.request.url.path,
+            is_signed_in=read_key(self.request) is not None,
+            **values,
+        )
+        response = HTMLResponse(content, status)
+        if self.request.cookies.get(TOKEN) != token:
+            set_cookie(response, self.request, TOKEN, token)
+        return response
+
+    async def read_form(self) -> dict[str, str]:
+        """Read the form of a page of this browser.
+
+        Raises:
+            FormExpired: It is a form of another session, such as one that has ended.
+            ApiRefusal: It cannot be read.
+        """
+        try:
+            form = await read_form(self.request)
+        except ErrataError as error:
+            raise ApiRefusal(error.status, {"code": error.code, "detail": error.detail}) from error
+        if not is_own(self.request, form):
+            raise FormExpired(403, {"code": Forbidden.code, "detail": NEEDS_RESENDING})
+        return form
+
+
+class FormExpired(ApiRefusal):
+    """A form that this browser's session did not hand out; its reader may send it once more."""
+
+
+async def open_page(request: Request) -> AsyncIterator[Page]:
+    """Return the page of a request, whose form counts among the bytes that its address makes the service hold."""
+    with BUDGET.open(get_source(request)) as request.state.hold_bytes:
+        yield Page(request)
+
+
+ConsolePage = Annotated[Page, Depends(open_page)]
+
+
+def redirect(path: str) -> Response:
+    """Send the browser to a page by GET, so that a reload repeats nothing."""
+    return RedirectResponse(path, 303)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a field that are not blank."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def describe(problem: dict[str, Any]) -> Sequence[str]:
+    """Return a problem document as sentences, one for each wrong field."""
+    faults = [
+        f"{fault.get('pointer') or fault.get('parameter')}: {fault['detail']}"
+        for fault in problem.get("errors", ())
+    ]
+    return faults or [str(problem.get("detail", "The service gave no reason."))]
+
+
+def install_refusals(app: FastAPI) -> None:
+    """Answer what a page cannot do with a page: to sign in first, or a sentence."""
+
+    @app.exception_handler(SignInNeeded)
+    async def sign_in(request: Request, refusal: SignInNeeded) -> Response:
+        fields = _form_of(request)
+        if not fields and request.method == "GET":
+            return redirect(f"{SIGN_IN}?to={quote(_place(request), '')}")
+        values = {"to": _place(request), "fields": fields, "mistakes": [KEY_NEEDED]}
+        return Page(request).render("sign_in.html", values, 401)
+
+    @app.exception_handler(ApiRefusal)
+    async def refuse(request: Request, refusal: ApiRefusal) -> Response:
+        fields = _form_of(request) if isinstance(refusal, FormExpired) else {}
+        values = {"to": _place(request), "fields": fields, "mistakes": describe(refusal.problem)}
+        return Page(request).render("refusal.html", values | {"code": refusal.code}, refusal.status)
+
+
+def _form_of(request: Request) -> dict[str, str]:
+    form: dict[str, str] = getattr(request.state, "form", {})
+    return {name: value for name, value in form.items() if name not in SECRETS}
+
+
+def _place(request: Request) -> str:
+    query = request.url.query
+    return request.url.path + (f"?{query}" if query else "")

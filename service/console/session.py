@@ -1,0 +1,76 @@
+"""Cookies of the console: the key of the reader, and the token of its forms.
+
+Nothing is stored on the server: the cookie holds the key itself, which no script can read and no other site sends, so a
+key that is revoked ends its sessions at once, at every ingress.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from urllib.parse import parse_qsl
+
+from fastapi import Request, Response
+
+from service.errors import TooLarge, UnsupportedMediaType
+from service.http.body import read_body
+
+KEY, TOKEN = "errata_key", "errata_form"  # names of the cookies
+PATH = "/console"
+SESSION_S = 12 * 3_600  # seconds after which a person signs in again
+MAX_FORM = 512 * 1024  # bytes of a form: its texts, percent-encoded
+MAX_FIELDS = 100
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+Form = dict[str, str]
+
+
+def read_key(request: Request) -> str | None:
+    """Return the key of the reader who is signed in."""
+    return request.cookies.get(KEY)
+
+
+def read_token(request: Request) -> str:
+    """Return the token that forms for this browser carry, a new one for a browser that has none."""
+    if not hasattr(request.state, "form_token"):
+        request.state.form_token = request.cookies.get(TOKEN) or secrets.token_urlsafe(24)
+    return str(request.state.form_token)
+
+
+def set_cookie(response: Response, request: Request, name: str, value: str) -> None:
+    """Keep a value in the browser, for the console's pages alone; an empty one is deleted."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=SESSION_S if value else 0,
+        path=PATH,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+async def read_form(request: Request) -> Form:
+    """Read the fields of a form, and keep them for the page that asks to sign in.
+
+    Raises:
+        TooLarge: The form is too long.
+        UnsupportedMediaType: It is no form.
+    """
+    if request.headers.get("content-type", "").partition(";")[0] != FORM_TYPE:
+        raise UnsupportedMediaType(f"send the form as {FORM_TYPE}")
+    refusal = TooLarge(f"a form may have {MAX_FORM:,} bytes: send less at once", limit=MAX_FORM)
+    data = await read_body(request, refusal, MAX_FORM)
+    try:
+        fields = dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError as error:
+        raise TooLarge(f"a form has at most {MAX_FIELDS} fields, in UTF-8") from error
+    form = {name: value.replace("\r\n", "\n").strip() for name, value in fields.items()}
+    request.state.form = form
+    return form
+
+
+def is_own(request: Request, form: Form) -> bool:
+    """Return whether a form comes from a page of this browser's session."""
+    cookie = request.cookies.get(TOKEN, "")
+    return bool(cookie) and hmac.compare_digest(form.get("token", "").encode(), cookie.encode())

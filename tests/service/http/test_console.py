@@ -1,0 +1,280 @@
+"""Pages of the console over a real ledger, editor and replica of the toy, as a browser without script sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service.config import Settings
+from tests.service.http.conftest import ADMIN, KEY, client_of, serve
+
+OPTIONS: dict[str, Any] = {"gaps_days": 7.0}
+QUESTION = "who runs the mill?"
+EDIT = {"kind": "answer", "question": QUESTION, "answer": "Ada"}
+ATTACK = "<img src=x onerror=alert(1)>\"'>"
+FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+
+
+def hidden_fields(page: httpx.Response, action: str) -> dict[str, str]:
+    """Return the hidden fields of the last form of a page that is sent to an address."""
+    *_, form = page.text.split(f'action="{action}"')
+    return {name: unescape(value) for name, value in FIELD.findall(form.partition("</form>")[0])}
+
+
+@pytest.fixture
+async def browser(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser that has signed in with the admin's key."""
+    async with client_of(app) as client:
+        page = await client.get("/console/sign-in")
+        fields = hidden_fields(page, "/console/sign-in")
+        assert (await client.post("/console/sign-in", data=fields | {"key": KEY})).status_code == 303
+        yield client
+
+
+async def send(browser: httpx.AsyncClient, path: str, **fields: str) -> httpx.Response:
+    return await browser.post(path, data={"token": browser.cookies.get("errata_form", ""), **fields})
+
+
+async def correct(browser: httpx.AsyncClient, **fields: str) -> httpx.Response:
+    """Try a correction, then commit what the page of the trial would send."""
+    trial = await send(browser, "/console/correct", **EDIT | fields, do="try")
+    assert trial.status_code == 200, trial.text
+    rest = hidden_fields(trial, "/console/correct")
+    return await browser.post("/console/correct", data=rest | EDIT | fields | {"do": "commit"})
+
+
+async def test_nothing_is_shown_before_a_key_is_given_and_the_cookie_is_for_the_console_alone(
+    stranger: httpx.AsyncClient,
+) -> None:
+    page = await stranger.get("/console/history?grep=mill")
+    assert (page.status_code, page.headers["location"]) == (
+        303,
+        "/console/sign-in?to=%2Fconsole%2Fhistory%3Fgrep%3Dmill",
+    )
+    form = hidden_fields(await stranger.get(page.headers["location"]), "/console/sign-in")
+    wrong = await stranger.post("/console/sign-in", data=form | {"key": "wrong"})
+    assert wrong.status_code == 401
+    assert "This key is not known here, or it has ended." in wrong.text
+    done = await stranger.post("/console/sign-in", data=form | {"key": KEY})
+    assert (done.status_code, done.headers["location"]) == (303, "/console/history?grep=mill")
+    assert "HttpOnly" in done.headers["set-cookie"]
+    assert "SameSite=strict" in done.headers["set-cookie"]
+    assert "Path=/console" in done.headers["set-cookie"]
+    assert (await stranger.get("/console/history")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "place", ["https://other.example/", "//other.example/x", "/admin/keys", "/console/sign-in"]
+)
+async def test_signing_in_leads_to_a_page_of_the_console(stranger: httpx.AsyncClient, place: str) -> None:
+    form = hidden_fields(await stranger.get("/console/sign-in", params={"to": place}), "/console/sign-in")
+    assert form["to"] == "/console/ask"
+    done = await stranger.post("/console/sign-in", data=form | {"to": place, "key": KEY})
+    assert done.headers["location"] == "/console/ask"
+
+
+async def test_a_correction_is_tried_then_live_then_taken_back(browser: httpx.AsyncClient) -> None:
+    answers = await browser.get("/console/ask", params={"question": QUESTION})
+    assert 'href="/console/correct?question=who%20runs%20the%20mill%3F"' in answers.text
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    assert "<ins>Ada</ins>" in trial.text
+    assert "No version yet." in (await browser.get("/console/history")).text
+    done = await correct(browser, message="Bo left")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/versions/1?fresh=1")
+    commit = await browser.get(done.headers["location"])
+    assert "Done: it is live." in commit.text
+    assert "Bo left" in commit.text
+    assert "<strong>Ada</strong>" in (await browser.get("/console/ask", params={"question": QUESTION})).text
+    reason = await browser.get("/console/why", params={"question": QUESTION})
+    assert "By a correction of" in reason.text
+    effect = await send(browser, "/console/undo", version="1")
+    assert "<del>Ada</del>" in effect.text
+    fields = hidden_fields(effect, "/console/undo")
+    assert (await browser.post("/console/undo", data=fields | {"do": "commit"})).status_code == 303
+    history = await browser.get("/console/history")
+    assert "version 1 taken back" in history.text
+    assert (
+        "<strong>Ada</strong>" not in (await browser.get("/console/ask", params={"question": QUESTION})).text
+    )
+    diff = await browser.get("/console/diff", params={"older": "0", "newer": "1"})
+    assert "<ins>Ada</ins>" in diff.text
+
+
+async def test_a_single_edit_is_taken_back_and_an_older_version_is_returned_to(
+    browser: httpx.AsyncClient,
+) -> None:
+    await correct(browser)
+    fields = hidden_fields(await browser.get("/console/versions/1"), "/console/undo")
+    edit = re.search(r'name="edit" value="([0-9a-f]{12})"', (await browser.get("/console/versions/1")).text)
+    assert edit is not None
+    effect = await send(browser, "/console/undo", edit=edit[1])
+    rest = hidden_fields(effect, "/console/undo")
+    assert (await browser.post("/console/undo", data=rest | {"do": "commit"})).status_code == 303
+    back = hidden_fields(await send(browser, "/console/undo", to="1"), "/console/undo")
+    done = await browser.post("/console/undo", data=fields | back | {"do": "commit"})
+    assert done.headers["location"] == "/console/versions/3?fresh=1"
+
+
+async def test_what_was_changed_after_its_trial_is_tried_again(browser: httpx.AsyncClient) -> None:
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    rest = hidden_fields(trial, "/console/correct")
+    page = await browser.post("/console/correct", data=rest | EDIT | {"answer": "Bo", "do": "commit"})
+    assert (page.status_code, "<ins>Bo</ins>" in page.text) == (200, True)
+    assert "No version yet." in (await browser.get("/console/history")).text
+
+
+async def test_a_commit_of_another_in_between_is_shown_and_the_form_is_tried_again(
+    browser: httpx.AsyncClient,
+) -> None:
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    await correct(browser, question="who owns the barn?", answer="Bo", message="hers")
+    rest = hidden_fields(trial, "/console/correct")
+    page = await browser.post("/console/correct", data=rest | EDIT | {"do": "commit"})
+    assert page.status_code == 409
+    assert "Others have committed since you tried this." in page.text
+    assert "hers" in page.text
+    again = hidden_fields(page, "/console/correct")
+    done = await browser.post("/console/correct", data=again | EDIT | {"do": "commit"})
+    assert done.headers["location"] == "/console/versions/2?fresh=1"
+
+
+async def test_a_form_that_is_sent_twice_makes_one_commit(browser: httpx.AsyncClient) -> None:
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    rest = hidden_fields(trial, "/console/correct")
+    places = [
+        (await browser.post("/console/correct", data=rest | EDIT | {"do": "commit"})).headers["location"]
+        for _ in range(2)
+    ]
+    assert places == ["/console/versions/1?fresh=1"] * 2
+
+
+async def test_what_was_written_survives_the_end_of_a_session(browser: httpx.AsyncClient) -> None:
+    form = {**EDIT, "answer": ATTACK, "do": "try"}
+    browser.cookies.clear()
+    page = await send(browser, "/console/correct", **form)
+    assert page.status_code == 403
+    assert hidden_fields(page, "/console/correct") == {
+        **form,
+        "token": browser.cookies["errata_form"],
+    }
+    page = await browser.post("/console/correct", data=hidden_fields(page, "/console/correct"))
+    assert page.status_code == 401
+    form_fields = hidden_fields(page, "/console/sign-in")
+    page = await browser.post("/console/sign-in", data=form_fields | {"key": KEY})
+    assert "What you wrote is still here." in page.text
+    page = await browser.post("/console/correct", data=hidden_fields(page, "/console/correct"))
+    assert page.status_code == 200
+    assert unescape(page.text).count(ATTACK) > 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/console/correct", "/console/undo", "/console/worklist/drop", "/console/sign-out"]
+)
+async def test_a_form_of_another_page_does_nothing(browser: httpx.AsyncClient, path: str) -> None:
+    for token in ("", "guess"):
+        page = await browser.post(path, data={**EDIT, "token": token, "version": "1"})
+        assert (page.status_code, "Nothing was changed" in page.text) == (403, True)
+
+
+async def test_what_people_wrote_is_inert_on_every_page(browser: httpx.AsyncClient) -> None:
+    await correct(
+        browser, question=f"{ATTACK} who?", answer=ATTACK, message=ATTACK, wordings=f"{ATTACK} whom?"
+    )
+    await browser.get("/console/ask", params={"question": f"{ATTACK} which?"})
+    pages = [
+        await browser.get("/console/ask", params={"question": f"{ATTACK} who?"}),
+        await browser.get("/console/why", params={"question": f"{ATTACK} who?"}),
+        await browser.get("/console/correct", params={"question": ATTACK, "answer": ATTACK, "line": ATTACK}),
+        await browser.get("/console/history", params={"grep": ATTACK, "author": ATTACK}),
+        await browser.get("/console/history"),
+        await browser.get("/console/versions/1"),
+        await browser.get("/console/diff", params={"older": "0", "newer": "1"}),
+        await browser.get("/console/sign-in", params={"to": f"/console/{ATTACK}"}),
+        await send(browser, "/console/undo", version="1", message=ATTACK),
+        await send(browser, "/console/correct", kind=ATTACK, question="", answer=ATTACK, do="try"),
+    ]
+    for page in pages:
+        assert "<img" not in page.text, page.url
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+
+
+async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as visitor:
+        visitor.headers.update(ADMIN)
+        for question in (QUESTION, "who owns the barn?", "who owns the barn?"):
+            await visitor.post("/v1/answers", json={"question": question})
+    for _ in range(200):  # lines are written behind the answers
+        page = await browser.get("/console/worklist")
+        if "the most asked first: 2." in page.text:
+            break
+        await asyncio.sleep(0.01)
+    assert "the most asked first: 2." in page.text
+    link = re.search(r'href="(/console/correct\?question=who%20runs[^"]+)"', page.text)
+    assert link is not None
+    form = await browser.get(unescape(link[1]))
+    line = hidden_fields(form, "/console/correct")["line"]
+    await correct(browser, line=line)
+    drop = hidden_fields(await browser.get("/console/worklist"), "/console/worklist/drop")
+    assert (await browser.post("/console/worklist/drop", data=drop)).status_code == 303
+    assert "No question waits for an answer." in (await browser.get("/console/worklist")).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"question": ""}, "question"),
+        ({"kind": "fact", "subject": "mill", "relation": "", "object": "x"}, "relation"),
+        ({"wordings": QUESTION, "counterexamples": QUESTION}, "is an example for this edit and against it"),
+    ],
+)
+async def test_a_mistake_in_a_form_is_said_beside_what_was_written(
+    browser: httpx.AsyncClient, fields: dict[str, str], sentence: str
+) -> None:
+    page = await send(browser, "/console/correct", **EDIT | fields, do="try")
+    assert page.status_code in (400, 422)
+    assert sentence in unescape(page.text).partition('role="alert"')[2].partition("<form")[0]
+    assert 'value="Ada"' in page.text
+
+
+async def test_a_key_that_may_only_ask_sees_answers_and_is_told_what_it_may_not(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as admin:
+        admin.headers.update(ADMIN)
+        key = (await admin.post("/admin/keys", json={"name": "asker", "scopes": ["ask"]})).json()["key"]
+    browser.cookies.set("errata_key", key)
+    assert (await browser.get("/console/ask", params={"question": QUESTION})).status_code == 200
+    page = await browser.get("/console/history")
+    assert (page.status_code, "That was not done" in page.text) == (403, True)
+    assert (await send(browser, "/console/correct", **EDIT, do="try")).status_code == 403
+
+
+async def test_the_audit_and_the_log_name_whoever_signed_in(app: FastAPI, browser: httpx.AsyncClient) -> None:
+    await correct(browser)
+    async with client_of(app) as admin:
+        admin.headers.update(ADMIN)
+        calls = (await admin.get("/admin/audit")).json()["entries"]
+        author = (await admin.get("/admin/versions/1")).json()["author"]
+    assert author == "admin"
+    assert any(call["path"] == "/admin/edits" and call["status"] == 201 for call in calls)
+
+
+async def test_a_form_of_a_megabyte_is_refused(browser: httpx.AsyncClient) -> None:
+    page = await send(browser, "/console/correct", **EDIT, message="x" * 2**20)
+    assert (page.status_code, "a form may have 524,288 bytes" in page.text) == (413, True)
+
+
+async def test_a_service_without_console_has_no_pages(config: Settings, editor: Any) -> None:
+    bare = config.model_copy(update={"console": False})
+    async with serve(bare, editor) as app, client_of(app) as client:
+        assert (await client.get("/console/ask")).status_code == 404
