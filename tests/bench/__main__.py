@@ -9,7 +9,6 @@ import torch
 
 from tests.bench import (
     access,
-    auto,
     contention,
     curators,
     editing,
@@ -36,7 +35,6 @@ SECTIONS = {
     "contention": contention.rows,
     "hardening": hardening.rows,
     "graph": graph.rows,
-    "auto": auto.rows,
     "curators": curators.rows,
     "untaught": untaught.rows,
     "start": start.rows,

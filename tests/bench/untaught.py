@@ -13,7 +13,7 @@ import httpx
 from errata import Errata
 from errata.wire import EditItem, FactItem
 
-from tests.bench.auto import AUTO, BATCH, TIMEOUT_S, Question, Reply, put, share_right
+from tests.bench.asking import AUTO, BATCH, TIMEOUT_S, Question, Reply, put, share_right
 from tests.bench.processes import run_errata
 from tests.bench.table import Row
 

@@ -1,1 +1,1 @@
-"""`make bench-editing`: every method that edits the bank, through one harness, on the same edits."""
+"""`make bench-editing`: the product's edits and a plain cosine cache, on the same edits."""

@@ -27,22 +27,18 @@ class Sample:
         streams: Streams that a cell is the mean of, by number of edits; one for other numbers.
         bystanders: Questions of each kind, where so many are left.
         all_forms: Edits up to which every paraphrase is asked; beyond, one for each edit.
-        asked_back: Edits that stay, and edits that are reverted, which are asked after half were taken back.
         remade: Edits up to which half of them are made anew, to compare bits.
-        rate_questions: Questions by which the answers in a second are measured.
     """
 
     name: str
     streams: Mapping[int, int]
     bystanders: int
     all_forms: int
-    asked_back: int
     remade: int
-    rate_questions: int
 
 
-FULL = Sample("full", {1: 500, 10: 50, 100: 5}, 2_400, 1_000, 2_000, 1_000, 512)
-SMALL = Sample("small", {1: 100, 10: 10}, 300, 100, 100, 100, 64)
+FULL = Sample("full", {1: 500, 10: 50, 100: 5}, 2_400, 1_000, 1_000)
+SMALL = Sample("small", {1: 100, 10: 10}, 300, 100, 100)
 SAMPLES = {sample.name: sample for sample in (FULL, SMALL)}
 
 

@@ -1,22 +1,13 @@
-"""One cell of the scoreboard: a method, a number of edits, a seed. All shares are kept as counts."""
+"""One cell of the scoreboard: a method, a number of edits, a seed. All shares are kept_requests as counts."""
 
 import random
-import statistics
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from tests.bench.editing_methods.draw import FULL, EditRequest, Sample, Stream
-from tests.bench.editing_methods.editors import EditedModel, Editor
-from tests.bench.editing_methods.model import Reply
-from tests.bench.timing import measure_interleaved
-
-FIRST = 100  # edits whose standing at the end is compared with their standing when they were the last
-ROUNDS = 3  # how often questions are timed
-ALONE = 20  # questions that are timed one by one
-BUSY = 75  # edits from which the answers in a second are measured
+from tests.bench.editing_methods.draw import EditRequest, Sample, Stream
+from tests.bench.editing_methods.editors import EditedModel, EditedProduct, Reply
 
 Base = Callable[[Sequence[str]], list[str]]  # answers of the unedited model
+Edit = Callable[[Sequence[EditRequest]], EditedModel]
 
 
 class Counts(dict[str, list[int]]):
@@ -28,123 +19,50 @@ class Counts(dict[str, list[int]]):
         count[1] += len(right)
 
 
-@dataclass(frozen=True)
-class Scores:
-    """figures: means over the cell's streams."""
-
-    counts: Counts
-    figures: Mapping[str, float]
-
-
-def score(editor: Editor, streams: Sequence[Stream], base: Base, sample: Sample = FULL) -> Scores:
-    counts, figures = Counts(), defaultdict[str, list[float]](list)
+def score(edit: Edit, streams: Sequence[Stream], base: Base, sample: Sample) -> Counts:
+    """Make the edits of each stream, ask for them and for what is near, and take a random half back."""
+    counts = Counts()
     for stream in streams:
-        model = editor.apply(stream.requests)
+        model = edit(stream.requests)
         count_answers(model, stream, base, counts, sample)
-        _count_reverts(editor, model, stream, base, counts, sample)
-        if len(stream.requests) > FIRST:
-            _count_first_edits(editor, model, stream, counts)
-        for name in ("edit_ms", "bytes_per_edit", "rows_per_slot"):
-            figures[name].append(getattr(model, name))
-        if len(stream.requests) >= BUSY and not figures["rate"]:
-            unedited_model = editor.apply(())
-            figures["rate"].append(_measure_rate(unedited_model, model, stream, sample))
-            figures["added_ms"].append(_measure_added_ms(unedited_model, model, stream))
-    return Scores(counts, {name: sum(values) / len(values) for name, values in figures.items()})
+        _count_reverts(edit, model, stream, base, counts, sample)
+    return counts
 
 
-def count_answers(
-    model: EditedModel, stream: Stream, base: Base, counts: Counts, sample: Sample = FULL
-) -> None:
+def count_answers(model: EditedModel, stream: Stream, base: Base, counts: Counts, sample: Sample) -> None:
     requests = stream.requests
     has_all_forms = len(requests) <= sample.all_forms
-    paraphrases = {request.id: _pick_paraphrases(request, has_all_forms) for request in requests}
-    texts = [request.question for request in requests] + [
-        paraphrase for questions in paraphrases.values() for paraphrase in questions
+    paraphrases = [
+        (request, text) for request in requests for text in _pick_paraphrases(request, has_all_forms)
     ]
-    texts += [question for questions in stream.bystanders.values() for question in questions]
-    replies = _ask(model, texts)
+    texts = [request.question for request in requests] + [text for _, text in paraphrases]
+    replies = _ask(model, texts + [text for questions in stream.bystanders.values() for text in questions])
     counts.add("refused", [request.id not in model.applied for request in requests])
     counts.add("reliability", [_is_hit(model, request, replies[request.question]) for request in requests])
-    counts.add(
-        "generalisation",
-        [
-            _is_hit(model, request, replies[paraphrase])
-            for request in requests
-            for paraphrase in paraphrases[request.id]
-        ],
-    )
-    for (kind, form), questions in stream.bystanders.items():
+    counts.add("generalisation", [_is_hit(model, request, replies[text]) for request, text in paraphrases])
+    for (kind, _), questions in stream.bystanders.items():
         before = base(questions)
-        counts.add(f"{kind}, {form}", [replies[q].best == b for q, b in zip(questions, before, strict=True)])
+        counts.add(kind, [replies[q].best == b for q, b in zip(questions, before, strict=True)])
 
 
 def _count_reverts(
-    editor: Editor, model: EditedModel, stream: Stream, base: Base, counts: Counts, sample: Sample
+    edit: Edit, model: EditedModel, stream: Stream, base: Base, counts: Counts, sample: Sample
 ) -> None:
-    """A random half; of one edit, that one."""
-    rng = random.Random(len(stream.requests))
-    reverted_ids = set(
-        rng.sample([request.id for request in stream.requests], (len(stream.requests) + 1) // 2)
-    )
-    kept_requests = [request for request in stream.requests if request.id not in reverted_ids]
-    reverted_requests = [request for request in stream.requests if request.id in reverted_ids]
-    remaining = model.with_only({request.id for request in kept_requests})
-    kept_sample, reverted_sample = (
-        rng.sample(requests, min(sample.asked_back, len(requests)))
-        for requests in (kept_requests, reverted_requests)
-    )
-    replies = _ask(remaining, [request.question for request in kept_sample + reverted_sample])
-    counts.add("kept", [_is_hit(remaining, request, replies[request.question]) for request in kept_sample])
-    before = base([request.question for request in reverted_sample])
-    counts.add(
-        "back",
-        [replies[request.question].best == b for request, b in zip(reverted_sample, before, strict=True)],
-    )
-    if len(stream.requests) <= sample.remade or (editor.name == "gated" and sample is FULL):
-        counts.add("bits", [remaining.digest == editor.fresh_copy().apply(kept_requests).digest])
-
-
-def _count_first_edits(editor: Editor, model: EditedModel, stream: Stream, counts: Counts) -> None:
-    first = stream.requests[:FIRST]
-    for name, state in (
-        ("first, then", model.with_only({request.id for request in first})),
-        ("first, now", model),
-    ):
-        replies = _ask(state, [request.question for request in first])
-        counts.add(name, [_is_hit(state, request, replies[request.question]) for request in first])
-
-
-def _measure_rate(unedited_model: EditedModel, model: EditedModel, stream: Stream, sample: Sample) -> float:
-    """Return the answers in a second with these edits, as a share of those with none, encoder included."""
-    texts = _bystanders(stream)[: sample.rate_questions]
-    seconds = measure_interleaved(
-        {
-            "none": lambda: unedited_model.without_cache().say(texts),
-            "edited": lambda: model.without_cache().say(texts),
-        },
-        ROUNDS,
-    )
-    return seconds["none"] / seconds["edited"]
-
-
-def _measure_added_ms(unedited_model: EditedModel, model: EditedModel, stream: Stream) -> float:
-    """Return how much longer a question takes alone with these edits than with none, median of ALONE bystanders."""
-    added_ms = []
-    for text in _bystanders(stream)[:ALONE]:
-        seconds = measure_interleaved(
-            {
-                "none": lambda text=text: unedited_model.without_cache().say([text]),  # type: ignore[misc]
-                "edited": lambda text=text: model.without_cache().say([text]),  # type: ignore[misc]
-            },
-            ROUNDS,
-        )
-        added_ms.append(1e3 * (seconds["edited"] - seconds["none"]))
-    return statistics.median(added_ms)
-
-
-def _bystanders(stream: Stream) -> list[str]:
-    return [question for questions in stream.bystanders.values() for question in questions]
+    """Take a random half back: the rest stands, the others are as before, and so are the rows, bit for bit."""
+    requests = stream.requests
+    rng = random.Random(f"revert {len(requests)} {requests[0].id}")
+    reverted = rng.sample(requests, (len(requests) + 1) // 2)
+    kept_requests = [request for request in requests if request not in reverted]
+    rest = model.with_only({request.id for request in kept_requests})
+    replies = _ask(rest, [request.question for request in (*kept_requests, *reverted)])
+    counts.add("kept", [_is_hit(rest, request, replies[request.question]) for request in kept_requests])
+    questions = [request.question for request in reverted]
+    pairs = zip(questions, base(questions), strict=True)
+    counts.add("back", [replies[question].best == before for question, before in pairs])
+    if isinstance(rest, EditedProduct) and len(requests) <= sample.remade:
+        again = edit(kept_requests)
+        assert isinstance(again, EditedProduct)
+        counts.add("same bits", [rest.image.checksum == again.image.checksum])
 
 
 def _pick_paraphrases(request: EditRequest, has_all_forms: bool) -> Sequence[str]:

@@ -8,9 +8,7 @@ from models.memory import AnswerChange, Block, ChangeKind, EditRefused, Image, M
 from models.nkb.memory import BANK, BankOptions
 from models.packs.pack import Entity, Item, Relation
 from models.system import Ask, Input, Probes, Reply
-from models.training.edits import Share, build, measure
-from models.training.plan import DEFAULT
-from models.training.run import METHOD
+from models.training.edits import Share, measure
 
 CAPITAL, MOTTO = (
     Relation(
@@ -103,11 +101,6 @@ def test_a_withheld_answer_is_no_hit_though_it_would_have_been_right() -> None:
     assert figures.reliability == figures.generalisation == Share(0, 2)
 
 
-def test_a_withheld_answer_that_would_change_is_not_kept() -> None:
-    figures = measure(Librarian(declines=True, spreads=True), Book(), ITEMS, [0, 2], "gated", 1)
-    assert figures.neighbours == figures.same_subject == figures.random == Share(0, 1)
-
-
 def test_a_refused_edit_is_counted_and_a_failure() -> None:
     figures = measure(Librarian(), Book(frozenset({"capital of Chile"})), ITEMS, [0, 2], "surgery", 1)
     assert (figures.edits, figures.refused) == (2, 1)
@@ -123,22 +116,6 @@ def test_a_refused_edit_is_a_failure_even_where_the_base_says_the_answer() -> No
     assert (figures.refused, figures.reliability) == (1, Share(0, 1))
 
 
-def test_surgery_edits_one_by_one_and_gated_slots_all_at_once() -> None:
-    changes = [AnswerChange(str(n), f"capital of {n} (0)", "Lima") for n in range(3)]
-    for method, calls in (("surgery", [1, 1, 1]), ("gated", [3])):
-        book = Book()
-        build(book, changes, method)
-        assert book.calls == calls
-
-
 @pytest.mark.parametrize(("share", "text"), [(Share(1, 3), "33.3 (3)"), (Share(999, 1000), "99.9 (1,000)")])
 def test_a_share_names_the_questions_it_is_measured_on(share: Share, text: str) -> None:
     assert str(share) == text
-
-
-def test_a_share_of_no_questions_is_not_nought() -> None:
-    assert str(Share(0, 0)) == "none asked"
-
-
-def test_the_plan_measures_every_method_and_the_card_has_a_name_for_it() -> None:
-    assert {method for method, _ in DEFAULT.edits} == set(BankOptions.methods()) == set(METHOD)

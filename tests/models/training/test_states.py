@@ -53,13 +53,6 @@ def test_states_of_other_texts_are_refused_though_as_many_tokens_long(
     assert str(tmp_path) in str(refused.value)
 
 
-def test_states_of_texts_that_nobody_wrote_down_are_refused(tmp_path: Path) -> None:
-    load(tmp_path, TEXTS, Speller())
-    (tmp_path / "texts.sha256").unlink()
-    with pytest.raises(ValueError, match="holds states of other texts"):
-        load(tmp_path, TEXTS, Speller())
-
-
 def test_an_encoding_that_was_interrupted_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,18 +65,3 @@ def test_an_encoding_that_was_interrupted_is_done_again(
     assert again.encoded == len(TEXTS)
     expected = torch.tensor(again.tokens(TEXTS[1])[0]).float()
     assert torch.equal(states[mask][:, 0], expected)
-
-
-def test_an_encoding_interrupted_before_the_offsets_is_done_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as broken:
-        broken.setattr("numpy.save", full)
-        with pytest.raises(OSError, match="no space left"):
-            load(tmp_path, TEXTS, Speller())
-    again = Speller()
-    load(tmp_path, TEXTS, again)
-    assert again.encoded == len(TEXTS)

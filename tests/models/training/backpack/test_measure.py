@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 
 from models.backpack.answering.prompt import Speller, write_exchange
-from models.packs.pack import Pack
 from models.training.backpack.card import add_figures
 from models.training.backpack.learning import Batches
-from models.training.backpack.measure import Outcome, agreement, find_words, perplexity, put
+from models.training.backpack.measure import Outcome, perplexity, put
 from models.training.backpack.texts import Question, Texts
 
 
@@ -59,17 +58,6 @@ def test_an_answer_about_an_unknown_name_is_never_right(parrot: Parrot, speller:
     (outcome,) = put(parrot, speller, [Question("Who is that?", "")])
     assert not outcome.is_right
     assert not Outcome(Question("Who is that?", ""), "", (0.0,), True).is_right
-
-
-def test_words_of_one_kind_that_point_one_way_agree() -> None:
-    vectors = torch.tensor([[1.0, 0.1], [1.0, 0.2], [0.1, 1.0], [0.2, 1.0]])
-    assert agreement(vectors, [0, 0, 1, 1]) == 1
-    assert agreement(vectors, [0, 1, 0, 1]) == pytest.approx(0.25)
-
-
-def test_the_words_that_are_compared_are_one_piece(small_pack: Pack, speller: Speller) -> None:
-    words = find_words(small_pack, speller)
-    assert all(speller.read([token])[0] == " " for tokens in words.values() for token in tokens)
 
 
 def test_the_card_has_a_column_for_each_network(tmp_path: Path) -> None:

@@ -1,23 +1,17 @@
-"""The pack's world, read once, and the tokenizer."""
+"""The pack's world, and the tokenizer."""
 
 import pytest
 from tokenizers import Tokenizer
 
-from models.ernie_doc.loading.minilm import load_tokenizer
-from models.packs.pack import Pack
-from models.training.ernie_doc.composed import World, build_world
+from models.training.ernie_doc.composed import World
+from tests.models.training import toys
 
 
-@pytest.fixture(scope="session")
-def pack() -> Pack:
-    return Pack.load()
+@pytest.fixture
+def world() -> World:
+    return toys.documents_world()
 
 
-@pytest.fixture(scope="session")
-def world(pack: Pack) -> World:
-    return build_world(pack, "train")
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture
 def tokenizer() -> Tokenizer:
-    return load_tokenizer()
+    return toys.tokenizer()

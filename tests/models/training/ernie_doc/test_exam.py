@@ -13,22 +13,19 @@ from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.packs.pack import Pack
 from models.reading.confidence import NO_SCALE
 from models.reading.spans import Span, SpanRule
 from models.training.ernie_doc.card import collect, write_card
 from models.training.ernie_doc.exam import (
-    LONGEST,
     READINGS,
-    exam_texts,
     examine,
     readings_of,
 )
 from models.training.reading.calibrate import calibrate
-from models.training.reading.outcomes import Outcome, by_kind, normalize
-from models.training.reading.written.texts import Question, Text, check
+from models.training.reading.outcomes import Outcome, by_kind
+from models.training.reading.written.texts import Question, Text
 from tests.models.ernie_doc.documents import chooser
-from tests.models.training.ernie_doc.tiny import MODEL
+from tests.models.training.toys import ERNIE_DOC as PLAN
 
 
 def scale(threshold: float) -> Confidence:
@@ -62,10 +59,6 @@ def test_below_the_threshold_nothing_is_answered() -> None:
     assert outcome(None, "Lisbon", 1.0).exact(scale(0.0)) == 0.0
 
 
-def test_words_are_compared_without_case_articles_and_marks() -> None:
-    assert normalize("The  Old, old Pump!") == "old old pump"
-
-
 def test_the_scale_tells_right_from_wrong_and_declines_most_of_what_is_not_said() -> None:
     right, wrong = [outcome("a b", "a b", 3.0), outcome("c", "c", 2.0)], [outcome("e", "f", -2.0)]
     unanswerable = [outcome(None, "d", -1.0 - number / 10) for number in range(10)]
@@ -81,8 +74,8 @@ def test_the_scale_tells_right_from_wrong_and_declines_most_of_what_is_not_said(
 
 
 def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    packing = Packing.of(tokenizer, MODEL.segment, 12, 4, MODEL.points)
-    reader = Reader(Checkpoint(ErnieDoc(MODEL).eval(), "tiny"), packing)
+    packing = Packing.of(tokenizer, PLAN.model.segment, 12, 4, PLAN.model.points)
+    reader = Reader(Checkpoint(ErnieDoc(PLAN.model).eval(), "tiny"), packing)
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
     )
@@ -99,13 +92,3 @@ def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenize
     assert figures.keys() == collect(exam, NO_SCALE).keys()
     assert figures.keys() == {f"written/{side}/{kind}" for side in sides for kind in ("all", "plain")}
     assert "| written | without | plain | 1 |" in (tmp_path / "README.md").read_text()
-
-
-def test_exams_hold_long_documents_of_their_split(pack: Pack) -> None:
-    texts = exam_texts(pack, "test", 1)
-    assert {name: len(part) > 0 for name, part in texts.items()} == dict.fromkeys(texts, True)
-    assert min(len(text.text.split()) for text in texts["2,000 tokens"]) > 1_200
-    assert min(len(text.text.split()) for text in texts[LONGEST]) > 12_000
-    for text in (text for part in texts.values() for text in part):
-        for question in text.questions:
-            check(question, text.text, text.title)

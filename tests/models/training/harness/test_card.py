@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from models.training.harness.card import WIDTH, fill_lines, percent, table, write_card
+from models.training.harness.card import WIDTH, fill_lines, table, write_card
 
 
 def test_prose_is_wrapped_and_tables_are_left_alone() -> None:
@@ -21,7 +21,3 @@ def test_programs_and_people_read_the_same_figures(tmp_path: Path) -> None:
     assert (
         tmp_path / "README.md"
     ).read_text() == "# Title\n\n| | exact |\n|---|---|\n| all | 93.5 |\n\nSo it is.\n\n"
-
-
-def test_a_share_of_nothing_is_zero() -> None:
-    assert (percent([]), percent([True, False, False])) == (0.0, 33.3)

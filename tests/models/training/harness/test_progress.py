@@ -4,21 +4,15 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 
-from models.encoder.minilm import WIDTH
-from models.nkb.backbone import BackboneConfig, build
 from models.packs.files import FILES
 from models.packs.pack import WORLD
-from models.training import base
 from models.training.harness.progress import FinishedPhase, Progress
 from models.training.plan import DEFAULT, fingerprint
-from models.training.states import States
 from models.training.tokens import train
 
 ANSWERS = ["Lima", "Cusco", "Buenos Aires"]
@@ -27,27 +21,6 @@ ANSWERS = ["Lima", "Cusco", "Buenos Aires"]
 def build_model() -> tuple[nn.Linear, torch.optim.Optimizer]:
     model = nn.Linear(3, 2)
     return model, torch.optim.AdamW(model.parameters(), lr=0.1)
-
-
-def step(model: nn.Linear, optimizer: torch.optim.Optimizer) -> None:
-    optimizer.zero_grad()
-    model(torch.arange(3.0)).square().sum().backward()
-    optimizer.step()
-
-
-def test_what_was_kept_goes_on_as_if_never_interrupted(tmp_path: Path) -> None:
-    model, optimizer = build_model()
-    step(model, optimizer)
-    Progress(tmp_path, "mine").keep(model, optimizer, 1)
-    resumed_model, its_optimizer = build_model()
-    assert Progress(tmp_path, "mine").resume(resumed_model, its_optimizer) == 1
-    step(model, optimizer)
-    step(resumed_model, its_optimizer)
-    assert torch.equal(model.weight, resumed_model.weight)
-
-
-def test_an_empty_folder_holds_no_progress(tmp_path: Path) -> None:
-    assert Progress(tmp_path, "mine").resume(*build_model()) == 0
 
 
 def test_progress_of_another_training_is_refused_and_changes_nothing(tmp_path: Path) -> None:
@@ -59,24 +32,6 @@ def test_progress_of_another_training_is_refused_and_changes_nothing(tmp_path: P
         Progress(tmp_path, "mine").resume(model, optimizer)
     assert str(tmp_path) in str(refused.value)
     assert torch.equal(model.weight, before)
-
-
-def test_progress_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
-    progress = Progress(tmp_path, "mine")
-    progress.keep(*build_model(), 3)
-    save_file(load_file(progress.path), progress.path)
-    with pytest.raises(ValueError, match="holds progress of another plan or pack"):
-        progress.resume(*build_model())
-
-
-def test_the_base_is_not_trained_on_from_progress_of_another_training(tmp_path: Path) -> None:
-    config = BackboneConfig(vocab=16, d_model=8, d_kv=4, d_ff=8, heads=2, layers=1, dropout=0.0)
-    model = base.Seq2Seq(build(config.t5()))
-    Progress(tmp_path, "theirs").keep(model, torch.optim.AdamW(model.parameters()), 1)
-    empty = States(np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long())
-    corpus, schedule = base.Corpus([], empty, []), replace(DEFAULT.base, epochs=1)
-    with pytest.raises(ValueError, match="holds progress of another plan or pack"):
-        base.train(model, corpus, [], schedule, Progress(tmp_path, "mine"), print, str)
 
 
 def test_a_finished_phase_is_found_by_its_own_training_alone(tmp_path: Path) -> None:
@@ -120,11 +75,6 @@ def test_another_plan_has_another_fingerprint(plan: object, tokenizer: Tokenizer
 def test_another_pack_has_another_fingerprint(pack: Path, name: str, tokenizer: Tokenizer) -> None:
     (pack / name).write_text((pack / name).read_text("utf-8") + "\n", "utf-8")
     assert fingerprint(DEFAULT, pack, tokenizer) != fingerprint(DEFAULT, WORLD, tokenizer)
-
-
-def test_another_tokenizer_has_another_fingerprint(tokenizer: Tokenizer) -> None:
-    other = train([*ANSWERS, "Arequipa"], 300)
-    assert fingerprint(DEFAULT, WORLD, other) != fingerprint(DEFAULT, WORLD, tokenizer)
 
 
 def test_another_encoder_has_another_fingerprint(

@@ -10,8 +10,7 @@ from models.kbert.encoder import Encoder
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.text import WordPieces
-from models.training.harness.steps import trainable
-from models.training.kbert.net import NEVER, Net
+from models.training.kbert.net import Net
 from models.training.kbert.plan import DEFAULT as PLAN
 
 KIM = Entity("e", "Kim", facts=(Fact("born", "place of birth", "Oslo"), Fact("job", "occupation", "painter")))
@@ -43,16 +42,3 @@ def test_what_is_served_is_what_was_trained(net: Net, rows: list[QuestionRow]) -
         expected = net.bert(batch)[batch.is_real]
     actual = Encoder.from_weights(weights).read(batch)[batch.is_real]
     torch.testing.assert_close(actual, expected, atol=5e-5, rtol=0)
-
-
-def test_only_the_upper_layers_have_adapters(net: Net) -> None:
-    assert {int(name.split(".")[2]) for name in net.adapters()} == set(range(PLAN.frozen_layers, 6))
-    assert all(name.split("/")[0] != "bert" or "lora" in name for name in trainable(net))
-
-
-def test_options_are_no_answer_and_objects(net: Net, rows: list[QuestionRow]) -> None:
-    batch = collate([row.row for row in rows], 0)
-    with torch.inference_mode():
-        options = net.pointing(rows, batch, torch.tensor([[0.9, 0.2], [0.9, 0.2]]))
-    assert options.shape == (2, 3)
-    assert (options > NEVER).all()

@@ -74,17 +74,6 @@ def test_a_second_build_in_another_process_is_the_same_bytes(folder: Path) -> No
     assert builds[0] == builds[1]
 
 
-def test_the_order_of_the_facts_within_a_source_does_not_matter(relations: Relations) -> None:
-    assert make(FACTS, relations) == make(FACTS[::-1], relations)
-
-
-def test_an_entity_without_an_id_gets_one_from_its_label(relations: Relations) -> None:
-    ids = {entity.label: entity.id for entity in make(FACTS, relations).entities.values()}
-    assert ids["Étude 3"] == "w:etude-3"
-    assert ids["Person 3"] == "Q3"
-    assert ids["Peru"] == "iso:PE"
-
-
 @pytest.mark.parametrize(
     "facts",
     [

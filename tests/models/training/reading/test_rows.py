@@ -7,24 +7,18 @@ import pytest
 import torch
 
 from models.encoder.weights import find
-from models.kbert.text import WordPieces
 from models.training.reading.learning import span_loss
 from models.training.reading.net import ReadingNet
 from models.training.reading.plan import DEFAULT
-from models.training.reading.pretext import N_COMMON, Pretext
 from models.training.reading.rows import NO_ANSWER, Row, collate
 from models.training.reading.written.texts import Question, Text
-from models.training.reading.written.variants import add_distractors, find_names, replace_names, retype
+from models.training.reading.written.variants import add_distractors, replace_names
+from tests.models.training.toys import PARAGRAPH, pretext, word_pieces
 
-TOKENS = WordPieces(find().tokenizer())
+TOKENS = word_pieces()
 WORDS = {id: word for word, id in find().tokenizer().get_vocab().items()}
-PARAGRAPH = (
-    "The lighthouse of Corran was lit in 1871. Its first keeper, Anna Keller, lived there for thirty years. "
-    "When Anna Keller left, the lighthouse of Corran went dark, and a ferry took the lamp to Dunmore."
-)
 START = PARAGRAPH.index("Anna Keller")
 TEXT = Text("a", PARAGRAPH, (Question("Who kept the light?", "Anna Keller", START, "plain"),))
-COMMON = " ".join(f"w{number}" for number in range(N_COMMON)).replace("w1 ", "the of was in to and first ")
 
 
 def words_of(row: Row, first: int, last: int) -> str:
@@ -32,11 +26,9 @@ def words_of(row: Row, first: int, last: int) -> str:
 
 
 def test_a_mask_hides_what_stands_elsewhere() -> None:
-    pretext = Pretext([PARAGRAPH, *[COMMON] * 3], TOKENS, 256)
-    rng = random.Random(1)
-    names = set()
+    rows, rng, names = pretext(), random.Random(1), set()
     for _ in range(30):
-        row = pretext.draw(rng)
+        row = rows.draw(rng)
         names |= {words_of(row, *answer) for answer in row.answers}
         assert all(WORDS[row.ids[ask]] == "[MASK]" for ask in row.asks)
         for answer in row.answers:
@@ -57,18 +49,6 @@ def test_other_names_and_sentences_keep_the_answer(seed: int) -> None:
     assert question.start is not None
     assert question.answer is not None
     assert text.text[question.start : question.start + len(question.answer)] == question.answer
-
-
-def test_names_stand_with_a_capital_inside_a_sentence() -> None:
-    assert find_names(PARAGRAPH) == ["Anna", "Corran", "Dunmore", "Keller"]
-
-
-def test_people_type_in_small_letters_and_with_slips() -> None:
-    rng = random.Random(0)
-    assert retype("Who kept the light?", 0.0, 1.0, rng) == "who kept the light"
-    assert retype("Who kept the light?", 0.0, 0.0, rng) == "Who kept the light?"
-    slips = {retype("Who kept the light?", 1.0, 0.0, rng) for _ in range(9)}
-    assert len(slips - {"Who kept the light?"}) > 3
 
 
 def test_an_answer_lies_in_the_text_or_at_the_first_token() -> None:

@@ -32,19 +32,6 @@ def test_new_compositions_are_those_that_are_held_out(drawings: dict[str, list[E
         assert all(compositions.is_held(example.path) and len(example.path) == hops for example in new)
 
 
-def test_unanswerable_questions_have_no_answer_and_all_others_do(drawings: dict[str, list[Example]]) -> None:
-    for name, examples in drawings.items():
-        if "unanswerable" in name:
-            assert all(example.expected is None for example in examples)
-        elif name not in ("count", "yes_no"):
-            assert all(example.expected is not None for example in examples)
-
-
-def test_groups_of_forms_have_that_form(drawings: dict[str, list[Example]]) -> None:
-    for form in ("count", "yes_no"):
-        assert {example.form for example in drawings[form]} == {form}
-
-
 def test_the_exam_counts_right_and_faithful_answers() -> None:
     rng = random.Random("count")
     path = MAKER.compositions.draw(2, False, rng)

@@ -8,7 +8,7 @@ import pytest
 
 from models.graph.knowledge import Entity
 from models.training.relational.examples import COUNT, ENTITIES, YES_NO, Example, ExampleMaker
-from tests.models.training.relational.toy import MAKER, MIXTURE, RELATIONS
+from tests.models.training.relational.toy import MAKER, MIXTURE
 
 
 def walk(entities: Mapping[str, Entity], start: str, labels: tuple[str, ...]) -> list[str]:
@@ -58,27 +58,3 @@ def test_where_a_fact_is_missing_the_path_leads_nowhere_and_the_walk_is_told() -
         assert walk(example.entities, start_of(example), example.labels) == []
         assert example.expected is None
         assert {visit.target for visit in example.hops[-1]} == {"@null"}
-
-
-def test_mentions_are_the_names_in_the_question() -> None:
-    for example in examples(of_form(0.0, 1.0), False):
-        for mention in example.ask.mentions:
-            assert example.ask.question[mention.start : mention.end] == mention.entities[0].label
-
-
-def test_what_a_walk_finds_are_the_facts_of_the_entity_where_it_stands() -> None:
-    for example in examples(MAKER, False):
-        [visit] = example.hops[0]
-        labels = {fact.label for fact in example.entities[start_of(example)].facts}
-        assert set(visit.labels) == labels
-        assert visit.target in labels
-
-
-def test_the_same_seed_draws_the_same_question() -> None:
-    first, second = (MAKER.draw(random.Random(7)) for _ in range(2))
-    assert first == second
-    assert MAKER.draw(random.Random(8)) != first
-
-
-def test_every_relation_of_the_toy_is_asked_for() -> None:
-    assert {id for example in examples(MAKER, False, 100) for id in example.path} == set(RELATIONS)

@@ -1,17 +1,13 @@
 """The training works: a toy world of five relations is learned to the last question."""
 
 import random
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import torch
 
 from models.relational.answer import NO_PATH, Answerer
-from models.training.harness.progress import Progress
 from models.training.relational.exam import figures, put
-from models.training.relational.learning import Learning, loss_of
-from tests.models.training.relational.toy import MAKER, PLAN, reader, toy_model
+from models.training.relational.learning import loss_of
+from tests.models.training.relational.toy import MAKER, reader, toy_model
 
 
 @pytest.mark.parametrize("n_hops", [1, 2, 3])
@@ -29,26 +25,6 @@ def test_a_missing_fact_is_noticed_at_any_hop() -> None:
     outcomes = put(Answerer(toy_model()), [MAKER.make(path, rng, True) for path in paths])
     assert [outcome.reply.answer for outcome in outcomes] == [None] * 30
     assert {outcome.reply.reason for outcome in outcomes} == {NO_PATH}
-
-
-def test_training_twice_gives_the_same_bits() -> None:
-    first, second = (Learning(PLAN, reader(), MAKER.draw, print) for _ in range(2))
-    for learning in (first, second):
-        learning.take(0)
-        learning.take(1)
-    pairs = zip(first.network.parameters(), second.network.parameters(), strict=True)
-    assert all(torch.equal(a, b) for a, b in pairs)
-
-
-def test_an_interrupted_training_comes_to_the_same_bits(tmp_path: Path) -> None:
-    plan = replace(PLAN, steps=4, keep_every=2)
-    whole, first, second = (Learning(plan, reader(), MAKER.draw, print) for _ in range(3))
-    whole.run(None)
-    progress = Progress(tmp_path, "a plan")
-    first.run(progress, until=2)
-    second.run(progress)
-    pairs = zip(whole.network.parameters(), second.network.parameters(), strict=True)
-    assert all(torch.equal(a, b) for a, b in pairs)
 
 
 def test_the_loss_of_a_question_does_not_depend_on_the_others_of_its_batch() -> None:

@@ -15,7 +15,6 @@ from models.training.scope.plan import DEFAULT
 from models.training.scope.relations import Read, Relations, split_relations
 from models.training.scope.trials import read_near
 from models.training.scope.wordnet import WordNet
-from tests.one_thread import one_thread as one_thread
 
 # Offset, file, part of speech, words with their numbers, pointers (symbol, offset, part, words), a gloss.
 FILES = {

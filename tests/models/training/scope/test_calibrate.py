@@ -1,41 +1,26 @@
 """The calibration turns the layers' outputs into probabilities, and the figures count the right questions."""
 
 import json
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from models.encoder.minilm import MiniLM
-from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration, Judge
+from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration
 from models.scope.wordings.contrast import SIGNS
-from models.training.scope.calibrate import OPENS, expected_error, fit, fit_rival, fit_slip
+from models.training.scope.calibrate import expected_error, fit, fit_rival
 from models.training.scope.card import BEGIN, END, FIGURES, measure, write_card
-from models.training.scope.crowds.crowd import invent_crowd
 from models.training.scope.outcomes import (
     JudgedPairs,
     Outcomes,
-    answer_trial,
-    judge_pairs,
     point,
-    share_turned,
 )
-from models.training.scope.relations import AskedRelation
 from models.training.scope.trials import (
-    ABSENT,
     FOLLOWS,
-    OTHER_OF_NAME,
     SAME_SUBJECT,
     Trial,
     TrialQuestion,
-    ask_neighbours,
-    edit_crowds,
-    edit_half,
-    edit_one_each,
-    read_near,
 )
 
 N_SIGNS = len(SIGNS)
@@ -96,14 +81,6 @@ def test_the_error_tells_a_right_calibration_from_a_wrong_one(pairs: JudgedPairs
     assert expected_error(replace(outcomes, probability=too_sure), 0.5) > 5
 
 
-def test_the_share_of_rightly_repaired_questions_is_found(outcomes: Outcomes) -> None:
-    without = replace(outcomes, probability=torch.zeros(6_000))
-    sure = outcomes.probability >= OPENS
-    expected = outcomes.is_right[sure].float().mean()
-    assert fit_slip([outcomes], [without]) == pytest.approx(float(expected), abs=0.01)
-    assert fit_slip([outcomes], [outcomes]) == 0.5
-
-
 def test_a_point_counts_hits_and_wrong_answers_by_kind() -> None:
     questions = (
         TrialQuestion("own edit", 0, FOLLOWS),
@@ -118,56 +95,6 @@ def test_a_point_counts_hits_and_wrong_answers_by_kind() -> None:
     assert result.wrong == {"all": 50, SAME_SUBJECT: 50}
 
 
-RELATIONS = {
-    name: AskedRelation(name, "person", "", name, (f"{name} of {{subject}}", f"the {name} {{subject}} has"))
-    for name in ("age", "aunt", "height")
-}
-NAMES = [f"Name {n}" for n in range(12)]
-
-
-@pytest.mark.parametrize(("make", "n_edits"), [(edit_half, 18), (edit_one_each, 12)])
-def test_some_facts_are_edited_and_all_are_asked_for(make: Callable[..., Trial], n_edits: int) -> None:
-    trial = make(RELATIONS, NAMES, seed=1)
-    assert len(trial.edits) == n_edits
-    followers = [question for question in trial.questions if question.kind == FOLLOWS]
-    assert [question.edit for question in followers] == list(range(n_edits))
-    assert len(trial.questions) == n_edits + 2 * (36 - n_edits)
-
-
-def test_where_each_subject_has_one_edit_no_question_is_about_another_one() -> None:
-    trial = edit_one_each(RELATIONS, NAMES, seed=1)
-    assert {question.kind for question in trial.questions} == {FOLLOWS, SAME_SUBJECT}
-
-
-def test_crowds_to_choose_by_are_half_edited() -> None:
-    """Each name of a crowd that is edited is asked for, and each that is not."""
-    relations = {id: replace(r, phrasings=(*r.phrasings, f"{id} {{subject}}")) for id, r in RELATIONS.items()}
-    trial = edit_crowds(relations, invent_crowd, seed=1)
-    kinds = Counter(question.kind for question in trial.questions)
-    assert len(trial.edits) > 100
-    assert kinds[FOLLOWS] == 2 * len(trial.edits) == 2 * kinds[OTHER_OF_NAME]
-    assert kinds[ABSENT] >= kinds[FOLLOWS]
-    for question in trial.questions:
-        if question.edit is not None:
-            assert question.text != trial.edits[question.edit]
-
-
-def test_a_fact_of_one_name_is_asked_for_of_another_that_a_letter_tells_apart() -> None:
-    trial = ask_neighbours(RELATIONS, ["Marina", "Martina", "Oslo", "Bergen"], seed=1)
-    assert len(trial.edits) == 1
-    assert "Marina" in trial.edits[0]
-    assert [question.edit for question in trial.questions] == [None, None]
-    assert all("Martina" in question.text for question in trial.questions)
-
-
-def test_the_near_questions_are_of_twenty_kinds() -> None:
-    questions = read_near().questions
-    near = [question for question in questions if question.edit is None]
-    assert len({question.kind for question in near}) == 20
-    assert len(near) >= 350
-    assert len(questions) - len(near) >= 200
-
-
 def test_the_card_has_the_figures_between_its_marks(tmp_path: Path, outcomes: Outcomes) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{BEGIN}\nearlier figures\n{END}\nafter\n")
@@ -180,28 +107,3 @@ def test_the_card_has_the_figures_between_its_marks(tmp_path: Path, outcomes: Ou
     figures = json.loads((tmp_path / FIGURES).read_text())["made"]
     assert figures["follows"] > 50
     assert figures["turned by the order"] == 0.5
-
-
-def test_near_questions_are_judged_with_their_edits(tmp_path: Path, encoder: MiniLM) -> None:
-    rows = [
-        {
-            "edit": "When does Acme open?",
-            "question": "When does Acme open its doors?",
-            "follows": True,
-            "kind": "p",
-        },
-        {"edit": "When does Acme open?", "question": "Who wrote Hamlet?", "follows": False, "kind": "far"},
-    ]
-    path = tmp_path / "near.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    trial, judge = read_near(path), Judge.load(encoder)
-    pairs = judge_pairs(trial, encoder, judge)
-    assert pairs.question.tolist() == [0]
-    assert pairs.is_right.tolist() == [True]
-    outcomes = answer_trial(trial, encoder, judge)
-    assert outcomes.is_right.tolist() == [True, False]
-    assert outcomes.probability[0] > 0.5
-    assert share_turned(outcomes, encoder, judge, 0.5) in (0.0, 50.0, 100.0)
-    assert share_turned(outcomes, encoder, judge, 0.0) == 0.0
-    with pytest.raises(FileNotFoundError, match="--sets"):
-        read_near(tmp_path / "nowhere.jsonl")

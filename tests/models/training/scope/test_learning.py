@@ -12,16 +12,16 @@ from models.encoder.minilm import MiniLM
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
 from models.training.harness.progress import Progress
-from models.training.scope.__main__ import make_net, write
+from models.training.scope.__main__ import write
 from models.training.scope.facts import WrittenFacts
 from models.training.scope.graph import quantize, read_weights
 from models.training.scope.pairs import TrainingPair
 from models.training.scope.plan import DEFAULT
 from models.training.scope.relations import Relations
 from models.training.scope.steps import learning
-from models.training.scope.steps.learning import Clock, Learning
+from models.training.scope.steps.learning import Learning
 from models.training.scope.steps.net import COSINE, Net, PairTokens
-from models.training.scope.steps.supply import Batch, PoolMaker, Source, Supply, read_tokens, write_batch
+from models.training.scope.steps.supply import Batch, PoolMaker, Source, read_tokens, write_batch
 from tests.models.training.scope.conftest import FILES
 
 SMALL = replace(DEFAULT, batch=16, pool=64, warmup=1, lr=1e-3, head_lr=5e-3, dropout=0.0)
@@ -87,39 +87,6 @@ def stop_after(steps: int, batch: Batch):  # type: ignore[no-untyped-def]
     raise KeyboardInterrupt
 
 
-def test_the_rate_falls_to_zero_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = Ticks()
-    monkeypatch.setattr(learning, "time", ticks)
-    clock = Clock.resume(10, 4)
-    assert clock.remainder == pytest.approx(0.5)
-    ticks.now_s += 20
-    assert clock.remainder == 0
-
-
-def test_pairs_are_read_in_both_orders(encoder: MiniLM, batch: Batch) -> None:
-    first, second = read_tokens(encoder.tokenizer, PAIRS)
-    tokens = tokens_of(batch)
-    reverse = tokens_of(write_batch(second, first, [True] * 3))
-    orders = tokens.in_both_orders()
-    assert torch.equal(orders.ids[:3], tokens.ids)
-    assert torch.equal(orders.ids[3:], reverse.ids)
-    assert torch.equal(orders.first[3:], reverse.first)
-    torch.manual_seed(2)
-    net = Net().eval()
-    with torch.no_grad():
-        net.sides.normal_(std=0.05)
-        torch.testing.assert_close(net(orders)[3:], net(reverse), atol=1e-4, rtol=1e-4)
-
-
-def test_cosines_are_the_encoders(encoder: MiniLM, batch: Batch) -> None:
-    short = write_batch(*read_tokens(encoder.tokenizer, PAIRS[:2]), [True, False])
-    first, second = (
-        encoder.encode([getattr(pair, side) for pair in PAIRS[:2]]) for side in ("first", "second")
-    )
-    expected = (first.sentences * second.sentences).sum(-1)
-    torch.testing.assert_close(Net().cosines(tokens_of(short)), expected, atol=1e-4, rtol=1e-4)
-
-
 def test_the_graph_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch: Batch) -> None:
     """The outputs are equal to torch's for weights that 8 bits keep, and close to them for trained weights."""
     torch.manual_seed(1)
@@ -147,36 +114,6 @@ def test_the_graph_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
         torch.testing.assert_close(weight.view_as(weights[name]), weights[name], atol=1e-6, rtol=1e-5)
 
 
-def test_a_training_may_begin_with_a_judge_that_is_served(
-    tmp_path: Path, encoder: MiniLM, batch: Batch
-) -> None:
-    net = Net().eval()
-    with torch.no_grad():
-        net.sides.normal_(std=0.05)
-    write(tmp_path, net.served_weights(), Calibration(1.0, 0.0, 0.0))
-    again = make_net(DEFAULT, torch.device("cpu"), tmp_path / "judge.onnx").eval()
-    with torch.no_grad():
-        torch.testing.assert_close(again(tokens_of(batch)), net(tokens_of(batch)), atol=0.1, rtol=0.1)
-
-
-def test_a_pool_has_its_shares_and_all_its_pairs_are_in_batches(source: Source) -> None:
-    maker = PoolMaker(replace(SMALL, pool=400), source, random.Random(3))
-    kinds = [pair.kind for pair in maker.draw()]
-    n_near = sum(kind in ("crowd", "same_name", "family", "covered") for kind in kinds)
-    assert n_near == round(400 * SMALL.mix.near)
-    batches = maker.batches()
-    assert [len(batch.is_same) for batch in batches] == [16] * 25
-    lengths = [batch.length.max() - batch.length.min() for batch in batches]
-    assert sum(lengths) / len(lengths) < 8
-
-
 def test_pairs_follow_from_the_seed(source: Source) -> None:
     draws = [PoolMaker(SMALL, source, random.Random(5)).draw() for _ in range(2)]
     assert draws[0] == draws[1]
-
-
-@pytest.mark.parametrize("processes", [0, 1])
-def test_batches_come_from_this_process_or_from_others(source: Source, processes: int) -> None:
-    with Supply(SMALL, source, processes) as supply:
-        batches = list(itertools.islice(supply, 5))
-    assert all(batch.ids.shape == (len(batch.length), batch.length.max()) for batch in batches)

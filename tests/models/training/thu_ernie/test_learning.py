@@ -9,14 +9,14 @@ import torch
 
 from models.thu_ernie.answering.checkpoint import TABLE, load, save
 from models.thu_ernie.answering.reader import SCALES
-from models.training.harness.progress import Progress
 from models.training.thu_ernie.__main__ import examine, train
 from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.calibrate import NO_SCALE, fit_scale
 from models.training.thu_ernie.exam import Examiner, share
-from models.training.thu_ernie.learning import Learning, build_network, near_loss
-from models.training.thu_ernie.plan import Plan, fingerprint
+from models.training.thu_ernie.learning import Learning, near_loss
+from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup, write_rows
+from tests.models.training import toys
 
 
 def mean_loss(learning: Learning, setup: Setup, plan: Plan) -> float:
@@ -29,30 +29,9 @@ def mean_loss(learning: Learning, setup: Setup, plan: Plan) -> float:
 
 
 def test_the_loss_of_candidates_falls(learning: Learning, setup: Setup, plan: Plan) -> None:
-    fresh = Learning(plan, setup, lambda line: None)
+    fresh = toys.begin_thu_ernie(plan)
     fresh.network.eval()
     assert mean_loss(learning, setup, plan) < 0.85 * mean_loss(fresh, setup, plan)
-
-
-def test_a_training_that_was_stopped_comes_to_the_same_weights(
-    setup: Setup, plan: Plan, tmp_path: Path
-) -> None:
-    plan = replace(plan, steps=4, keep_every=1)
-    states = []
-    for name, stops in (("whole", (None,)), ("parts", (2, None))):
-        (tmp_path / name).mkdir()
-        for until in stops:
-            learning = Learning(plan, setup, lambda line: None)
-            learning.run(Progress(tmp_path / name, "same"), until)
-        states.append(learning.network.state_dict())
-    assert all(value.equal(states[1][name]) for name, value in states[0].items())
-
-
-def test_frozen_weights_stay(learning: Learning, plan: Plan) -> None:
-    fresh, trained = build_network(plan).state_dict(), learning.network.state_dict()
-    same = {name for name, value in fresh.items() if value.equal(trained[name])}
-    assert {name for name in fresh if name.startswith(plan.frozen)} <= same
-    assert "bert.encoder.layer.1.intermediate.dense_ent.weight" not in same
 
 
 def test_a_training_ends_in_a_checkpoint_with_figures_and_a_card(
@@ -99,7 +78,3 @@ def test_a_scale_is_fitted_to_what_was_right(plan: Plan) -> None:
     scale = fit_scale(plan, features, [lead > 0 for lead, _ in features])
     assert scale.score((8.0, 1.0)) > 0.9 > 0.1 > scale.score((-8.0, 1.0))
     assert 0.3 <= scale.threshold < 1
-
-
-def test_another_plan_is_another_training(plan: Plan, tmp_path: Path) -> None:
-    assert fingerprint(plan, tmp_path) != fingerprint(replace(plan, row_scale=0.5), tmp_path)

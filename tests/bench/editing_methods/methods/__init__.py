@@ -1,1 +1,0 @@
-"""Editing methods that the served ones are compared with: (bank, edits, active edits) -> rows and a report."""
