@@ -248,6 +248,7 @@ class Settings(BaseModel):
         "(`errata gaps`); 0 keeps none",
     )
 
+    self_approval: bool = Field(False, description="let the author of a proposal approve it, in a small team")
     console: bool = Field(True, description="pages for curators at /console")
 
     log_format: Format = Field("console", description="form of a log line")

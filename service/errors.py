@@ -24,6 +24,7 @@
     │   ├── MemoryFull                   409 memory_full          extras: used, slots
     │   ├── KeyTaken                     409 key_taken
     │   ├── LedgerNotEmpty               409 ledger_not_empty     extras: version
+    │   ├── ProposalClosed               409 proposal_closed      extras: state, by
     │   └── NothingToDo                  409 nothing_to_do
     ├── TooMany                          429 too_many             Retry-After; retry_after_s where it is known
     ├── Unavailable                      the same request may succeed later
@@ -192,6 +193,12 @@ class LedgerNotEmpty(Conflict):
     """A backup is restored only into an empty ledger, or to continue a restore of itself."""
 
     code = "ledger_not_empty"
+
+
+class ProposalClosed(Conflict):
+    """A proposal is approved, rejected or expired already."""
+
+    code = "proposal_closed"
 
 
 class NothingToDo(Conflict):

@@ -57,6 +57,7 @@ MAY = {
             "errata.wire",
         ),
     },
+    "service/proposals": {"service.proposals", "service.ledger", "service.errors", "errata.wire.wording"},
     "service/console": {"service.console", "service.errors", "service.http"},
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
@@ -78,12 +79,13 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.gaps", "service.metrics"},
+    | {"service.gaps", "service.metrics", "service.proposals"},
     "service/http": {
         *(
             "service.http",
             "service.extraction",
             "service.gaps",
+            "service.proposals",
             "service.access",
             "service.backup",
             "service.errors",

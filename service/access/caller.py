@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 
 from service.errors import Forbidden
 
-Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
+Scope: TypeAlias = Literal["ask", "read", "propose", "edit", "admin"]
 Method: TypeAlias = Literal["admin", "key", "token", "nobody"]
 
-ALL_SCOPES: tuple[Scope, ...] = ("ask", "read", "edit", "admin")
+ALL_SCOPES: tuple[Scope, ...] = ("ask", "read", "propose", "edit", "admin")
 
 
 @dataclass(frozen=True)

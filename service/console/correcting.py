@@ -36,6 +36,9 @@ def build_router() -> APIRouter:
         """Try the correction of a form, or commit it after its trial."""
         form = await page.read_form()
         try:
+            if form.get("do") == "propose":
+                proposal = await page.api.post("/admin/proposals", _body(form))
+                return redirect(f"{PATH}/proposals/{proposal['number']}")
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
                 return await _commit(page, form)
             return await _try(page, form)

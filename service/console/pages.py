@@ -47,7 +47,16 @@ def write_words(edit: dict[str, Any]) -> str:
     return str(edit.get("question") or fact or notes.get("define") or "a change of the memory")
 
 
-ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "path": lambda text: quote(str(text), "")}
+def write_item(edit: dict[str, Any]) -> str:
+    """Return an edit as it was sent, in one line."""
+    if "question" in edit:
+        return f"{edit['question']} → {edit.get('answer', '')}"
+    names = ("act", "subject", "relation", "object", "define", "memory", "kind")
+    return " ".join(str(edit[name]) for name in names if edit.get(name))
+
+
+ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "item": write_item}
+ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
 class Page:

@@ -41,6 +41,7 @@ from service.http.routes import (
     gaps,
     graph,
     keys,
+    proposals,
     senses,
     status,
     versions,
@@ -48,6 +49,7 @@ from service.http.routes import (
 )
 from service.http.routes.openai import chat, responses
 from service.metrics import metrics
+from service.proposals.store import Proposals
 
 # A span of the request, not of its parts.
 TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
@@ -114,7 +116,8 @@ def _include_routes(
     )
     # Questions of curators are not gaps of users.
     inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
-    ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
+    proposal_store = Proposals(access.connection)
+    ask, read, propose, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
         (chat.build_router(questions, settings.decline_as == "content"), ask),
@@ -132,6 +135,9 @@ def _include_routes(
         (why.build_router(inquiries, editor), read),
         (gaps.build_router(worklist, settings.gaps_days), read),
         (gaps.build_edit_router(worklist, inquiries), edit),
+        (proposals.build_router(proposal_store, editor), read),
+        (proposals.build_propose_router(proposal_store, editor), propose),
+        (proposals.build_decision_router(proposal_store, editor, settings.self_approval), edit),
         (versions.build_tag_router(editor), edit),
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),

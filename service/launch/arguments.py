@@ -20,7 +20,7 @@ GROUPS = {
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
-    "pages for curators": "console",
+    "pages for curators, and proposals": "console self_approval",
     "logs, in VAR/log/errata.log": "log_format log_level",
     "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every upload_disk_mb import_names "

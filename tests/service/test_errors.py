@@ -32,6 +32,7 @@ EXPECTED = {
     "key_taken": 409,
     "ledger_not_empty": 409,
     "nothing_to_do": 409,
+    "proposal_closed": 409,
     "ambiguous": 409,
     "graph_moved": 409,
     "ledger_unavailable": 503,

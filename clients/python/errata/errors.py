@@ -293,6 +293,10 @@ class LedgerNotEmpty(Conflict, codes=("ledger_not_empty",)):
     pass
 
 
+class ProposalClosed(Conflict, codes=("proposal_closed",)):
+    pass
+
+
 class NothingToDo(Conflict, codes=("nothing_to_do",)):
     pass
 

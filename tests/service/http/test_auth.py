@@ -44,7 +44,7 @@ async def test_a_wrong_key_opens_nothing(stranger: httpx.AsyncClient) -> None:
 async def test_the_right_key_says_whose_it_is(http: httpx.AsyncClient) -> None:
     assert (await http.get("/admin/keys/self")).json() == {
         "name": "admin",
-        "scopes": ["ask", "read", "edit", "admin"],
+        "scopes": ["ask", "read", "propose", "edit", "admin"],
     }
 
 

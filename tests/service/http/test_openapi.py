@@ -156,9 +156,8 @@ async def test_every_body_of_json_has_an_example_that_can_be_sent_as_it_is(
         if content is None:
             continue
         verb, path = where.split()
-        reply = await shared_http.request(
-            verb, re.sub(r"{\w+}", "example", path), json=content["example"], headers=key
-        )
+        place = re.sub(r"{\w+}", "example", path.replace("{number}", "1"))
+        reply = await shared_http.request(verb, place, json=content["example"], headers=key)
         assert reply.status_code not in (400, 422), (where, reply.text)
         n_sent += 1
     assert n_sent >= 9

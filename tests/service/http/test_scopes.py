@@ -59,6 +59,11 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("post", "/admin/graph/import"): "edit",
     ("get", "/admin/graph/relations"): "read",
     ("get", "/admin/graph/table"): "read",
+    ("get", "/admin/proposals"): "read",
+    ("get", "/admin/proposals/{number}"): "read",
+    ("post", "/admin/proposals"): "propose",
+    ("post", "/admin/proposals/{number}/approval"): "edit",
+    ("post", "/admin/proposals/{number}/rejection"): "edit",
     ("get", "/admin/keys"): "admin",
     ("post", "/admin/keys"): "admin",
     ("post", "/admin/keys/{name}/rotations"): "admin",
@@ -100,7 +105,9 @@ async def test_every_documented_route_is_in_the_table(shared_app: FastAPI) -> No
 async def test_a_route_lets_in_its_own_scope_alone(
     client: httpx.AsyncClient, keys: Mapping[Scope, dict[str, str]], verb: str, path: str
 ) -> None:
-    address = path.replace("{version}", "1").replace("{name}", "x").replace("{id}", "x")
+    address = (
+        path.replace("{version}", "1").replace("{name}", "x").replace("{id}", "x").replace("{number}", "1")
+    )
     assert (await client.request(verb, address)).status_code == 401
     for scope, headers in keys.items():
         reply = await client.request(verb, address, headers=headers)

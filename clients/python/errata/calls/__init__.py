@@ -10,6 +10,7 @@ from errata.calls.edits import EditCalls
 from errata.calls.gaps import GapCalls
 from errata.calls.graph import GraphCalls
 from errata.calls.history import HistoryCalls
+from errata.calls.proposals import ProposalCalls
 from errata.calls.senses import SenseCalls
 from errata.calls.service import ServiceCalls
 
@@ -23,6 +24,7 @@ class Calls(
     DocumentCalls,
     HistoryCalls,
     GapCalls,
+    ProposalCalls,
     SenseCalls,
     AccessCalls,
     ServiceCalls,

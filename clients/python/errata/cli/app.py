@@ -28,6 +28,7 @@ ACCESS = "Access"
 PANELS = {
     "Ask": ("ask.ask",),
     "Correct": ("edit.edit", "graph.facts.fact", "change.change", "revert.revert", "revert.rollback"),
+    "Propose": ("proposals.propose", "proposals.proposals", "proposals.approve", "proposals.reject"),
     "Knowledge graph": (
         "graph.entities.entities",
         "graph.entities.entity",

@@ -110,6 +110,11 @@ from errata.wire.problems import PROBLEMS as PROBLEMS
 from errata.wire.problems import FieldProblem as FieldProblem
 from errata.wire.problems import Problem as Problem
 from errata.wire.problems import ProblemKind as ProblemKind
+from errata.wire.proposals import ApprovalRequest as ApprovalRequest
+from errata.wire.proposals import Proposal as Proposal
+from errata.wire.proposals import ProposalList as ProposalList
+from errata.wire.proposals import ProposalRequest as ProposalRequest
+from errata.wire.proposals import RejectionRequest as RejectionRequest
 from errata.wire.report import BrokenTest as BrokenTest
 from errata.wire.report import Capacity as Capacity
 from errata.wire.report import EditReport as EditReport

@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 
 from errata.wire.base import CommitVersion, Request, Response, check_name
 
-Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
+Scope: TypeAlias = Literal["ask", "read", "propose", "edit", "admin"]
 
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9.@+-]{0,63}"
@@ -31,7 +31,7 @@ class KeyRequest(Request):
     """
 
     name: KeyName
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=5)]
     expires_in_s: Lifetime | None = None
 
 

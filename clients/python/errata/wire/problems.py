@@ -44,6 +44,7 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "memory_full": ProblemKind(409, "No slots are left"),
         "key_taken": ProblemKind(409, "The name of the key is taken"),
         "ledger_not_empty": ProblemKind(409, "The ledger is not empty"),
+        "proposal_closed": ProblemKind(409, "The proposal is closed"),
         "nothing_to_do": ProblemKind(409, "Nothing to do"),
         "too_many": ProblemKind(429, "Too many requests", retry_after_s=2),
         "version_ahead": ProblemKind(503, "Version not reached yet", retry_after_s=1),

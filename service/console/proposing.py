@@ -1,0 +1,53 @@
+"""Proposals: the list, one with its effect now, and the decision about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from service.console.api import ApiRefusal
+from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.session import PATH
+
+PROPOSALS = f"{PATH}/proposals"
+
+
+def build_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get(PROPOSALS)
+    async def show_all(page: ConsolePage, state: str = "open") -> Response:
+        """List proposals, the newest first."""
+        listing = await page.api.get("/admin/proposals", {"state": "all" if state == "all" else "open"})
+        return page.render("proposals.html", {"proposals": listing["proposals"], "state": state})
+
+    @router.get(f"{PROPOSALS}/{{number}}")
+    async def show(page: ConsolePage, number: int) -> Response:
+        """Show one proposal with its effect on the newest version."""
+        return await _render(page, number)
+
+    @router.post(f"{PROPOSALS}/{{number}}")
+    async def decide(page: ConsolePage, number: int) -> Response:
+        """Make a proposal live, or reject it."""
+        form = await page.read_form()
+        path = f"/admin/proposals/{number}"
+        try:
+            if form.get("do") == "reject":
+                await page.api.post(f"{path}/rejection", {"reason": form.get("reason", "")})
+                return redirect(PROPOSALS)
+            expected = form.get("expected", "")
+            body = {"expected_version": int(expected)} if expected.isdecimal() else {}
+            proposal = await page.api.post(f"{path}/approval", body)
+            return redirect(f"{PATH}/versions/{proposal['version']}?fresh=1")
+        except ApiRefusal as refusal:
+            if refusal.status not in (403, 404, 409, 422):
+                raise
+            return await _render(page, number, refusal.status, mistakes=describe(refusal.problem))
+
+    return router
+
+
+async def _render(page: Page, number: int, status: int = 200, mistakes: Any = ()) -> Response:
+    proposal = await page.api.get(f"/admin/proposals/{number}")
+    return page.render("proposal.html", {"proposal": proposal, "mistakes": mistakes}, status)

@@ -1,0 +1,199 @@
+"""The admin routes about proposals: edits that one key makes and another approves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from errata.wire import (
+    ApprovalRequest,
+    EditRequest,
+    Proposal,
+    ProposalList,
+    ProposalRequest,
+    RejectionRequest,
+)
+from errata.wire.base import MAX_TEXT_CHARS
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from service.errors import Forbidden, ProposalClosed
+from service.http.auth import get_caller
+from service.http.body import EDITS, json_body
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+from service.http.responses import respond
+from service.outcome import Outcome
+from service.proposals.store import Decision, Entry, Proposals
+
+State = Annotated[Literal["open", "all"], Query(description="Only open ones, or all.")]
+Number = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the proposal.")]
+ProposalBody = Annotated[ProposalRequest, json_body(ProposalRequest, EDITS)]
+ApprovalBody = Annotated[ApprovalRequest, json_body(ApprovalRequest)]
+RejectionBody = Annotated[RejectionRequest, json_body(RejectionRequest)]
+
+
+def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
+    """Build the routes that read proposals."""
+    router = APIRouter(tags=["proposals"])
+
+    @router.get("/admin/proposals", **document(ProposalList))
+    async def list_proposals(state: State = "open") -> ProposalList:
+        """List proposals, the newest first."""
+        entries, now = await store.all(), store.clock()
+        matches = [item for item in entries if state == "all" or item.is_open(now)]
+        return ProposalList(proposals=[_to_wire(item, entries, now) for item in matches])
+
+    @router.get("/admin/proposals/{number}", **document(Proposal, 404))
+    async def get_proposal(number: Number) -> Proposal:
+        """Return a proposal. The report of an open one is measured now, on the newest version."""
+        item, entries, now = await store.get(number), await store.all(), store.clock()
+        measures = await _measure(editor, item) if item.is_open(now) else {}
+        return _to_wire(item, entries, now, **measures)
+
+    return router
+
+
+def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
+    """Build the route by which edits are proposed."""
+    router = APIRouter(tags=["proposals"])
+
+    @router.post("/admin/proposals", **document(Proposal, 409, status=201))
+    async def propose(body: ProposalBody, request: Request, response: Response) -> Any:
+        """Store edits that another key may approve. They are measured by a dry run first, and refused as it is."""
+        summarize(request, f"{len(body.edits):,} edits proposed")
+        author, edits = get_caller(request).name, body.model_dump(mode="json", exclude_unset=True)["edits"]
+        head = await _read_head(editor)
+        outcome = await editor.edit(_order(edits, body.message, dry_run=True), author, f"trial-{uuid4().hex}")
+        if outcome.status >= 400:
+            return respond(outcome)
+        row = await store.add(author, body.message, edits, body.expires_in_s)
+        response.status_code = 201
+        report = json.loads(outcome.body)["report"]
+        item = Entry(row=row, decision=None)
+        return _to_wire(item, await store.all(), store.clock(), report=report, measured_at=head)
+
+    return router
+
+
+def build_decision_router(store: Proposals, editor: EditorClient, self_approval: bool) -> APIRouter:
+    """Build the routes that approve and reject.
+
+    Args:
+        store: The proposals.
+        editor: Makes the commits.
+        self_approval: Whether the author of a proposal may approve it.
+    """
+    router = APIRouter(tags=["proposals"])
+
+    @router.post("/admin/proposals/{number}/approval", **document(Proposal, 404, 409))
+    async def approve(number: Number, body: ApprovalBody, request: Request) -> Any:
+        """Make the commit of a proposal. Its author may not, unless the service allows it."""
+        item, caller = await store.get(number), get_caller(request).name
+        summarize(request, f"proposal {number} by {item.row.author}")
+        if item.row.author == caller and not self_approval:
+            raise Forbidden(
+                f"proposal {number} is your own: the holder of another key approves it, or the service is started "
+                "with --self-approval"
+            )
+        decision = Decision(kind="approved", by=caller, time=store.clock())
+        holding = item.decision or await _claim(store, item, decision)
+        if holding.kind == "rejected":
+            raise _refuse_closed(number, holding)
+        if holding.version is None:
+            order = _order(item.row.edits, describe(item)) | body.model_dump(mode="json")
+            outcome = await editor.edit(order, holding.by, f"errata-proposal-{number}")
+            if outcome.status >= 400:
+                await store.release(number)
+                return respond(outcome)
+            holding = holding.model_copy(update={"version": json.loads(outcome.body)["version"]})
+            await store.settle(number, holding)
+        return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
+
+    @router.post("/admin/proposals/{number}/rejection", **document(Proposal, 404, 409))
+    async def reject(number: Number, body: RejectionBody, request: Request) -> Proposal:
+        """Decide that a proposal will not be made, with a reason for its author."""
+        item = await store.get(number)
+        summarize(request, f"proposal {number} by {item.row.author}: {body.reason}")
+        caller = get_caller(request).name
+        decision = Decision(kind="rejected", by=caller, time=store.clock(), reason=body.reason)
+        holding = item.decision or await _claim(store, item, decision)
+        if holding != decision:
+            raise _refuse_closed(number, holding)
+        return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
+
+    return router
+
+
+def describe(item: Entry) -> str:
+    """Return the message of the commit of a proposal, which names its author."""
+    text = f"{item.row.message}\n\n" if item.row.message else ""
+    origin = f"Proposal {item.row.number} by {item.row.author}"
+    return f"{text[: MAX_TEXT_CHARS - len(origin)]}{origin}"
+
+
+async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
+    if not item.is_open(store.clock()):
+        detail = f"proposal {item.row.number} has expired: propose it again"
+        raise ProposalClosed(detail, state="expired")
+    return await store.claim(item.row.number, decision)
+
+
+def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
+    detail = f"proposal {number} is {decision.kind} by {decision.by} already"
+    return ProposalClosed(detail, state=decision.kind, by=decision.by)
+
+
+def _order(edits: Sequence[dict[str, Any]], message: str, dry_run: bool = False) -> dict[str, Any]:
+    request = EditRequest.model_validate({"edits": edits, "message": message, "dry_run": dry_run})
+    return request.model_dump(mode="json")
+
+
+async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
+    """Return the report of a dry run on the newest version, or why the edits are refused there."""
+    head = await _read_head(editor)
+    order = _order(item.row.edits, "", dry_run=True)
+    outcome: Outcome = await editor.edit(order, item.row.author, f"trial-{uuid4().hex}")
+    body = json.loads(outcome.body)
+    if outcome.status >= 500:
+        return {}
+    return {"measured_at": head} | (
+        {"refusal": body} if outcome.status >= 400 else {"report": body["report"]}
+    )
+
+
+async def _read_head(editor: EditorClient) -> int:
+    head: int = json.loads((await editor.log(1, None, None, None, None)).body).get("head", 0)
+    return head
+
+
+def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any) -> Proposal:
+    row, decision = item.row, item.decision
+    rivals = [other.row for other in entries if other.row.number != row.number and other.is_open(now)]
+    fields: dict[str, Any] = (
+        {}
+        if decision is None
+        else {
+            "decided_by": decision.by,
+            "decision_time": datetime.fromtimestamp(decision.time, UTC),
+            "reason": decision.reason,
+            "version": decision.version,
+        }
+    )
+    return Proposal(
+        number=row.number,
+        state=decision.kind if decision else "open" if item.is_open(now) else "expired",
+        author=row.author,
+        time=datetime.fromtimestamp(row.time, UTC),
+        message=row.message,
+        edits=row.edits,
+        expires=datetime.fromtimestamp(row.expires, UTC),
+        conflicts=[rival.number for rival in rivals if rival.subjects & row.subjects]
+        if item.is_open(now)
+        else [],
+        **fields,
+        **measures,
+    )

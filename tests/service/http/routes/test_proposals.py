@@ -1,0 +1,224 @@
+"""Proposals: made by one key, approved by another, over HTTP, the command and the console; one commit, both names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service.config import Settings
+from service.editing.deployment import Editor
+from tests.service.http.conftest import ADMIN, Run, client_of, serve
+from tests.service.http.test_console import hidden_fields
+
+EDIT = {"question": "who runs the mill?", "answer": "Ada"}
+SCOPES = {"bo": ["ask", "read", "propose"], "cy": ["ask", "read", "edit"], "di": ["read", "propose", "edit"]}
+
+
+async def make_keys(app: FastAPI) -> dict[str, str]:
+    async with client_of(app) as admin:
+        admin.headers.update(ADMIN)
+        bodies = [{"name": name, "scopes": scopes} for name, scopes in SCOPES.items()]
+        return {body["name"]: (await admin.post("/admin/keys", json=body)).json()["key"] for body in bodies}
+
+
+@pytest.fixture
+async def people(app: FastAPI) -> AsyncIterator[Mapping[str, httpx.AsyncClient]]:
+    """bo may propose, cy may edit, di both."""
+    async with AsyncExitStack() as stack:
+        clients = {}
+        for name, key in (await make_keys(app)).items():
+            clients[name] = await stack.enter_async_context(client_of(app))
+            clients[name].headers["authorization"] = f"Bearer {key}"
+        yield clients
+
+
+async def propose(client: httpx.AsyncClient, **fields: Any) -> Any:
+    body = {"edits": [EDIT], "message": "Bo left", **fields}
+    reply = await client.post("/admin/proposals", json=body)
+    assert reply.status_code == 201, reply.text
+    return reply.json()
+
+
+async def head(client: httpx.AsyncClient) -> int:
+    return int((await client.get("/admin/versions")).json()["head"])
+
+
+async def test_a_proposal_is_not_live_until_another_key_approves_it(
+    people: Mapping[str, httpx.AsyncClient],
+) -> None:
+    bo, cy = people["bo"], people["cy"]
+    proposal = await propose(bo)
+    assert (proposal["number"], proposal["state"], proposal["author"]) == (1, "open", "bo")
+    assert proposal["report"]["edits"][0]["holds"]
+    assert await head(bo) == 0
+    assert (await bo.post("/admin/proposals/1/approval", json={})).status_code == 403
+    reply = await cy.post("/admin/proposals/1/approval", json={"expected_version": proposal["measured_at"]})
+    assert (reply.json()["state"], reply.json()["version"], reply.json()["decided_by"]) == (
+        "approved",
+        1,
+        "cy",
+    )
+    commit = (await cy.get("/admin/versions/1")).json()
+    assert (commit["author"], commit["message"]) == ("cy", "Bo left\n\nProposal 1 by bo")
+    assert (await bo.post("/v1/answers", json={"question": EDIT["question"]})).json()["answer"] == "Ada"
+    assert (await bo.get("/admin/proposals")).json() == {"proposals": []}
+    assert [item["state"] for item in (await bo.get("/admin/proposals?state=all")).json()["proposals"]] == [
+        "approved"
+    ]
+
+
+async def test_the_audit_has_both_names(app: FastAPI, people: Mapping[str, httpx.AsyncClient]) -> None:
+    await propose(people["bo"])
+    await people["cy"].post("/admin/proposals/1/approval", json={})
+    async with client_of(app) as admin:
+        entries = (await admin.get("/admin/audit", headers=ADMIN)).json()["entries"]
+    calls = {entry["path"]: (entry["name"], entry["summary"], entry["version"]) for entry in entries}
+    assert calls["/admin/proposals"][0] == "bo"
+    assert calls["/admin/proposals/1/approval"][:2] == ("cy", "proposal 1 by bo")
+
+
+@pytest.mark.parametrize("allows", [False, True])
+async def test_a_small_team_may_allow_an_author_to_approve(
+    config: Settings, editor: Editor, allows: bool
+) -> None:
+    async with (
+        serve(config.model_copy(update={"self_approval": allows}), editor) as app,
+        client_of(app) as di,
+    ):
+        di.headers["authorization"] = f"Bearer {(await make_keys(app))['di']}"
+        await propose(di)
+        reply = await di.post("/admin/proposals/1/approval", json={})
+        assert reply.status_code == (200 if allows else 403)
+        assert await head(di) == allows
+
+
+async def test_of_two_approvals_and_a_rejection_at_once_one_is_the_decision(
+    people: Mapping[str, httpx.AsyncClient],
+) -> None:
+    cy, di = people["cy"], people["di"]
+    for number in range(1, 6):
+        await propose(people["bo"], edits=[EDIT | {"answer": f"Ada {number}"}])
+        path = f"/admin/proposals/{number}"
+        before = await head(cy)
+        replies = await asyncio.gather(
+            cy.post(f"{path}/approval", json={}),
+            di.post(f"{path}/approval", json={}),
+            cy.post(f"{path}/rejection", json={"reason": "no"}),
+        )
+        item = (await cy.get(path)).json()
+        assert all(reply.status_code in (200, 409) for reply in replies)
+        assert await head(cy) == before + (item["state"] == "approved")
+        assert item["version"] == (before + 1 if item["state"] == "approved" else None)
+
+
+async def test_a_rejection_has_a_reason_and_ends_it(people: Mapping[str, httpx.AsyncClient]) -> None:
+    await propose(people["bo"])
+    reply = await people["cy"].post("/admin/proposals/1/rejection", json={"reason": "it is Eve"})
+    assert (reply.json()["state"], reply.json()["reason"]) == ("rejected", "it is Eve")
+    again = await people["di"].post("/admin/proposals/1/approval", json={})
+    assert (again.status_code, again.json()["code"]) == (409, "proposal_closed")
+    assert "rejected by cy already" in again.json()["detail"]
+
+
+async def test_a_proposal_expires(people: Mapping[str, httpx.AsyncClient]) -> None:
+    await propose(people["bo"], expires_in_s=1)
+    await asyncio.sleep(1.1)
+    assert (await people["cy"].get("/admin/proposals/1")).json()["state"] == "expired"
+    reply = await people["cy"].post("/admin/proposals/1/approval", json={})
+    assert (reply.status_code, reply.json()["code"], reply.json()["state"]) == (
+        409,
+        "proposal_closed",
+        "expired",
+    )
+
+
+async def test_its_report_is_made_anew_when_the_version_has_moved_on(
+    people: Mapping[str, httpx.AsyncClient],
+) -> None:
+    bo, cy = people["bo"], people["cy"]
+    await propose(bo)
+    await cy.post("/admin/edits", json={"edits": [EDIT | {"answer": "Eve"}]})
+    item = (await bo.get("/admin/proposals/1")).json()
+    assert (item["measured_at"], item["report"]["edits"][0]["before"]) == (1, "Eve")
+    stale = await cy.post("/admin/proposals/1/approval", json={"expected_version": 0})
+    assert (stale.status_code, stale.json()["code"]) == (409, "stale_version")
+    assert (await cy.post("/admin/proposals/1/approval", json={"expected_version": 1})).json()["version"] == 2
+
+
+async def test_what_would_be_refused_now_says_so(people: Mapping[str, httpx.AsyncClient]) -> None:
+    bo, cy = people["bo"], people["cy"]
+    await cy.post("/admin/edits", json={"edits": [EDIT]})
+    await propose(bo, edits=[EDIT | {"answer": "Eve", "replaces": [1]}])
+    await cy.post("/admin/reverts", json={"version": 1})
+    item = (await bo.get("/admin/proposals/1")).json()
+    assert item["report"] is None
+    assert (await cy.post("/admin/proposals/1/approval", json={})).json()["code"] == item["refusal"]["code"]
+    assert (await bo.get("/admin/proposals/1")).json()["state"] == "open"
+
+
+async def test_two_about_the_same_question_are_shown_to_conflict(
+    people: Mapping[str, httpx.AsyncClient],
+) -> None:
+    bo = people["bo"]
+    await propose(bo)
+    await propose(bo, edits=[{"question": "who owns the barn?", "answer": "Bo"}])
+    await propose(bo, edits=[{"question": "Who runs the mill", "answer": "Eve"}])
+    listing = (await bo.get("/admin/proposals")).json()["proposals"]
+    assert {item["number"]: item["conflicts"] for item in listing} == {3: [1], 2: [], 1: [3]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"edits": []}, 422),
+        ({"edits": [EDIT] * 201}, 422),
+        ({"expires_in_s": 0}, 422),
+        ({"strict": True}, 422),
+    ],
+)
+async def test_what_is_no_proposal_is_refused(
+    people: Mapping[str, httpx.AsyncClient], fields: dict[str, Any], status: int
+) -> None:
+    reply = await people["bo"].post("/admin/proposals", json={"edits": [EDIT], **fields})
+    assert reply.status_code == status
+    assert (await people["bo"].get("/admin/proposals/7")).status_code == 404
+
+
+async def test_the_command_proposes_lists_approves_and_rejects(app: FastAPI, run: Run) -> None:
+    keys = await make_keys(app)
+    first = await run("propose", EDIT["question"], "Ada", "-m", "Bo left", key=keys["bo"])
+    assert (first.exit_code, "Proposal 1 by bo, open: who runs the mill? → Ada" in first.output) == (0, True)
+    await run("propose", "who owns the barn?", "Bo", key=keys["bo"])
+    listing = (await run("proposals", key=keys["bo"])).output
+    assert "who runs the mill? → Ada" in listing
+    refused = await run("approve", "1", key=keys["bo"])
+    assert refused.exit_code == 1
+    done = await run("approve", "1", key=keys["cy"])
+    assert "Proposal 1 by bo is live: version 1, by cy." in done.output
+    assert "is rejected: not his" in (await run("reject", "2", "not his", key=keys["cy"])).output
+    assert "No proposal waits." in (await run("proposals", key=keys["bo"])).output
+    assert "version 1" in (await run("proposals", "--all", key=keys["bo"])).output
+
+
+async def test_the_console_proposes_and_another_reader_approves(app: FastAPI) -> None:
+    keys = await make_keys(app)
+    async with client_of(app) as bo, client_of(app) as cy:
+        for name, browser in (("bo", bo), ("cy", cy)):
+            form = hidden_fields(await browser.get("/console/sign-in"), "/console/sign-in")
+            await browser.post("/console/sign-in", data=form | {"key": keys[name]})
+        fields = {"token": bo.cookies["errata_form"], "kind": "answer", **EDIT, "do": "propose"}
+        place = (await bo.post("/console/correct", data=fields)).headers["location"]
+        assert place == "/console/proposals/1"
+        form = {"token": bo.cookies["errata_form"], "do": "approve"}
+        assert (await bo.post(place, data=form)).status_code == 403
+        page = await cy.get(place)
+        assert "<ins>Ada</ins>" in page.text
+        done = await cy.post(place, data=hidden_fields(page, place) | {"do": "approve"})
+        assert done.headers["location"] == "/console/versions/1?fresh=1"
+        assert "by cy" in (await bo.get("/console/proposals?state=all")).text
