@@ -8,7 +8,7 @@ from models.reading.confidence import read_features
 from models.training.harness.scale import DECAY, MAX_ITERATIONS
 from models.training.reading.outcomes import Outcome
 
-DECLINED_SHARE = 0.7  # share of the questions that their text does not answer which the threshold declines
+DECLINED_SHARE = 0.75  # share of the questions that their text does not answer which the threshold declines
 
 
 def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
