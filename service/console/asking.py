@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from service.console.api import ApiRefusal
 from service.console.pages import ConsolePage
 from service.console.session import PATH
+from service.local_routes import RouteRefusal
 
 AUTO = "auto"  # the surest of all systems
 
@@ -34,7 +34,7 @@ def build_router() -> APIRouter:
         report = await page.api.get("/admin/why", {**pin, "model": model})
         try:
             scope = await page.api.get("/admin/scope", pin)
-        except ApiRefusal as refusal:  # a system that has no edits of questions
+        except RouteRefusal as refusal:  # a system that has no edits of questions
             if refusal.status != 422:
                 raise
             scope = {"candidates": []}

@@ -9,9 +9,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from service.console.api import JSON, ApiRefusal
 from service.console.pages import ConsolePage, Page, describe, lines_of, redirect
 from service.console.session import PATH, Form
+from service.local_routes import JSON, RouteRefusal
 
 CORRECT = f"{PATH}/correct"
 FIELDS = (
@@ -42,7 +42,7 @@ def build_router() -> APIRouter:
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
                 return await _commit(page, form)
             return await _try(page, form)
-        except ApiRefusal as refusal:
+        except RouteRefusal as refusal:
             if refusal.status not in REFUSALS:
                 raise
             if refusal.code == STALE:
@@ -72,7 +72,7 @@ async def _commit(page: Page, form: Form) -> Response:
     if form.get("line"):
         try:
             await page.api.delete(f"/admin/gaps/{form['line']}")
-        except ApiRefusal as refusal:  # the line is done with already
+        except RouteRefusal as refusal:  # the line is done with already
             if refusal.status != 404:
                 raise
     return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")

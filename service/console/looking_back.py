@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from service.console.api import JSON, ApiRefusal
 from service.console.pages import ConsolePage, Page, describe, redirect
 from service.console.session import PATH, Form
+from service.local_routes import JSON, RouteRefusal
 
 HISTORY = f"{PATH}/history"
 UNDO = f"{PATH}/undo"
@@ -53,7 +53,7 @@ def build_router() -> APIRouter:
                 return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
             path, body = _order(form)
             receipt = await page.api.post(path, {**body, "dry_run": True})
-        except ApiRefusal as refusal:
+        except RouteRefusal as refusal:
             if refusal.status not in (404, 409, 422):
                 raise
             return _render(page, form, refusal.status, mistakes=describe(refusal.problem))

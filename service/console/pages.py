@@ -12,11 +12,11 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from service.console.api import Api, ApiRefusal, SignInNeeded
 from service.console.session import PATH, TOKEN, is_own, read_form, read_key, read_token, set_cookie
 from service.errors import ErrataError, Forbidden
 from service.http.auth import get_source
 from service.http.byte_budget import BUDGET
+from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
 
 STATIC = Path(__file__).parent / "static"
 SIGN_IN = f"{PATH}/sign-in"
@@ -68,7 +68,7 @@ class Page:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.api = Api(request, read_key(request))
+        self.api = LocalRoutes.of(request, read_key(request))
 
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """Return a template as a page, whose forms carry this browser's token."""
@@ -89,18 +89,18 @@ class Page:
 
         Raises:
             FormExpired: It is a form of another session, such as one that has ended.
-            ApiRefusal: It cannot be read.
+            RouteRefusal: It cannot be read.
         """
         try:
             form = await read_form(self.request)
         except ErrataError as error:
-            raise ApiRefusal(error.status, {"code": error.code, "detail": error.detail}) from error
+            raise RouteRefusal(error.status, {"code": error.code, "detail": error.detail}) from error
         if not is_own(self.request, form):
             raise FormExpired(403, {"code": Forbidden.code, "detail": NEEDS_RESENDING})
         return form
 
 
-class FormExpired(ApiRefusal):
+class FormExpired(RouteRefusal):
     """A form that this browser's session did not hand out; its reader may send it once more."""
 
 
@@ -135,16 +135,16 @@ def describe(problem: dict[str, Any]) -> Sequence[str]:
 def install_refusals(app: FastAPI) -> None:
     """Answer what a page cannot do with a page: to sign in first, or a sentence."""
 
-    @app.exception_handler(SignInNeeded)
-    async def sign_in(request: Request, refusal: SignInNeeded) -> Response:
+    @app.exception_handler(KeyNeeded)
+    async def sign_in(request: Request, refusal: KeyNeeded) -> Response:
         fields = _form_of(request)
         if not fields and request.method == "GET":
             return redirect(f"{SIGN_IN}?to={quote(_place(request), '')}")
         values = {"to": _place(request), "fields": fields, "mistakes": [KEY_NEEDED]}
         return Page(request).render("sign_in.html", values, 401)
 
-    @app.exception_handler(ApiRefusal)
-    async def refuse(request: Request, refusal: ApiRefusal) -> Response:
+    @app.exception_handler(RouteRefusal)
+    async def refuse(request: Request, refusal: RouteRefusal) -> Response:
         fields = _form_of(request) if isinstance(refusal, FormExpired) else {}
         values = {"to": _place(request), "fields": fields, "mistakes": describe(refusal.problem)}
         return Page(request).render("refusal.html", values | {"code": refusal.code}, refusal.status)

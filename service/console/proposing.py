@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from service.console.api import ApiRefusal
 from service.console.pages import ConsolePage, Page, describe, redirect
 from service.console.session import PATH
+from service.local_routes import RouteRefusal
 
 PROPOSALS = f"{PATH}/proposals"
 
@@ -40,7 +40,7 @@ def build_router() -> APIRouter:
             body = {"expected_version": int(expected)} if expected.isdecimal() else {}
             proposal = await page.api.post(f"{path}/approval", body)
             return redirect(f"{PATH}/versions/{proposal['version']}?fresh=1")
-        except ApiRefusal as refusal:
+        except RouteRefusal as refusal:
             if refusal.status not in (403, 404, 409, 422):
                 raise
             return await _render(page, number, refusal.status, mistakes=describe(refusal.problem))

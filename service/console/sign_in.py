@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 
-from service.console.api import Api, ApiRefusal, SignInNeeded
 from service.console.pages import SIGN_IN, ConsolePage, describe, redirect
 from service.console.session import KEY, PATH, set_cookie
+from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
 
 START = f"{PATH}/ask"
 UNKNOWN = "This key is not known here, or it has ended."
@@ -29,9 +29,9 @@ def build_router() -> APIRouter:
             name.removeprefix("field."): value for name, value in form.items() if name.startswith("field.")
         }
         try:
-            await Api(request, key or None).get("/admin/keys/self")
-        except ApiRefusal as refusal:
-            mistakes = [UNKNOWN] if isinstance(refusal, SignInNeeded) else describe(refusal.problem)
+            await LocalRoutes.of(request, key or None).get("/admin/keys/self")
+        except RouteRefusal as refusal:
+            mistakes = [UNKNOWN] if isinstance(refusal, KeyNeeded) else describe(refusal.problem)
             values = {"to": to, "fields": fields, "mistakes": mistakes}
             return page.render("sign_in.html", values, refusal.status)
         # A form that was written before the session ended is sent on by a press of a button.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from service.console.api import ApiRefusal
 from service.console.pages import ConsolePage, redirect
 from service.console.session import PATH
+from service.local_routes import RouteRefusal
 
 WORKLIST = f"{PATH}/worklist"
 
@@ -24,7 +24,7 @@ def build_router() -> APIRouter:
         for line in (await page.read_form()).get("lines", "").split():
             try:
                 await page.api.delete(f"/admin/gaps/{int(line)}")
-            except (ApiRefusal, ValueError) as error:  # a line that is gone already is no mistake
+            except (RouteRefusal, ValueError) as error:  # a line that is gone already is no mistake
                 if getattr(error, "status", 404) != 404:
                     raise
         return redirect(WORKLIST)

@@ -48,6 +48,7 @@ from service.http.routes import (
     why,
 )
 from service.http.routes.openai import chat, responses
+from service.mcp.server import include_mcp
 from service.metrics import metrics
 from service.proposals.store import Proposals
 
@@ -88,6 +89,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.include_router(status.build_probe_router(readiness, metrics.render))
     if settings.console:
         include_console(app)
+    include_mcp(app, settings.url, None if settings.oidc is None else settings.oidc.issuer)
     # A browser at the bare address gets an overview.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     _add_middleware(app, settings, access)

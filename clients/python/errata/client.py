@@ -202,7 +202,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     ) -> None:
         self.url = base_url((os.environ.get("ERRATA_URL") or DEFAULT_URL) if url is None else url)
         self.calls = Calls(last_version)
-        self._headers = {
+        self.headers = {
             **build_headers(os.environ.get("ERRATA_KEY") or None if key is None else key),
             **(headers or {}),
         }
@@ -233,7 +233,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
         """
         client = copy(self)
         client._owns_http = False
-        client._headers = {**self._headers, **(headers or {})}
+        client.headers = {**self.headers, **(headers or {})}
         client._retry = retry or self._retry
         if timeout_s is not None:
             client._timeout_s = client._edit_timeout_s = timeout_s
@@ -246,7 +246,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
 
     def _to_request(self, call: Call[Any]) -> httpx.Request:
         timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
-        return call.to_httpx(self.url, self._headers, timeout_s)
+        return call.to_httpx(self.url, self.headers, timeout_s)
 
     async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
         reply = await exchange(self._link, self._to_request(call), call, self._retry)

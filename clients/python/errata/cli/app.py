@@ -28,7 +28,12 @@ ACCESS = "Access"
 PANELS = {
     "Ask": ("ask.ask",),
     "Correct": ("edit.edit", "graph.facts.fact", "change.change", "revert.revert", "revert.rollback"),
-    "Propose": ("proposals.propose", "proposals.proposals", "proposals.approve", "proposals.reject"),
+    "Propose": (
+        "review.proposals.propose",
+        "review.proposals.proposals",
+        "review.proposals.approve",
+        "review.proposals.reject",
+    ),
     "Knowledge graph": (
         "graph.entities.entities",
         "graph.entities.entity",
@@ -43,7 +48,7 @@ PANELS = {
         "history.diff",
         "scope.scope",
         "scope.why",
-        "gaps.gaps",
+        "review.gaps.gaps",
         "tags.tags",
         "tags.tag",
         "tags.untag",
@@ -54,6 +59,7 @@ PANELS = {
     ),
     ACCESS: ("status.whoami", "audit.audit"),
     "Keep": ("backup.backup", "backup.restore"),
+    "Programs": ("mcp.mcp",),
 }
 """Places of the commands in errata.cli.commands, by the panel of the help."""
 

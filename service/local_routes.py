@@ -1,7 +1,7 @@
-"""Calls of the service's own JSON routes, in this process, with the key of the reader of a page.
+"""Calls of the service's own JSON routes, in this process, with the key of a caller.
 
-So a page may do what its key may do and nothing else: guards, limits, checks of bodies and the audit are those of the
-routes.
+So pages of the console and tools of MCP may do what that key may do and nothing else: guards, limits, checks of bodies
+and the audit are those of the routes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 
 import httpx
 from fastapi import Request
+from starlette.types import ASGIApp
 
 JSON = dict[str, Any]
 
 
-class ApiRefusal(Exception):
+class RouteRefusal(Exception):
     """A route refused. `problem` is its problem document."""
 
     def __init__(self, status: int, problem: JSON) -> None:
@@ -28,24 +29,29 @@ class ApiRefusal(Exception):
         return str(self.problem.get("code", ""))
 
 
-class SignInNeeded(ApiRefusal):
+class KeyNeeded(RouteRefusal):
     """The routes need a key, or another one."""
 
 
-class Api:
-    """The routes as the sender of a request sees them.
+class LocalRoutes:
+    """The routes as a caller sees them.
 
     Args:
-        request: The request of a page; its address, its host and its id are those of the calls.
-        key: The key of its sender; None for a sender without one.
+        app: The application.
+        key: The caller's key; None for one without.
+        client: The caller's address and port, which are those of the calls.
+        host: The name under which the caller reached the service.
     """
 
-    def __init__(self, request: Request, key: str | None) -> None:
+    def __init__(self, app: ASGIApp, key: str | None, client: tuple[str, int], host: str) -> None:
+        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=client)
+        self._headers = {"host": host} | ({} if key is None else {"authorization": f"Bearer {key}"})
+
+    @classmethod
+    def of(cls, request: Request, key: str | None) -> LocalRoutes:
+        """Return the routes as the sender of a request sees them."""
         client = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
-        self._transport = httpx.ASGITransport(request.app, raise_app_exceptions=False, client=client)
-        self._headers = {"host": request.headers.get("host", "")}
-        if key is not None:
-            self._headers["authorization"] = f"Bearer {key}"
+        return cls(request.app, key, client, request.headers.get("host", ""))
 
     async def get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
         """Read a route; parameters without a value are left out."""
@@ -66,16 +72,16 @@ class Api:
         """Call a route.
 
         Raises:
-            SignInNeeded: It needs a key, or another one.
-            ApiRefusal: It refused for another reason.
+            KeyNeeded: It needs a key, or another one.
+            RouteRefusal: It refused for another reason.
         """
         async with httpx.AsyncClient(
-            transport=self._transport, base_url="http://console", timeout=None
+            transport=self._transport, base_url="http://local", timeout=None
         ) as client:
             response = await client.request(method, path, headers={**self._headers, **headers}, **content)
         body: JSON = response.json()
         if response.status_code == httpx.codes.UNAUTHORIZED:
-            raise SignInNeeded(response.status_code, body)
+            raise KeyNeeded(response.status_code, body)
         if response.is_error:
-            raise ApiRefusal(response.status_code, body)
+            raise RouteRefusal(response.status_code, body)
         return body

@@ -1,0 +1,1 @@
+"""Commands for the worklist and for proposals."""

@@ -1,0 +1,109 @@
+"""The protocol's own client asks, proposes and reads, through /mcp and over stdio."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from httpx2 import AsyncClient
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.service.http.conftest import ADMIN, KEY, client_of
+from tests.service.http.listening import listening
+
+TOOLS = {"ask", "why", "find_facts", "worklist", "propose_correction", "history"}
+EDIT = {"question": "who runs the mill?", "answer": "Ada"}
+
+
+@asynccontextmanager
+async def connect(url: str, key: str = KEY) -> AsyncIterator[Client]:
+    """Connect the protocol's client to the tools at an address."""
+    async with (
+        AsyncClient(headers={"authorization": f"Bearer {key}"}) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+async def url(app: FastAPI) -> AsyncIterator[str]:
+    async with listening(app) as url:
+        yield url
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def test_a_client_asks_proposes_and_looks_back(app: FastAPI, url: str) -> None:
+    async with connect(url) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        answer = await call(client, "ask", question="what is the capital of peru?")
+        assert (answer["answer"], answer["version"]) == ("Lima", 0)
+        proposal = await call(client, "propose_correction", **EDIT, message="Bo left")
+        assert (proposal["number"], proposal["state"], proposal["author"]) == (1, "open", "admin")
+        assert proposal["report"]["edits"][0]["holds"]
+        assert (await call(client, "history"))["versions"] == []
+        async with client_of(app) as admin:
+            await admin.post("/admin/edits", json={"edits": [EDIT]}, headers=ADMIN)
+        assert (await call(client, "ask", question=EDIT["question"]))["answer"] == "Ada"
+        assert (await call(client, "why", question=EDIT["question"]))["causes"][0]["author"] == "admin"
+        [commit] = (await call(client, "history", text="mill"))["versions"]
+        resource = await client.read_resource(f"errata://version/{commit['version']}")
+        assert '"who runs the mill?"' in resource.contents[0].text  # type: ignore[union-attr]
+        assert (await call(client, "worklist"))["gaps"] == []
+
+
+async def test_a_refusal_of_a_route_is_an_error_of_the_tool(app: FastAPI, url: str) -> None:
+    async with client_of(app) as admin:
+        body = {"name": "asker", "scopes": ["ask"]}
+        key = (await admin.post("/admin/keys", json=body, headers=ADMIN)).json()["key"]
+    async with connect(url, key) as client:
+        assert (await call(client, "ask", question="what is the capital of peru?"))["answer"] == "Lima"
+        for tool, arguments in (("propose_correction", EDIT), ("history", {})):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert "'asker' lacks the scope" in str(result.content)
+
+
+@pytest.mark.parametrize(
+    ("headers", "size", "status"),
+    [({}, 1, 401), ({"authorization": "Bearer wrong"}, 1, 401), (ADMIN, 2_000_000, 413)],
+)
+async def test_a_wrong_key_and_a_large_body_are_refused_by_the_protocol(
+    url: str, headers: dict[str, str], size: int, status: int
+) -> None:
+    arguments = {"name": "ask", "arguments": {"question": "x" * size}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
+    accept = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+    async with httpx.AsyncClient() as client:
+        reply = await client.post(f"{url}/mcp", json=body, headers=accept | headers)
+        metadata = await client.get(f"{url}/.well-known/oauth-protected-resource/mcp")
+    assert reply.status_code == status, reply.text
+    if status == 401:
+        assert "resource_metadata" in reply.headers["www-authenticate"]
+    assert metadata.json()["resource"].endswith("/mcp")
+
+
+async def test_the_command_serves_the_same_tools_over_stdio(url: str) -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-c", "from errata.cli import main; main()", "mcp", "--url", url, "--key", KEY],
+        env=dict(os.environ),
+    )
+    async with Client(parameters) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert (await call(client, "ask", question="what is the capital of peru?"))["answer"] == "Lima"
+        result = await client.call_tool("ask", {"question": "x" * 9_000})
+        assert result.is_error
+        assert "question" in str(result.content)
