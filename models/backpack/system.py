@@ -5,7 +5,7 @@ Hewitt et al., arXiv:2305.16765. Its memory is models/backpack/memory.py.
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ class BackpackSystem(ForesightRouter):
             "vocabulary": config.words,
             "positions": config.positions,
             "unsure_below": self.reader.scales["free"].threshold,
-            "scope": {"checkpoint": self.reader.scope.judge.digest, **asdict(self.thresholds)},
+            "scope": self.reader.scope.describe(),
         }
 
     def _prepare(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Case]:

@@ -26,6 +26,7 @@ LAYERS = 6
 EPSILON, UER_EPSILON = 1e-12, 1e-6
 MASK_VALUE = -10000.0
 Weights = Mapping[str, Tensor]  # weights by Hugging Face's names
+Parts = Mapping[str, tuple[Tensor, Tensor]]  # weight and bias of each part of a layer
 NormKind = Literal["bert", "uer"]
 
 
@@ -61,20 +62,15 @@ class Layer:
     down_norm: LayerNorm
 
     @staticmethod
-    def from_weights(weights: Weights, index: int, heads: int, norm: NormKind, dtype: torch.dtype) -> "Layer":
-        def pair(name: str) -> tuple[Tensor, Tensor]:
-            prefix = f"encoder.layer.{index}.{name}."
-            return weights[prefix + "weight"], weights[prefix + "bias"]
-
-        qkv = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
+    def from_weights(parts: Parts, heads: int, norm: NormKind, dtype: torch.dtype) -> "Layer":
         return Layer(
             heads,
-            Matrix(torch.cat([w for w, _ in qkv]), torch.cat([b for _, b in qkv]), dtype),
-            Matrix(*pair("attention.output.dense"), dtype),
-            LayerNorm(*pair("attention.output.LayerNorm"), norm),
-            Matrix(*pair("intermediate.dense"), dtype),
-            Matrix(*pair("output.dense"), dtype),
-            LayerNorm(*pair("output.LayerNorm"), norm),
+            Matrix(*parts["qkv"], dtype),
+            Matrix(*parts["out"], dtype),
+            LayerNorm(*parts["out_norm"], norm),
+            Matrix(*parts["up"], dtype),
+            Matrix(*parts["down"], dtype),
+            LayerNorm(*parts["down_norm"], norm),
         )
 
     def __call__(
@@ -104,10 +100,9 @@ class PackedBert:
         weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
     ) -> "PackedBert":
         """Build the layers from weights in float32, on their device, with matrices converted to `dtype`."""
-        n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
         return PackedBert(
-            LayerNorm(weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"], norm),
-            tuple(Layer.from_weights(weights, index, heads, norm, dtype) for index in range(n_layers)),
+            LayerNorm(*norm_of_embeddings(weights), norm),
+            tuple(Layer.from_weights(parts, heads, norm, dtype) for parts in split_layers(weights)),
             dtype,
         )
 
@@ -145,3 +140,30 @@ def unpack(
     padded = packed.new_zeros(*is_real.shape, packed.shape[-1])
     padded[is_real] = packed  # six times as fast as masked_scatter_
     return padded
+
+
+def norm_of_embeddings(weights: Weights) -> tuple[Tensor, Tensor]:
+    """Return gamma and beta of the norm before the first layer."""
+    return weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]
+
+
+def split_layers(weights: Weights) -> list[Parts]:
+    """Return the parts of each layer: `qkv`, `out`, `out_norm`, `up`, `down`, `down_norm`."""
+
+    def read(index: int, name: str) -> tuple[Tensor, Tensor]:
+        prefix = f"encoder.layer.{index}.{name}."
+        return weights[prefix + "weight"], weights[prefix + "bias"]
+
+    def read_layer(index: int) -> Parts:
+        qkv = [read(index, f"attention.self.{name}") for name in ("query", "key", "value")]
+        return {
+            "qkv": (torch.cat([weight for weight, _ in qkv]), torch.cat([bias for _, bias in qkv])),
+            "out": read(index, "attention.output.dense"),
+            "out_norm": read(index, "attention.output.LayerNorm"),
+            "up": read(index, "intermediate.dense"),
+            "down": read(index, "output.dense"),
+            "down_norm": read(index, "output.LayerNorm"),
+        }
+
+    n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
+    return [read_layer(index) for index in range(n_layers)]

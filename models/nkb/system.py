@@ -4,7 +4,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). Its memory is models/nkb/m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -197,7 +197,7 @@ class NkbSystem(Router):
             "trained_bank_slots": self.reader.bank.size,
             "methods": list(BankOptions.methods()),
             "unsure_below": self.reader.confidence.threshold,
-            "scope": {"checkpoint": self.reader.scope.judge.digest, **asdict(self.reader.scope.thresholds)},
+            "scope": self.reader.scope.describe(),
         }
 
 

@@ -9,8 +9,7 @@ keeps its own positions, and a learned vector marks the tokens of the second one
 h_q, h_w are the states of the two [CLS]; u are the encoder's sentence vectors, which found the pair; s is what their
 words differ in (`wordings/contrast.py`). b to e and f are fitted on relations, names and facts that no weight was
 trained on, so that the log-odds are calibrated. A pair near an even chance is read in both orders, and x is their mean.
-The word embeddings are the encoder's; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the
-bit.
+The word embeddings are the encoder's; `models/encoder/pairs.py` runs the layers.
 """
 
 import math
@@ -19,36 +18,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import onnxruntime
 import torch
 from cachetools import LRUCache
 from jaxtyping import Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import CONFIG, CheckpointError, read_verified
+from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
+from models.encoder.pairs import PairLayers
+from models.encoder.rounded import restore_matrices
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
-from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens, unpack_tokens
+from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens
 from models.scope.wordings.contrast import SIGNS, Contrast
 from models.scope.wordings.names import NO_NAMES, NameWeights, WordReader
 from models.scope.wordings.slips import NO_SLIPS, Slips
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "scope"
-GRAPH = "judge.onnx"
-FILES = (CONFIG, GRAPH)
-FORMAT = "errata.judge/1"  # metadata that marks a file as a judge of these inputs
+FILES = (CONFIG, WEIGHTS)
 MAX_TOKENS = 64  # tokens of each of the two texts
 RIVAL = 0.2  # probability from which another edit makes an answer less likely
 MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
 BOTH_ORDERS = 0.7  # log-odds, either way, within which a pair is read in both orders
-CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
-LOG_ODDS_OF_RIVAL = math.log(RIVAL / (1 - RIVAL))
 Pair = tuple[Tokens, Tokens]
+LOG_ODDS_OF_RIVAL = math.log(RIVAL / (1 - RIVAL))
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class Judge:
 
     Args:
         encoder: The encoder whose words, positions and device are used.
-        graph: The serialized ONNX model of the layers.
+        layers: What reads the pairs.
         calibration: Turns the output of the layers into log-odds.
         names: Tells which words are part of a name.
         slips: Tells slips from other names.
@@ -116,7 +113,7 @@ class Judge:
     def __init__(
         self,
         encoder: MiniLM,
-        graph: bytes,
+        layers: PairLayers,
         calibration: Calibration,
         names: NameWeights = NO_NAMES,
         slips: Confidence = NO_SLIPS,
@@ -126,7 +123,7 @@ class Judge:
         self._encoder = encoder
         self.contrast = Contrast(WordReader(encoder.tokenizer, encoder.words, names))
         self.slips = Slips(encoder.tokenizer, slips)
-        self._session = _open_session(graph, encoder.device)
+        self._layers = layers
         self._cache: LRUCache[Pair, float] = LRUCache(CACHE_SIZE)
         self._lock = threading.Lock()
 
@@ -147,15 +144,16 @@ class Judge:
                 f"{folder / CONFIG} is not the configuration of a judge: {cause}"
             ) from cause
         try:
-            return Judge(encoder, contents.files[GRAPH], calibration, names, slips, contents.digest)
-        except ValueError as cause:
-            raise CheckpointError(f"{folder / GRAPH} is not the graph of a judge: {cause}") from cause
+            weights = restore_matrices(contents.tensors(WEIGHTS))
+            layers = PairLayers(encoder, weights, in_8_bits=encoder.device.type == "cpu")
+        except (KeyError, RuntimeError, ValueError) as cause:
+            raise CheckpointError(f"{folder / WEIGHTS} has no weights of a judge: {cause}") from cause
+        return Judge(encoder, layers, calibration, names, slips, contents.digest)
 
     @property
-    def provider(self) -> str:
-        """Name of the ONNX Runtime provider that computes the layers."""
-        name: str = self._session.get_providers()[0]
-        return name
+    def engine(self) -> str:
+        """What computes the layers, for people."""
+        return self._layers.engine
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -213,44 +211,8 @@ class Judge:
         with self._lock:
             raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}
         if missing := [pair for pair in dict.fromkeys(pairs) if pair not in raw]:
-            fresh = {pair: self._read(*pair) for pair in missing}
+            fresh = dict(zip(missing, self._layers(missing).tolist(), strict=True))
             raw |= fresh
             with self._lock:
                 self._cache.update(fresh)
         return torch.tensor([raw[pair] for pair in pairs])
-
-    @torch.inference_mode()
-    def _read(self, question: Tokens, wording: Tokens) -> float:
-        """Run the layers on one pair."""
-        first, second = unpack_tokens(question), unpack_tokens(wording)
-        lengths = len(first), len(second)
-        places = torch.tensor([*range(lengths[0]), *range(lengths[1])])
-        ids = torch.tensor([*first, *second])
-        device = self._encoder.device
-        inputs = {
-            "embedded": self._encoder.embed(ids.to(device), places.to(device)).cpu().numpy(),
-            "sides_of": torch.tensor([0, 1]).repeat_interleave(torch.tensor(lengths)).numpy(),
-            "second": torch.tensor(lengths[:1]).numpy(),
-        }
-        (raw,) = self._session.run(None, inputs)
-        return float(raw[0])
-
-
-def _open_session(graph: bytes, device: torch.device) -> onnxruntime.InferenceSession:
-    """Load the graph on CUDA if the encoder is there and this ONNX Runtime supports it, otherwise on the CPU.
-
-    Raises:
-        ValueError: The bytes are no ONNX model, or not one that `write_graph` wrote.
-    """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    is_on_gpu = device.type == "cuda" and CUDA in onnxruntime.get_available_providers()
-    try:
-        session = onnxruntime.InferenceSession(graph, options, providers=[CUDA, CPU] if is_on_gpu else [CPU])
-    except Exception as cause:  # ONNX Runtime raises several classes, which share no public base
-        raise ValueError(f"ONNX Runtime cannot read it ({str(cause).splitlines()[0]})") from cause
-    if session.get_modelmeta().custom_metadata_map.get("format") != FORMAT:
-        raise ValueError(f"it lacks the format {FORMAT}: write it with `python -m models.training.scope`")
-    return session

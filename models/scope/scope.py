@@ -10,8 +10,9 @@ import heapq
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import exp, inf
+from typing import Any
 
 import torch
 from cachetools import LRUCache
@@ -81,6 +82,10 @@ class Scope:
         self.judge, self.thresholds = judge, thresholds or Thresholds()
         self._repaired_readings: LRUCache[str, Readings] = LRUCache(REPAIRED_CACHED)
         self._lock = threading.Lock()
+
+    def describe(self) -> dict[str, Any]:
+        """Return the judge's checkpoint and engine, and the thresholds, for people."""
+        return {"checkpoint": self.judge.digest, "engine": self.judge.engine, **asdict(self.thresholds)}
 
     def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
         """Return, for each question, the edit that answers it at its version, or the likeliest one that is near.

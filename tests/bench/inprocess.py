@@ -1,14 +1,22 @@
-"""Measures one process without HTTP: `nkb` against plain transformers, the cost of the bank and of mixed versions."""
+"""Measures one process without HTTP: `nkb` against plain transformers, the cost of the bank and of mixed versions.
+
+And of the judge: its layers in 8 bits against the same in float32 by torch, both in batches.
+"""
 
 from collections.abc import Iterator
+from itertools import combinations, islice
 
+from models.checkpoint import WEIGHTS
+from models.encoder.pairs import PairLayers
 from models.memory import AnswerChange, Views
 from models.nkb.backbone import build
 from models.nkb.decode import Decoder
 from models.nkb.memory import BankMemory
 from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS, NkbSystem
+from models.scope.judge import DEFAULT as JUDGE
 from models.system import Ask
+from models.training.scope.__main__ import read_weights
 from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.plain import PlainTransformers
 from tests.bench.questions import questions
@@ -16,6 +24,7 @@ from tests.bench.table import Row
 from tests.bench.timing import measure_cost, measure_interleaved
 
 BATCH, ROUNDS, PAIRS = 32, 15, 100
+PAIR_BATCHES = (1, 8, 40)  # pairs that the judge reads at once; an edit has some forty
 NOTE = f"per cent, median of {PAIRS} pairs"
 
 
@@ -25,6 +34,7 @@ def rows() -> Iterator[Row]:
     yield from _against_plain(system, memory, texts)
     yield _measure_bank(system.reader, texts)
     yield _measure_mixed_versions(system, memory, texts)
+    yield from _measure_judge(system.reader, texts)
 
 
 def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Iterator[Row]:
@@ -54,6 +64,23 @@ def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> I
             bar,
             note,
         )
+
+
+def _measure_judge(reader: Reader, texts: list[str]) -> Iterator[Row]:
+    weights = read_weights(JUDGE / WEIGHTS)
+    quick, exact = (PairLayers(reader.encoder, weights, in_8_bits=in_8_bits) for in_8_bits in (True, False))
+    pairs = [*islice(combinations(map(reader.scope.judge.tokens, texts), 2), max(PAIR_BATCHES))]
+    for size in PAIR_BATCHES:
+        seconds = measure_interleaved(
+            {
+                "quick": lambda size=size: quick(pairs[:size]),
+                "exact": lambda size=size: exact(pairs[:size]),
+            },
+            ROUNDS,
+        )
+        note = f"{1e3 * seconds['quick'] / size:.1f} ms a pair against {1e3 * seconds['exact'] / size:.1f}"
+        ratio = seconds["exact"] / seconds["quick"]
+        yield Row(f"the judge, batch of {size}, 8 bits against float32", ratio, ">= 1.5", note)
 
 
 def _measure_bank(reader: Reader, texts: list[str]) -> Row:

@@ -10,7 +10,9 @@ from safetensors.torch import save_file
 
 from models.backpack.answering import reader as backpack
 from models.checkpoint import CheckpointError, parse_tensors, read_verified, write_sums
+from models.encoder.layers import QuickLayers
 from models.encoder.minilm import MiniLM
+from models.encoder.weights import find
 from models.ernie_doc.loading import checkpoint as ernie_doc
 from models.kbert import checkpoint as kbert
 from models.nkb import reader as nkb
@@ -32,7 +34,8 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "thu-ernie/entities/rows.safetensors": thu_ernie.load,
     "ernie-doc/model.safetensors": ernie_doc.load,
     "backpack/model.safetensors": backpack.Reader.load,
-    "scope/judge.onnx": lambda folder: judge.Judge.load(MiniLM(), folder),
+    "scope/model.safetensors": lambda folder: judge.Judge.load(MiniLM(), folder),
+    "encoder/layers.onnx": lambda folder: QuickLayers(find().weights, folder),
     "nkb-probes/vectors.safetensors": lambda folder: ProbeIndex.load(folder.with_name("nkb"), None),
 }
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

@@ -16,15 +16,18 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
+from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import CONFIG, write_sums
+from models.checkpoint import CONFIG, WEIGHTS, parse_tensors, write_sums
 from models.confidence import Confidence
 from models.device import resolve_device
 from models.encoder.minilm import MiniLM
+from models.encoder.pairs import PairLayers
+from models.encoder.rounded import restore_matrices, round_matrices
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
-from models.scope.judge import FILES, GRAPH, Calibration, Judge
+from models.scope.judge import FILES, Calibration, Judge
 from models.scope.wordings.names import NO_NAMES, NameWeights
 from models.scope.wordings.slips import NO_SLIPS
 from models.training.harness.progress import Progress
@@ -34,7 +37,6 @@ from models.training.scope import plan as plans
 from models.training.scope.choosing import Choosing, split_written
 from models.training.scope.crowds.families import read_families
 from models.training.scope.facts import WrittenFacts
-from models.training.scope.graph import read_weights, write_graph
 from models.training.scope.names import Names
 from models.training.scope.natural import Natural
 from models.training.scope.outcomes import BATCH, Outcomes, answer_trial, judge_pairs, share_turned
@@ -74,7 +76,7 @@ def main() -> None:
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument(
-        "--start", type=Path, help="judge.onnx to begin with, instead of the pretrained encoder"
+        "--start", type=Path, help="weights of a judge to begin with, instead of the pretrained encoder"
     )
     parser.add_argument("--processes", type=int, default=1, help="processes that make pairs")
     parser.add_argument("--measure", action="store_true", help="only calibrate and measure what is in --out")
@@ -100,12 +102,17 @@ def main() -> None:
 
 
 def make_net(plan: Plan, device: torch.device, start: Path | None) -> Net:
-    """Make the judge to train, from the graph `start` or else from the pretrained encoder."""
+    """Make the judge to train, from the weights in `start` or else from the pretrained encoder."""
     torch.manual_seed(plan.seed)
     net = Net(plan.dropout, device)
     if start is not None:
-        net.load_served(read_weights(start.read_bytes()))
+        net.load_served(read_weights(start))
     return net
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Return the weights of a judge, as they are served."""
+    return restore_matrices(parse_tensors(path.read_bytes(), path))
 
 
 def learn(plan: Plan, net: Net, source: Source, work: Path, minutes: float, processes: int, say: Say) -> None:
@@ -133,7 +140,8 @@ def finish(
     slips = fit_slips(
         sorted({n.name for n in read_names("train")}), encoder.tokenizer, random.Random(plan.seed)
     )
-    judge = Judge(encoder, (out / GRAPH).read_bytes(), RAW, words, slips)
+    layers = PairLayers(encoder, read_weights(out / WEIGHTS), in_8_bits=True)
+    judge = Judge(encoder, layers, RAW, words, slips)
     names = sorted({name.name for name in read_names("test")})
     random.Random(plan.seed).shuffle(names)
     middle = len(names) // 2
@@ -205,7 +213,7 @@ def fit_calibration(judge: Judge, encoder: MiniLM, choosing: Choosing) -> Calibr
 
 def write(out: Path, weights: dict[str, Tensor], calibration: Calibration) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    (out / GRAPH).write_bytes(write_graph(weights))
+    save_file(round_matrices(weights), out / WEIGHTS)
     write_config(out, calibration, NO_NAMES, NO_SLIPS)
 
 

@@ -1,154 +1,174 @@
-"""The trained judge as an ONNX file: the one form in which it is served.
+"""`python -m models.training.scope.graph`: write the graph of MiniLM's layers in 8 bits, for ONNX Runtime on a CPU.
 
-The graph reads one pair at a time, so that a score never depends on the other pairs of a batch. Matrices are kept in
-8 bits beside the scale of each row, and ONNX Runtime multiplies them out once, when it loads the file; products are
-float32.
+The graph holds no weights: `models/encoder/layers.py` gives it those of the encoder, or of the judge. For each product
+each row of states x is rounded to TOP + 1 codes by its own scale s, and multiplied with 8-bit weights:
+
+    c(x, s) = round(x / s) + zero,   y = s * (c(x, s) - zero) W^T * scales + b
+
+So the states of a text never depend on the others of its batch. The codes have 7 bits, since without VNNI a processor
+adds two products in 16 bits, and cuts a larger sum (`MatMulIntegerToFloat` on x86 with AVX2): 2 * 128 * 127 fits.
+Zero lies in the middle, and low after the GELU, which is never below -0.17. Query, key and value, which suffer most
+from the rounding, are products of two such codes: the second are those of what the first leave.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import onnx
-import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
-from torch import Tensor
 
+from models.checkpoint import write_sums
 from models.encoder.bert import EPSILON, HEADS, LAYERS, WIDTH
-from models.scope.judge import FORMAT
+from models.encoder.layers import DEFAULT, GRAPH
 
 OPSET, IR_VERSION = 20, 10  # versions that ONNX Runtime 1.18 and later read
+RUNTIME = "com.microsoft"  # domain of ONNX Runtime's own operators
+TOP = 128  # largest code of a state
+MIDDLE, LOW = 64, 10  # codes of zero
+LOWEST = 0.17  # nothing is further below zero after the GELU
+INNER = 4 * WIDTH
 HEAD_SIZE = WIDTH // HEADS
-SMALLEST_SCALE = 1e-8  # scale of a row whose weights are all zero
-Weights = Mapping[str, Tensor]
 
 
-def write_graph(weights: Weights) -> bytes:
-    """Write the judge's layers as a serialized ONNX model.
+def main() -> None:
+    DEFAULT.mkdir(parents=True, exist_ok=True)
+    (DEFAULT / GRAPH).write_bytes(write_graph())
+    write_sums(DEFAULT, (GRAPH,))
 
-    Args:
-        weights: The net's `served_weights`, under Hugging Face's names, in float32.
+
+def write_graph() -> bytes:
+    """Write the layers as a serialized ONNX model.
 
     Returns:
-        A model with the inputs `embedded` [token width], `sides` [token] and `second` [1], and the output `raw` [1]:
-        the log-odds of a pair.
+        A model with the inputs `embedded` [token width], the tokens of all texts; `slots` [text slot], the token at
+        each place of each text; `bias` [text 1 1 slot], which is added to the scores; `places` [token], the place of
+        each token among all slots; `rows` [row], the tokens whose last states are wanted. Its output is `states` [row
+        width].
     """
-    graph = _Graph(weights)
-    x = graph.node(
-        "Add", "embedded", graph.node("Gather", graph.array("sides", weights["sides"]), "sides_of")
-    )
-    x = graph.norm(x, "embeddings.LayerNorm")
+    graph = _Graph()
+    graph.begin_rows("places")
+    places, x = "places", graph.norm("embedded", "norm")
     for layer in range(LAYERS):
-        x = graph.layer(x, f"encoder.layer.{layer}.")
-    marks = graph.node("Concat", graph.number("first", 0), "second", axis=0)
-    states = graph.node("Reshape", graph.node("Gather", x, marks), graph.shape("pair", 1, 2 * WIDTH))
-    out = graph.array("out", weights["out"].view(-1, 1))
-    raw = graph.node("Reshape", graph.node("MatMul", states, out), graph.shape("one", 1))
-    return graph.serialize(raw)
-
-
-def read_weights(graph: bytes) -> dict[str, Tensor]:
-    """Return the weights of a model that `write_graph` wrote, as they are served."""
-    initializers = onnx.load_model_from_string(graph).graph.initializer
-    arrays = {array.name: torch.from_numpy(numpy_helper.to_array(array).copy()) for array in initializers}
-    weights = {
-        name.removesuffix("_values"): array for name, array in arrays.items() if name.endswith("_values")
-    }
-    return weights | {
-        name.removesuffix(".scale"): arrays[name.removesuffix(".scale")] * scale
-        for name, scale in arrays.items()
-        if name.endswith(".scale")
-    }
+        context = graph.attend(x, f"{layer}.qkv")
+        if layer == LAYERS - 1:
+            places, x = (graph.node("Gather", column, "rows") for column in (places, x))
+            graph.begin_rows("rows")
+        x = graph.add(graph.node("Gather", context, places), x, f"{layer}.out")
+        up = graph.node("Gelu", graph.linear(x, f"{layer}.up", INNER))
+        x = graph.add(up, x, f"{layer}.down")
+    return graph.serialize(x)
 
 
 class _Graph:
-    """An ONNX graph while it is built: nodes and constants."""
+    """An ONNX graph while it is built: nodes, constants, and weights that are given later."""
 
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
+    def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
+        self._zeros: dict[int, str] = {}
 
-    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+    def node(self, op: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Add a node with one output and return the output's name."""
         output = f"{op}_{len(self._nodes)}"
-        self._nodes.append(helper.make_node(op, inputs, [output], **attributes))
+        self._nodes.append(helper.make_node(op, inputs, [output], domain=domain, **attributes))
         return output
 
-    def constant(self, name: str, array: NDArray[np.generic]) -> str:
+    def constant(self, array: NDArray[np.generic]) -> str:
+        name = f"{array.dtype}{array.tolist()}".replace(" ", "")
         self._constants[name] = numpy_helper.from_array(array, name)
         return name
 
-    def array(self, name: str, tensor: Tensor) -> str:
-        """Add a float32 constant."""
-        return self.constant(name + "_values", tensor.detach().float().numpy())
+    def number(self, value: float) -> str:
+        return self.constant(np.array(value, dtype=np.float32))
 
-    def shape(self, name: str, *sizes: int) -> str:
-        return self.constant(name + "_shape", np.array(sizes, dtype=np.int64))
+    def numbers(self, *values: int) -> str:
+        return self.constant(np.array(values, dtype=np.int64))
 
-    def number(self, name: str, value: int) -> str:
-        return self.constant(name + "_number", np.array([value], dtype=np.int64))
+    def weight(self, name: str, *sizes: int, type: int = TensorProto.FLOAT) -> str:
+        """Add a weight that the file lacks."""
+        tensor = onnx.TensorProto(name=name, dims=sizes, data_type=type, data_location=TensorProto.EXTERNAL)
+        tensor.external_data.add(key="location", value="weights")
+        self._constants[name] = tensor
+        return name
 
-    def matrix(self, name: str) -> str:
-        """Add a matrix [out in] in 8 bits, each row scaled to its own largest entry, and the product of the two."""
-        codes, scale = quantize(self._weights[name].detach().float().numpy())
-        cast = self.node("Cast", self.constant(name, codes), to=TensorProto.FLOAT)
-        return self.node("Mul", cast, self.constant(name + ".scale", scale))
-
-    def linear(self, x: str, name: str) -> str:
-        """Add y = x W^T + b."""
-        bias = self.array(name + ".bias", self._weights[name + ".bias"])
-        return self.node("Gemm", x, self.matrix(name + ".weight"), bias, transB=1)
+    def begin_rows(self, column: str) -> None:
+        """Give each row from here on, one for each entry of a column, the code of zero."""
+        shape = self.node("Shape", column)
+        for zero in (MIDDLE, LOW):
+            self._zeros[zero] = self.node("Expand", self.constant(np.array([zero], dtype=np.uint8)), shape)
 
     def norm(self, x: str, name: str) -> str:
-        gamma, beta = (
-            self.array(f"{name}.{part}", self._weights[f"{name}.{part}"]) for part in ("weight", "bias")
-        )
+        gamma, beta = (self.weight(f"{name}.{part}", WIDTH) for part in ("gamma", "beta"))
         return self.node("LayerNormalization", x, gamma, beta, epsilon=EPSILON)
 
-    def heads(self, x: str) -> str:
-        """Split the heads: [token width] -> [head token size]."""
-        split = self.node("Reshape", x, self.shape("heads", -1, HEADS, HEAD_SIZE))
-        return self.node("Transpose", split, perm=[1, 0, 2])
+    def linear(self, x: str, name: str, width: int) -> str:
+        """Add y = x W^T + b as the equation of this file has it."""
+        inner, zero = (INNER, LOW) if name.endswith("down") else (WIDTH, MIDDLE)
+        codes = self.weight(f"{name}.codes", inner, width, type=TensorProto.INT8)
+        scales = self.weight(f"{name}.scales", width)
+        scale = self.scale_rows(x, zero)
+        flat = self.node("Squeeze", scale, self.numbers(-1))
 
-    def layer(self, x: str, prefix: str) -> str:
-        """Add a block of BERT (models/encoder/bert.py has the equation), without a mask, for there is no padding."""
-        inner = prefix + "attention.self."
-        query, key, value = (self.heads(self.linear(x, inner + name)) for name in ("query", "key", "value"))
-        root = self.constant("root", np.array(HEAD_SIZE**-0.5, dtype=np.float32))
-        scores = self.node(
-            "MatMul", self.node("Mul", query, root), self.node("Transpose", key, perm=[0, 2, 1])
+        def multiply(x: str, flat: str, step: float) -> tuple[str, str]:
+            x_codes = self.node("QuantizeLinear", x, flat, self._zeros[zero], axis=0)
+            x_zero = self.constant(np.array(zero, dtype=np.uint8))
+            operands = x_codes, codes, self.number(step), scales, x_zero
+            return x_codes, self.node("MatMulIntegerToFloat", *operands, domain=RUNTIME)
+
+        x_codes, product = multiply(x, flat, 1)
+        if name.endswith("qkv"):
+            coarse = self.node("DequantizeLinear", x_codes, flat, self._zeros[zero], axis=0)
+            step = self.node("Mul", flat, self.number(1 / TOP))
+            _, rest = multiply(self.node("Sub", x, coarse), step, 1 / TOP)
+            product = self.node("Add", product, rest)
+        return self.node("Add", self.node("Mul", product, scale), self.weight(f"{name}.bias", width))
+
+    def scale_rows(self, x: str, zero: int) -> str:
+        """Add the scale of each row: [row 1]."""
+        if zero == MIDDLE:
+            largest = self.node("ReduceMax", self.node("Abs", x), self.numbers(-1), keepdims=1)
+            return self.node("Mul", largest, self.number(1 / MIDDLE))
+        largest = self.node("ReduceMax", x, self.numbers(-1), keepdims=1)
+        return self.node(
+            "Max", self.node("Mul", largest, self.number(1 / (TOP - LOW))), self.number(LOWEST / LOW)
         )
+
+    def attend(self, x: str, name: str) -> str:
+        """Add the attention of a layer: [token width] -> [place width], for all slots below each other."""
+        parts = self.node("Gather", self.linear(x, name, 3 * WIDTH), "slots")
+        parts = self.node("Reshape", parts, self.numbers(0, 0, 3, HEADS, HEAD_SIZE))
+        parts = self.node("Transpose", parts, perm=[2, 0, 3, 1, 4])
+        query, key, value = (
+            self.node("Gather", parts, self.constant(np.array(place, dtype=np.int64))) for place in range(3)
+        )
+        root = self.number(HEAD_SIZE**-0.5)
+        columns = self.node("Transpose", key, perm=[0, 1, 3, 2])
+        scores = self.node("Add", self.node("MatMul", self.node("Mul", query, root), columns), "bias")
         context = self.node("MatMul", self.node("Softmax", scores, axis=-1), value)
-        rows = self.node("Transpose", context, perm=[1, 0, 2])
-        x = self.add(
-            prefix + "attention.output", self.node("Reshape", rows, self.shape("width", -1, WIDTH)), x
+        return self.node(
+            "Reshape", self.node("Transpose", context, perm=[0, 2, 1, 3]), self.numbers(-1, WIDTH)
         )
-        up = self.node("Gelu", self.linear(x, prefix + "intermediate.dense"))
-        return self.add(prefix + "output", up, x)
 
-    def add(self, name: str, x: str, residual: str) -> str:
-        return self.norm(self.node("Add", residual, self.linear(x, name + ".dense")), name + ".LayerNorm")
+    def add(self, x: str, residual: str, name: str) -> str:
+        return self.norm(self.node("Add", residual, self.linear(x, name, WIDTH)), f"{name}_norm")
 
     def serialize(self, output: str) -> bytes:
-        """Check the graph and return it as bytes."""
+        """Return the graph as bytes."""
         inputs = [
             helper.make_tensor_value_info("embedded", TensorProto.FLOAT, ["token", WIDTH]),
-            helper.make_tensor_value_info("sides_of", TensorProto.INT64, ["token"]),
-            helper.make_tensor_value_info("second", TensorProto.INT64, [1]),
+            helper.make_tensor_value_info("bias", TensorProto.FLOAT, ["text", 1, 1, "slot"]),
+            helper.make_tensor_value_info("slots", TensorProto.INT64, ["text", "slot"]),
+            helper.make_tensor_value_info("places", TensorProto.INT64, ["token"]),
+            helper.make_tensor_value_info("rows", TensorProto.INT64, ["row"]),
         ]
-        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, [1])]
-        graph = helper.make_graph(self._nodes, "judge", inputs, outputs, [*self._constants.values()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
-        model.ir_version = IR_VERSION
-        helper.set_model_props(model, {"format": FORMAT})
-        onnx.checker.check_model(model, full_check=True)
-        data: bytes = model.SerializeToString()
-        return data
+        self._nodes.append(helper.make_node("Identity", [output], ["states"]))
+        outputs = [helper.make_tensor_value_info("states", TensorProto.FLOAT, ["row", WIDTH])]
+        graph = helper.make_graph(self._nodes, "layers", inputs, outputs, [*self._constants.values()])
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+        return bytes(model.SerializeToString())
 
 
-def quantize(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Round a matrix [out in] to 8 bits; the scales [out 1] times the codes are the matrix as it is served."""
-    scale = np.maximum(np.abs(weight).max(1, keepdims=True) / 127, SMALLEST_SCALE).astype(np.float32)
-    return np.clip(np.round(weight / scale), -127, 127).astype(np.int8), scale
+if __name__ == "__main__":
+    main()

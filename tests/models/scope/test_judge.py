@@ -2,16 +2,20 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
-from onnx import TensorProto, helper
+from safetensors.torch import save_file
+from torch import Tensor
 
-from models.checkpoint import CheckpointError, write_sums
+from models.checkpoint import WEIGHTS, CheckpointError, parse_tensors, write_sums
 from models.encoder.minilm import MiniLM
-from models.scope.judge import CPU, DEFAULT, FILES, GRAPH, Judge
+from models.encoder.pairs import PairLayers
+from models.scope.judge import DEFAULT, FILES, Judge
+from models.training.scope.__main__ import read_weights
 from models.training.scope.trials import read_near
 
 
@@ -36,8 +40,16 @@ def test_a_score_is_the_same_bits_alone_in_company_and_after_a_restart(encoder: 
     assert len(set(together.tolist())) > 50
 
 
-def test_it_computes_on_the_cpu_where_there_is_no_gpu(encoder: MiniLM) -> None:
-    assert Judge.load(encoder).provider == CPU
+def test_what_torch_reads_on_a_gpu_is_what_8_bits_read(encoder: MiniLM, device: torch.device) -> None:
+    quick = PairLayers(encoder, read_weights(DEFAULT / WEIGHTS), in_8_bits=True)
+    exact = PairLayers(MiniLM(device=device), read_weights(DEFAULT / WEIGHTS), in_8_bits=False)
+    assert (quick.engine, exact.engine) == ("onnxruntime, 8 bits", f"torch, float32, {device}")
+    judge = Judge.load(encoder)
+    pairs = list(pairwise(judge.tokens(question.text) for question in read_near().questions[:80]))
+    raw, expected = quick(pairs), exact(pairs)
+    assert judge.engine == quick.engine
+    assert expected.std() > 2
+    assert (raw - expected).square().mean().sqrt() < 0.2
 
 
 def test_a_long_text_and_a_script_that_the_encoder_does_not_read_are_judged(encoder: MiniLM) -> None:
@@ -48,29 +60,17 @@ def test_a_long_text_and_a_script_that_the_encoder_does_not_read_are_judged(enco
     )
 
 
-def test_a_damaged_graph_is_named(encoder: MiniLM, folder: Path) -> None:
-    path = folder / GRAPH
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(CheckpointError, match=GRAPH):
-        Judge.load(encoder, folder)
-
-
-def test_a_graph_of_another_kind_is_refused(encoder: MiniLM, folder: Path) -> None:
-    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
-    graph = helper.make_graph(
-        [helper.make_node("Identity", ["x"], ["y"])],
-        "other",
-        [value],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    (folder / GRAPH).write_bytes(model.SerializeToString())
+@pytest.mark.parametrize("name", ["out", "sides", "encoder.layer.5.output.dense.weight"])
+@pytest.mark.parametrize("change", [lambda _: None, lambda weight: weight[:-1]])
+def test_weights_that_are_no_judges_are_refused(
+    encoder: MiniLM, folder: Path, name: str, change: Callable[[Tensor], Tensor | None]
+) -> None:
+    path = folder / WEIGHTS
+    weights = parse_tensors(path.read_bytes(), path)
+    changed = {name: change(weights.pop(name))}
+    save_file(weights | {name: value.clone() for name, value in changed.items() if value is not None}, path)
     write_sums(folder, FILES)
-    with pytest.raises(CheckpointError, match="lacks the format"):
-        Judge.load(encoder, folder)
-    (folder / GRAPH).write_bytes(b"no graph at all")
-    write_sums(folder, FILES)
-    with pytest.raises(CheckpointError, match="cannot read it"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors has no weights of a judge"):
         Judge.load(encoder, folder)
 
 

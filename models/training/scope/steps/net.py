@@ -166,17 +166,17 @@ class Net(nn.Module):
         return x
 
     def load_served(self, weights: Mapping[str, Tensor]) -> None:
-        """Start from the weights of a judge that is served (`graph.read_weights`)."""
+        """Start from the weights of a judge that is served (`__main__.read_weights`)."""
         self.layers.load_state_dict(_of_layers(weights))
         with torch.no_grad():
-            self.sides.copy_(weights["sides"])
+            self.sides.copy_(weights["sides"].view(2, WIDTH))
             self.out.weight.copy_(weights["out"].view(1, -1))
 
     def served_weights(self) -> dict[str, Tensor]:
         """Return the weights as `models.scope.judge` keeps them, without the bias of `out`."""
         layers = {f"{PREFIX}{name}": weight for name, weight in self.layers.state_dict().items()}
-        norm = dict(zip(NORM, self._norm, strict=True))
-        weights = {**norm, **layers, "sides": self.sides.detach(), "out": self.out.weight.detach()[0]}
+        head = {"sides": self.sides.detach().flatten(), "out": self.out.weight.detach()[0]}
+        weights = dict(zip(NORM, self._norm, strict=True)) | layers | head
         return {name: weight.float().cpu() for name, weight in weights.items()}
 
 

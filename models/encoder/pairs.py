@@ -1,0 +1,89 @@
+"""The layers of a cross-encoder of MiniLM's shape: batches of pairs of texts in, a number for each out.
+
+On a CPU they run in 8 bits, and a pair has the same bits beside any others; on a GPU in float32 by torch.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.encoder.bert import WIDTH, PackedBert
+from models.encoder.layers import QuickLayers, count_slots
+from models.encoder.minilm import MiniLM
+
+Pair = tuple[bytes, bytes]  # the tokens of two texts, two bytes for each
+SLOTS_AT_ONCE = 512  # places of one pass on a CPU: its states stay in the cache
+TOKEN_BYTES = 2
+
+
+class PairLayers:
+    """Reads pairs. Threads may share it: weights never change.
+
+    Args:
+        encoder: The encoder whose words, positions and device are used.
+        weights: The layers under Hugging Face's names, the marks of the two texts `sides`, and the head `out`.
+        in_8_bits: Whether the layers run in 8 bits, on the CPU.
+
+    Raises:
+        KeyError: A weight is missing.
+        RuntimeError, ValueError: A weight has another shape.
+    """
+
+    def __init__(self, encoder: MiniLM, weights: Mapping[str, Tensor], in_8_bits: bool) -> None:
+        self._encoder, self._device = encoder, encoder.device
+        weights = {name: weight.to(self._device) for name, weight in weights.items()}
+        self._sides, self._out = weights["sides"].view(2, WIDTH), weights["out"].view(2 * WIDTH)
+        self._layers = QuickLayers(weights) if in_8_bits else PackedBert.from_weights(weights)
+
+    @property
+    def engine(self) -> str:
+        """What computes the layers."""
+        if isinstance(self._layers, QuickLayers):
+            return "onnxruntime, 8 bits"
+        return f"torch, float32, {self._device}"
+
+    @torch.inference_mode()
+    def __call__(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
+        """Return what the layers say of each pair, on the CPU."""
+        raw = torch.empty(len(pairs))
+        for places in self._batches(pairs):
+            raw[places] = self._read([pairs[place] for place in places]).cpu()
+        return raw
+
+    def _batches(self, pairs: Sequence[Pair]) -> list[list[int]]:
+        """Return the places of pairs that are read together."""
+        if not isinstance(self._layers, QuickLayers):
+            return [[*range(len(pairs))]]
+        groups: dict[int, list[int]] = defaultdict(list)
+        for place, (first, second) in enumerate(pairs):
+            groups[count_slots((len(first) + len(second)) // TOKEN_BYTES)].append(place)
+        return [
+            group[start : start + SLOTS_AT_ONCE // n_slots]
+            for n_slots, group in groups.items()
+            for start in range(0, len(group), SLOTS_AT_ONCE // n_slots)
+        ]
+
+    def _read(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
+        texts = [text for pair in pairs for text in pair]
+        ids = torch.from_numpy(np.frombuffer(b"".join(texts), np.uint16).astype(np.int64))
+        lengths = torch.tensor([len(text) // TOKEN_BYTES for text in texts])
+        starts = lengths.cumsum(0) - lengths
+        places = torch.arange(len(ids)) - starts.repeat_interleave(lengths)
+        sides = torch.arange(len(texts)).remainder(2).repeat_interleave(lengths)
+        ids, places, sides, starts = (part.to(self._device) for part in (ids, places, sides, starts))
+        embedded = self._encoder.embed(ids, places) + self._sides[sides]
+        states = self._read_states(embedded, lengths.view(-1, 2).sum(1), starts)
+        return (states.view(len(pairs), 2 * WIDTH) * self._out).sum(-1)
+
+    def _read_states(
+        self, embedded: Float[Tensor, "token width"], lengths: Int[Tensor, " pair"], rows: Int[Tensor, " row"]
+    ) -> Float[Tensor, "row width"]:
+        """Return the last states of some tokens of pairs that have `lengths` tokens."""
+        if isinstance(self._layers, QuickLayers):
+            return self._layers(embedded, lengths, rows)
+        is_real = (torch.arange(int(lengths.max())) < lengths[:, None]).to(self._device)
+        return self._layers(embedded, is_real, is_real[:, None])[is_real][rows]
