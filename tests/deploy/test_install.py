@@ -121,13 +121,8 @@ def test_a_lock_fits_what_the_project_asks_for(name: str) -> None:
 def test_the_locks_agree_and_only_that_of_a_gpu_has_its_packages() -> None:
     locks = {name: read_lock(name) for name in NAMES}
     for name in NAMES:
-        assert all(
-            versions <= locks["dev-gpu"][package]
-            for package, versions in locks[name].items()
-            if package != "onnxruntime"
-        )
+        assert all(versions <= locks["dev-gpu"][package] for package, versions in locks[name].items())
         is_gpu = name.endswith("gpu")
-        assert ("onnxruntime-gpu" in locks[name], "onnxruntime" in locks[name]) == (is_gpu, not is_gpu)
         assert any(package.startswith("nvidia-") for package in locks[name]) == is_gpu
         assert ("torch" in locks[name]) == is_gpu
 
