@@ -16,7 +16,8 @@ from models.encoder.layers import QuickLayers, count_slots
 from models.encoder.minilm import MiniLM
 
 Pair = tuple[bytes, bytes]  # the tokens of two texts, two bytes for each
-SLOTS_AT_ONCE = 512  # places of one pass on a CPU: its states stay in the cache
+SLOTS = 512  # places of one pass on a CPU: its states stay in the cache
+SLOTS_ON_GPU = 1 << 16  # likewise on a GPU: its states take some 300 MB
 TOKEN_BYTES = 2
 
 
@@ -56,15 +57,17 @@ class PairLayers:
 
     def _batches(self, pairs: Sequence[Pair]) -> list[list[int]]:
         """Return the places of pairs that are read together."""
+        sizes = [count_slots((len(first) + len(second)) // TOKEN_BYTES) for first, second in pairs]
+        limit = SLOTS
         if not isinstance(self._layers, QuickLayers):
-            return [[*range(len(pairs))]]
+            sizes, limit = [max(sizes, default=0)] * len(pairs), SLOTS_ON_GPU
         groups: dict[int, list[int]] = defaultdict(list)
-        for place, (first, second) in enumerate(pairs):
-            groups[count_slots((len(first) + len(second)) // TOKEN_BYTES)].append(place)
+        for place, size in enumerate(sizes):
+            groups[size].append(place)
         return [
-            group[start : start + SLOTS_AT_ONCE // n_slots]
-            for n_slots, group in groups.items()
-            for start in range(0, len(group), SLOTS_AT_ONCE // n_slots)
+            group[start : start + limit // size]
+            for size, group in groups.items()
+            for start in range(0, len(group), limit // size)
         ]
 
     def _read(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:
