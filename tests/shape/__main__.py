@@ -1,8 +1,8 @@
 """The shape of the code: `python -m tests.shape [--at REVISION] [PATH ...]` prints it, `--lint` holds it.
 
 `--lint` exits with 1 if a name is a pronoun or a participle, if a limit of `limits.toml` is exceeded, or if a test or
-a Markdown file has a riddle such as "nobody". `--prose` lists every fault of prose, those that the limits still allow,
-too.
+a Markdown file has a riddle such as "nobody", or if the table of files in a folder's README is stale. `--prose` lists
+every fault of prose, those that the limits still allow, too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tests.shape.links import list_pages
 from tests.shape.names import find_forbidden_names
 from tests.shape.prose import find_bad_prose, find_riddles
 from tests.shape.sources import ROOT, read_revision, read_working_tree
+from tests.shape.tables import find_stale_tables
 
 
 def main() -> None:
@@ -37,10 +38,10 @@ def main() -> None:
         limits = read_limits()
         problems = [*find_forbidden_names(sources), *find_exceeded(sources, limits)]
         pages = {path: (ROOT / path).read_text("utf-8") for path in list_pages()}
-        problems += find_riddles(sources, pages)
+        problems += [*find_riddles(sources, pages), *find_stale_tables(pages, sources)]
         if not args.paths:
             problems += exceeded_shapes(sources, limits["area"])
-        print("\n".join(problems) or "names, sentences and sizes are within their limits")
+        print("\n".join(problems) or "names, sentences, sizes and tables of files are as they should be")
         sys.exit(bool(problems))
     else:
         print(table(sources))

@@ -1,0 +1,56 @@
+"""Tables of files name what is there, and all of it; one that does not is found."""
+
+import pytest
+
+from tests.shape.links import list_pages
+from tests.shape.sources import ROOT, read_working_tree
+from tests.shape.tables import find_stale_tables
+
+PAGE = "service/a/README.md"
+MODULES = [
+    "service/a/b.py",
+    "service/a/__init__.py",
+    "service/a/__main__.py",
+    "service/a/c/d.py",
+    "service/a/c/e.py",
+]
+WHOLE = "| file | what |\n|---|---|\n| `b.py` | x |\n| [c/](c/README.md) | y |\n"
+
+
+@pytest.fixture
+def find(tmp_path):
+    """Return the complaints about a README of a folder with the files of MODULES."""
+    for path in MODULES:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    return lambda text, page=PAGE: list(find_stale_tables({page: text}, MODULES, tmp_path))
+
+
+def test_every_table_of_the_project_names_what_is_there():
+    pages = {path: (ROOT / path).read_text("utf-8") for path in list_pages()}
+    assert list(find_stale_tables(pages, read_working_tree())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        (WHOLE, []),
+        ("| what | where |\n|---|---|\n| `x.py` | `b.py`, `c/d.py`, `e.py`, `../a/*.py`, `service/a` |\n", []),
+        ("A folder without a table.\n", []),
+        ("| figure | bar |\n|---|---|\n| `x.py` | 1 |\n", []),
+        ("```\n| file |\n```\n" + WHOLE, []),
+        (WHOLE + "| `e.py` | z |\n", ["a table names e.py, which does not exist"]),
+        (WHOLE + "| `c/f.py`, `b.py` | z |\n", ["a table names c/f.py, which does not exist"]),
+        (WHOLE.replace("| `b.py` | x |\n", ""), ["no table names b.py"]),
+        (WHOLE.replace("b.py", "__main__.py"), ["no table names b.py"]),
+        (WHOLE.replace("[c/](c/README.md)", "`b.py`"), ["no table names c"]),
+        (WHOLE + "\n  | | this | |---|---| | one | 2 |\n", ["a table has no line |---| below its headings"]),
+    ],
+)  # fmt: skip
+def test_a_table_names_each_module_and_subfolder_and_nothing_else(find, text, complaints):
+    assert find(text) == [f"{PAGE}: {complaint}" for complaint in complaints]
+
+
+def test_only_readmes_of_the_product_are_read(find):
+    assert find("| file |\n|---|\n| `x.py` |\n", "tests/a/README.md") == []
+    assert find("| file |\n|---|\n| `x.py` |\n", "service/a/NOTES.md") == []
