@@ -29,7 +29,7 @@ ROWS_PER_PASS = 64
 # tokens of one pass, some 30 ms of two cores; more would not be quicker there
 TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}
 CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # characters of masked questions that are read together
-MAX_READ_CHARS = 600  # characters of a question that MiniLM reads
+MAX_READ_CHARS = 600  # characters of a question in MiniLM: an estimate for batches, which cuts nothing
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
 MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
 MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
