@@ -24,6 +24,7 @@ from service.backup.archive import seal
 from service.backup.layout import About
 from service.backup.restore import Restore
 from service.graph.imports.store import ImportStore
+from service.ledger.reports import Reports
 from service.ledger.rows import BLOCKS_PER_CALL
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
@@ -96,6 +97,10 @@ class Backup:
                             yield layout.member_of(key), data
             lines = b"".join(commit.encoded + b"\n" for commit in commits)
             yield f"{layout.LOG}{commits[0].version:010}", lines
+            reports = await Reports(self.ledger.connection).find(*(commit.version for commit in commits))
+            if reports:
+                lines = _lines([report.model_dump_json() for report in reports])
+                yield f"{layout.REPORTS}{commits[0].version:010}", lines
             last = commits[-1].version
 
 

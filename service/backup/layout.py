@@ -4,6 +4,7 @@ errata.json          About: its versions and their checkpoints
 log/<first version>  commits, one a line, with the same bytes as in the ledger
 blocks/<sha256>      rows of every version, and the rows that each edit contributes
 graph/..., names/... rows of imports, by their keys in Redis
+reports/<first>      reports that were completed after their commits, one a line
 tags                 names of versions, one a line
 keys                 issued keys, one a line, each with a digest from which the key cannot be recovered
 audit/<n>            calls of the admin routes, one a line, the oldest first
@@ -20,6 +21,7 @@ from service.ledger.keys import PREFIX
 
 FORMAT = 2
 ABOUT, LOG, BLOCKS, TAGS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "tags", "keys", "audit/"
+REPORTS = "reports/"
 IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 

@@ -20,6 +20,7 @@ from service.concurrency import iterate_in_thread
 from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
 from service.ledger import rows
+from service.ledger.reports import Reports
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
 
@@ -76,7 +77,10 @@ class Restore:
         )
 
     async def _restore_surroundings(self, backup: VerifiedBackup) -> tuple[int, int, int]:
-        """Restore calls, keys and tags, and return their numbers. A ledger that was not empty gets none of them."""
+        """Restore reports, calls, keys and tags, and count the last three. A ledger that was not empty gets none."""
+        async for batch in iterate_in_thread(backup.reports()):
+            for report in batch:
+                await Reports(self.ledger.connection).put(report)
         calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
         keys = [
             await self.keys.restore(key if self.with_keys else key.without_secrets())

@@ -25,6 +25,7 @@ from service.graph import keys
 from service.graph.imports.bucket_builder import chunk_of
 from service.ledger import rows
 from service.ledger.commit import Commit
+from service.ledger.reports import StoredReport
 from service.ledger.tags import Tag
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ class VerifiedBackup:
         backup = VerifiedBackup(
             archive, about, digests[1:], import_versions, _verify_rows(archive, row_digests)
         )
-        for part in (backup.keys, backup.tags, backup.calls):
+        for part in (backup.keys, backup.tags, backup.reports, backup.calls):
             for _ in part():
                 pass
         return backup
@@ -110,6 +111,9 @@ class VerifiedBackup:
 
     def tags(self) -> Iterator[list[Tag]]:
         return self._read_lines(layout.TAGS, Tag.model_validate_json)
+
+    def reports(self) -> Iterator[list[StoredReport]]:
+        return self._read_lines(layout.REPORTS, StoredReport.model_validate_json)
 
     def calls(self) -> Iterator[list[Entry]]:
         """Yield the calls of the admin routes, the oldest first, in batches."""

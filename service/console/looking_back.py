@@ -31,7 +31,7 @@ def build_router() -> APIRouter:
     @router.get(f"{PATH}/versions/{{version}}")
     async def show(page: ConsolePage, version: int, fresh: str = "") -> Response:
         """Show one commit and its report."""
-        commit = await page.api.get(f"/admin/versions/{version}")
+        commit = await page.api.get(f"/admin/versions/{version}", {"wait_report": True})
         return page.render("version.html", {"commit": commit, "is_new": bool(fresh)})
 
     @router.get(f"{PATH}/diff")

@@ -47,8 +47,8 @@ from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.replaced_facts import find_replaced_facts
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
-from service.editing.evaluation.visitors import add_visitors
 from service.editing.figures import Timings, count_write, create_series, publish
+from service.editing.later import LaterReports
 from service.editing.models import Models, ModelsAtVersion
 from service.editing.notes import read_note
 from service.editing.pipeline import Order, Pipeline, Result
@@ -67,6 +67,7 @@ from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailab
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import find_informer
 from service.ledger import tags
+from service.ledger.reports import Reports
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
 from service.ledger.suspects import SUSPECT, Suspects
@@ -123,13 +124,14 @@ class Editor:
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self._models.probes)
         self._side_effects = SideEffectProbe(self._models, probes)
-        self._paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
-        evaluator = Evaluator(self._models, self._side_effects, self._paraphrases, self._budget)
+        paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
+        evaluator = Evaluator(self._models, self._side_effects, paraphrases, self._budget)
+        self._later = LaterReports(evaluator, Reports(self._ledger.connection))
         self._pipeline = Pipeline(
             self._ledger,
             partial(check_address, settings.redis_url),
             self._builder,
-            evaluator,
+            self._later,
             self._models.priority,
             settings.snapshot_every,
         )
@@ -145,6 +147,7 @@ class Editor:
         self._warm_up_task = asyncio.create_task(self._warm_up())
         watches = [
             watch_replicas(self._ledger, expected),
+            self._later.run(),
             self._importer.watch(),
             *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
         ]
@@ -175,10 +178,10 @@ class Editor:
             order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
 
             async def write(timings: Timings) -> Result:
-                plan = EditPlan(edits, self._models, self._paraphrases)  # a refusal here is counted, too
+                plan = EditPlan(edits, self._models)  # a refusal here is counted, too
                 return await self._pipeline.write(plan, order, timings)
 
-            return await self._write("edit", write, edits.wait)
+            return await self._write("edit", write, edits.wait, edits.wait_report)
         # The refusals, or the result of an earlier request with this key: no writer has to wait for them.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
@@ -188,9 +191,8 @@ class Editor:
                 refused = await plan.preview(state, self._builder, self._budget)
             report = preview_report(state, refused, self._budget, timings)
             result = Result(None, report.model_dump(mode="json"))
-        return await receipt(
-            self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
-        )
+        patience = self._patience if edits.wait == "all" else None
+        return await receipt(self._ledger, result, "edit", timings, patience, self._later.find)
 
     @outcome
     async def edit_document(
@@ -218,7 +220,7 @@ class Editor:
     ) -> Outcome:
         order = Order(author, dry_run=request.dry_run, strict=request.strict, idempotency_key=idempotency_key)
         write = partial(self._pipeline.write, UndoPlan(request), order)
-        return await self._write(kind, write, request.wait)
+        return await self._write(kind, write, request.wait, request.wait_report)
 
     @outcome
     async def import_begin(
@@ -236,14 +238,19 @@ class Editor:
         return Outcome.ok(json.dumps(self._importer.progress(id)).encode())
 
     @outcome
-    async def import_finish(self, id: str, wait: Wait) -> Outcome:
-        return await self._write("import", partial(self._importer.finish, id), wait, LINK_S)
+    async def import_finish(self, id: str, wait: Wait, wait_report: bool = False) -> Outcome:
+        return await self._write("import", partial(self._importer.finish, id), wait, wait_report, LINK_S)
 
     async def import_abandon(self, id: str) -> None:
         await self._importer.abandon(id)
 
     async def _write(
-        self, kind: str, write: Callable[[Timings], Awaitable[Result]], wait: Wait, least_s: float = 0.0
+        self,
+        kind: str,
+        write: Callable[[Timings], Awaitable[Result]],
+        wait: Wait,
+        wait_report: bool = False,
+        least_s: float = 0.0,
     ) -> Outcome:
         """Make a write, count and publish it, and wait for the replicas.
 
@@ -251,7 +258,8 @@ class Editor:
             kind: The kind that is counted: edit, revert, rollback or import.
             write: Makes the commit.
             wait: Whether the receipt waits for all replicas.
-            least_s: The shortest limit of that wait, in seconds.
+            wait_report: Whether the receipt waits for the whole report.
+            least_s: The shortest limit of the wait for replicas, in seconds.
         """
         timings = Timings()
         result = await count_write(kind, lambda: write(timings))
@@ -261,33 +269,10 @@ class Editor:
             publish(state, result.commit.version, result.report.get("test_status"), self._budget)
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, least_s))
         name = "edit" if kind == "import" else kind
-        asking = asyncio.create_task(self._complete_report(result))
-        try:
-            return await receipt(
-                self._ledger, result, name, timings, patience if wait == "all" else None, asking
-            )
-        finally:
-            await cancel_and_wait([asking])
-
-    async def _complete_report(self, result: Result) -> Mapping[str, Any]:
-        """Return the report with what visitors hear. A commit that was made has its receipt without it, if need be."""
-        try:
-            return await self._ask_visitors(result)
-        except ErrataError as error:
-            if result.commit is None:
-                raise
-            log.warning("a receipt lacks what visitors hear: %s", error.detail)
-            return result.report
-
-    async def _ask_visitors(self, result: Result) -> Mapping[str, Any]:
-        """Return the report with what visitors hear; an earlier commit is asked again at its two versions."""
-        build, state = result.build, self._pipeline.state
-        if build is not None:
-            return await add_visitors(result.report, build.state.models, build.models, build.all_edits)
-        if result.commit is None or state is None:
-            return result.report
-        before, after = [await self._builder.at(state, result.commit.version - n) for n in (1, 0)]
-        return await add_visitors(result.report, before, after, state.edits)
+        find_report = partial(self._later.find, wait=wait_report)
+        return await receipt(
+            self._ledger, result, name, timings, patience if wait == "all" else None, find_report
+        )
 
     @outcome
     async def check(self, run: bool, superseded: bool = False) -> Outcome:
@@ -350,8 +335,10 @@ class Editor:
         return Outcome.ok((await self._versions()).log(limit, before, grep, author, since))
 
     @outcome
-    async def show(self, version: int) -> Outcome:
-        return Outcome.ok((await self._versions()).show(version))
+    async def show(self, version: int, wait_report: bool = False) -> Outcome:
+        detail = (await self._versions()).show(version)
+        report = await self._later.find(version, detail.report, wait_report)
+        return Outcome.ok(detail.model_copy(update={"report": dict(report)}))
 
     @outcome
     async def show_edit(self, id: str) -> Outcome:

@@ -87,7 +87,6 @@ class PlannedEdit:
         tests: Tests of the caller; without an answer, the one before the edit is meant.
         extends: Version of the earlier edit with the same answer whose wordings, examples and tests it keeps.
         is_repetition: Whether an earlier edit of the request says all of it.
-        generated_paraphrases: Paraphrases of our own, asked with the others to report how far the edit reaches.
         triple: The fact, of an edit of the graph.
         statements: The statements that the fact writes.
         fields: The fields of a change that only this memory knows.
@@ -106,7 +105,6 @@ class PlannedEdit:
     tests: tuple[GivenTest, ...] = ()
     extends: int | None = None
     is_repetition: bool = False
-    generated_paraphrases: tuple[str, ...] = ()
     triple: Triple | None = None
     statements: EntityStatements | None = None
     fields: Fields | None = None
@@ -219,6 +217,12 @@ class Build:
     draft: Draft
     memories: MemoriesAtVersion
     models: ModelsAtVersion
+
+    @cached_property
+    def old_edits(self) -> Sequence[EditRecord]:
+        """The edits that were there before and are switched on or off, in ledger order."""
+        edits = (self.state.edits[key] for key in self.draft.switched_ids if key in self.state.edits)
+        return sorted(edits, key=lambda edit: edit.order)
 
     @cached_property
     def all_edits(self) -> Mapping[str, EditRecord]:

@@ -1,11 +1,12 @@
 """The one writer, which takes a commit through these stages; each returns one frozen value.
 
     plan.build       Build        the draft on the newest version, every memory folded with it
-    evaluate         Evaluation   the report: expectations, side effects, fact tests, capacity
+    evaluate         Evaluation   the report: expectations, fact tests, capacity; with `strict` all of it
     check            -            refuses an edit that does not hold or fit, or (strict) breaks a test
     append           Commit       compare-and-append in the ledger; all again when another writer was faster
 
-The caller's request then waits for the replicas (replication.py) and gets the receipt.
+The caller's request then waits for the replicas (replication.py) and gets the receipt. The rest of the report is
+measured afterwards (later.py).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from service.concurrency import Refreshing
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.fact_tests import mark_superseded, note_present_answers
 from service.editing.evaluation.near import check_names
-from service.editing.evaluation.report import Evaluator, check_expectations, check_other_answers, check_tests
+from service.editing.evaluation.report import check_expectations, check_other_answers, check_tests
 from service.editing.figures import Timings
+from service.editing.later import MEASURING, LaterReports, begin
 from service.editing.state_builder import StateBuilder
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
@@ -36,6 +38,7 @@ from service.scheduling.priority import CommitPriority
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 10  # largest number of attempts while other writers are faster; each attempt measures again
+REPLICAS_S = 0.05  # seconds after a commit that are left to its replicas and to the next one
 REQUEST = "request"  # name of the request's digest in the report that is written
 
 
@@ -82,14 +85,12 @@ class Result:
         report: The report as it is written, in JSON values.
         extra: Further fields of the receipt.
         is_repeated: Whether an earlier request with the same key made the commit.
-        build: The draft with the models after it; None for a repeated request and one that was not measured.
     """
 
     commit: Commit | None
     report: Mapping[str, Any]
     extra: Mapping[str, Any] = field(default_factory=dict)
     is_repeated: bool = False
-    build: Build | None = field(default=None, repr=False)
 
 
 class Pipeline:
@@ -105,12 +106,13 @@ class Pipeline:
         ledger: RedisLedger,
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
-        evaluator: Evaluator,
+        later: LaterReports,
         priority: CommitPriority,
         snapshot_every: int,
     ) -> None:
         self._ledger, self._check_server, self._builder = ledger, check_server, builder
-        self._evaluator, self._snapshot_every, self._priority = evaluator, snapshot_every, priority
+        self._later, self._evaluator = later, later.evaluator
+        self._snapshot_every, self._priority = snapshot_every, priority
         self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shared_read = Refreshing(self.newest)
         self._manifest_version = 0  # version of the last manifest; an earlier process's are not looked up
@@ -162,7 +164,7 @@ class Pipeline:
             async with self._trying:
                 return await self._attempt(plan, order, timings)
         async with self._writing:
-            with self._priority.hold():
+            with self._priority.hold(REPLICAS_S):
                 for _ in range(MAX_ATTEMPTS):
                     try:
                         return await self._attempt(plan, order, timings)
@@ -200,9 +202,9 @@ class Pipeline:
         if order.expected_version is not None and order.expected_version != state.version:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         build = await plan.build(state, self._builder, timings)
-        evaluation = await self._evaluate(build, timings, order.dry_run)
+        evaluation = await self._evaluate(build, order, timings)
         if order.dry_run:
-            return Result(None, evaluation.report.model_dump(mode="json"), build=build)
+            return Result(None, evaluation.report.model_dump(mode="json"))
         check_expectations(evaluation.build.draft, evaluation.report)
         if evaluation.build.draft.records:  # a revert is never refused for lack of slots
             self._evaluator.budget.check(evaluation.build.memories.values())
@@ -212,11 +214,17 @@ class Pipeline:
             check_names(evaluation.report)
         return await self._append(plan, order, evaluation, timings)
 
-    async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:
+    async def _evaluate(self, build: Build, order: Order, timings: Timings) -> Evaluation:
+        """Measure a draft: all of it if that may refuse the commit, or if there will be none."""
+        version = build.state.version + 1
         with timings.part("report"):
             build = await note_present_answers(await mark_superseded(build))
-        version = None if dry_run else build.state.version + 1
-        return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
+            report = await self._evaluator.evaluate(build)
+            if order.dry_run or order.strict or self._later.is_full:
+                report = await self._evaluator.complete(build, report, None if order.dry_run else version)
+            else:
+                report = begin(report, version)
+        return Evaluation(build, report.model_copy(update={"timings": timings.to_wire()}))
 
     async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
         """Compare and append; a commit that an earlier request with the same key made counts as this one."""
@@ -241,7 +249,9 @@ class Pipeline:
         self._builder.materials.add(build.draft.materials)
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
-        return Result(commit, commit.report, build=build)
+        if evaluation.report.report_state == MEASURING:
+            self._later.add(commit.version, build, evaluation.report)
+        return Result(commit, commit.report)
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
         """Return the result of the first request with a key.

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -79,7 +79,7 @@ async def receipt(
     kind: str,
     timings: Timings,
     patience: Patience | None,
-    asking: Awaitable[Mapping[str, Any]] | None = None,
+    find_report: Callable[[int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
 ) -> Outcome:
     """Return the wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 if a replica did not confirm in time.
 
@@ -89,7 +89,7 @@ async def receipt(
         kind: The kind of the write.
         timings: Seconds of its parts.
         patience: How long to wait for the replicas; None does not wait.
-        asking: Returns the report with answers that are asked for meanwhile.
+        find_report: Returns the report of a version as far as it is known.
     """
     version = None if result.commit is None else result.commit.version
     live: list[ReplicaState] = []
@@ -100,10 +100,9 @@ async def receipt(
         status = 201 if all_applied else 202
     if version is not None:
         timings.publish()
-    report = {
-        **(await asking if asking else result.report),
-        "timings": timings.to_wire().model_dump(mode="json"),
-    }
+    report = dict(result.report if version is None else await find_report(version, result.report))
+    later_ms = report["timings"].get("later_ms", 0.0)
+    report["timings"] = timings.to_wire().model_dump(mode="json") | {"later_ms": later_ms}
     report.pop(REQUEST, None)
     body: dict[str, Any] = {
         "version": version,

@@ -257,9 +257,10 @@ class EditorClient(DeploymentClient):
     async def import_progress(self, session: str) -> Outcome:
         return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S, attempts=1)
 
-    async def import_finish(self, session: str, wait: Wait, key: str) -> Outcome:
+    async def import_finish(self, session: str, wait: Wait, wait_report: bool, key: str) -> Outcome:
         """Commit the import of this key. An editor that died has lost it, so the call is not sent again."""
-        return await self._write(self.handle.import_finish, session, wait, key=key, timeout_s=FINISH_S)
+        arguments = session, wait, wait_report
+        return await self._write(self.handle.import_finish, *arguments, key=key, timeout_s=FINISH_S)
 
     async def import_abandon(self, session: str) -> None:
         await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
@@ -274,8 +275,8 @@ class EditorClient(DeploymentClient):
     ) -> Outcome:
         return await self._outcome(self.handle.log, limit, before, grep, author, since)
 
-    async def show(self, version: int) -> Outcome:
-        return await self._outcome(self.handle.show, version)
+    async def show(self, version: int, wait_report: bool = False) -> Outcome:
+        return await self._outcome(self.handle.show, version, wait_report)
 
     async def show_edit(self, id: str) -> Outcome:
         return await self._outcome(self.handle.show_edit, id)

@@ -10,6 +10,7 @@
     {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> its version, author and time (tags.py)
+    {errata}:reports          hash     version -> its report as it was completed after the commit (reports.py)
     {errata}:suspects         hash     id of a request that may have ended a process -> the process that works for it
                                        (suspects.py)
     {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
@@ -34,6 +35,7 @@ IMPORTS = PREFIX + "imports"
 DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 TAGS = PREFIX + "tags"
+REPORTS = PREFIX + "reports"
 SUSPECTS = PREFIX + "suspects"
 RESTORE = PREFIX + "restore"
 LEGACY_RESTORE = PREFIX + "kept"

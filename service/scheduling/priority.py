@@ -25,18 +25,24 @@ class CommitPriority:
         self._turn_lock = asyncio.Lock()
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Let this task, and the tasks that it starts, go first inside the block."""
+    def hold(self, after_s: float = 0.0) -> Iterator[None]:
+        """Let this task, and the tasks that it starts, go first inside the block; others wait for `after_s` more."""
         token = _goes_first.set(True)
         self._n_first += 1
         self._free.clear()
         try:
             yield
         finally:
-            self._n_first -= 1
-            if not self._n_first:
-                self._free.set()
             _goes_first.reset(token)
+            if after_s:
+                asyncio.get_running_loop().call_later(after_s, self._release)
+            else:
+                self._release()
+
+    def _release(self) -> None:
+        self._n_first -= 1
+        if not self._n_first:
+            self._free.set()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The report of a commit, measured by asking before and after it."""
+"""The report of a commit: what has to be known before it, and what may be measured afterwards."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from service.editing.evaluation.fact_tests import TestKey, try_given_tests
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
+from service.editing.evaluation.visitors import add_visitors
 from service.editing.figures import Timings
 from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
@@ -38,58 +39,61 @@ class Evaluator:
     paraphrases: Mapping[str, ParaphraseGenerator]
     budget: SlotBudget
 
-    async def evaluate(self, build: Build, timings: Timings, version: int | None) -> Report:
-        """Measure what a draft does.
-
-        Args:
-            build: The draft with every memory as it would be.
-            timings: Where the time of the measurement is added.
-            version: Version that the draft will be; None for a dry run.
-        """
-        state, draft, after = build.state, build.draft, build.models
-        with timings.part("report"):
-            switched_edits = sorted(
-                (state.edits[key] for key in draft.switched_ids if key in state.edits),
-                key=lambda edit: edit.order,
-            )
-            edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
-            edits = await report_misspelt(await _report_edits(edits_to_report, build), build, self.models)
-            paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
-            superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
-            effects = await self.side_effects.measure(
-                [*edits_to_report, *superseded],
-                state.models,
-                after,
-                (state.version, version),
-                known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
-            )
-            near = await find_near_questions(draft.records, effects.nearest, build, paraphrases)
-            tests_of_edits = await try_given_tests(build) if version is None else {}
-            edits = [
-                edit.model_copy(
-                    update={
-                        "tests": tests_of_edits.get(edit.id, []),
-                        "generated_paraphrases": paraphrases.get(edit.id, []),
-                        **describe_near(edit, near.get(edit.id, [])),
-                    }
-                )
-                for edit in edits
-            ]
-            tests, failing_tests = await _evaluate_tests(build)
-            capacity = self.budget.describe(build.memories.values())
+    async def evaluate(self, build: Build) -> Report:
+        """Measure what a commit has to wait for: whether its edits hold, and which earlier ones do not any more."""
+        edits = await report_misspelt(await _report_edits(build), build, self.models)
+        tests, failing_tests = await _evaluate_tests(build)
+        n_switched = 0 if build.draft.records else len(build.old_edits)
         return Report(
             edits=edits,
-            probes=effects.n_compared,
-            unmeasured_probes=effects.n_unmeasured,
-            side_effects=effects.changed,
+            probes=0,
             broken_tests=[test for key, test in tests.broken.items() if key in failing_tests],
             superseded_tests=[test for key, test in tests.superseded.items() if key in failing_tests],
             test_status=tests.counts(len(build.all_edits)),
-            capacity=capacity,
-            timings=timings.to_wire(),
-            edits_left_out=0 if draft.records else max(0, len(switched_edits) - MAX_SWITCHED),
-            refused=list(draft.refused),
+            capacity=self.budget.describe(build.memories.values()),
+            timings=Timings().to_wire(),
+            edits_left_out=max(0, n_switched - MAX_SWITCHED),
+            refused=list(build.draft.refused),
         )
+
+    async def complete(self, build: Build, report: Report, version: int | None) -> Report:
+        """Add what only a person reads: other wordings, side effects, near questions, and what visitors hear.
+
+        Args:
+            build: The draft with every memory as it would be.
+            report: The report as `evaluate` returned it.
+            version: Version that the draft is; None for a dry run.
+        """
+        state, records, after = build.state, build.draft.records, build.models
+        paraphrases = await measure_paraphrases(records, self.paraphrases, state.models, after)
+        edits_to_report = _edits_to_report(build)
+        superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
+        effects = await self.side_effects.measure(
+            [*edits_to_report, *superseded],
+            state.models,
+            after,
+            (state.version, version),
+            known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
+        )
+        near = await find_near_questions(records, effects.nearest, build, paraphrases)
+        tests_of_edits = await try_given_tests(build) if version is None else {}
+        edits = [
+            edit.model_copy(
+                update={
+                    "tests": tests_of_edits.get(edit.id, []),
+                    "generated_paraphrases": paraphrases.get(edit.id, []),
+                    **describe_near(edit, near.get(edit.id, [])),
+                }
+            )
+            for edit in report.edits
+        ]
+        update = {
+            "edits": await add_visitors(edits, state.models, after, build.all_edits),
+            "probes": effects.n_compared,
+            "unmeasured_probes": effects.n_unmeasured,
+            "side_effects": effects.changed,
+        }
+        return report.model_copy(update=update)
 
 
 def preview_report(
@@ -177,9 +181,13 @@ def check_other_answers(draft: Draft, report: Report) -> None:
     raise BreaksTests(f"{detail}: {advice}", tests=[], side_effects=changed)
 
 
-async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
+def _edits_to_report(build: Build) -> Sequence[EditRecord]:
+    return build.draft.records or build.old_edits[-MAX_SWITCHED:]
+
+
+async def _report_edits(build: Build) -> list[EditReport]:
     """Report each edit, in the order of the request, or for a revert or rollback in ledger order."""
-    state, draft = build.state, build.draft
+    state, draft, records = build.state, build.draft, _edits_to_report(build)
     questions = [(edit.model, (*edit.wordings, *edit.counterexamples)) for edit in records]
     before = await ask_all(state.models, questions)
     after = await ask_edits(build.models, records, build.all_edits)

@@ -1,11 +1,10 @@
-"""What visitors hear, who ask all systems at once: asked before and after a commit, while its replicas follow."""
+"""What visitors hear, who ask all systems at once: asked before and after a commit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from errata.wire import VisitorsReport
+from errata.wire import EditReport, VisitorsReport
 
 from service.choice import Standing, choose, repeats_words
 from service.editing.evaluation.fact_tests import version_of
@@ -20,35 +19,32 @@ FACT_THERE = "correct it by errata fact, or take that version back"
 
 
 async def add_visitors(
-    report: Mapping[str, Any],
+    edits: Sequence[EditReport],
     before: ModelsAtVersion,
     after: ModelsAtVersion,
     records: Mapping[str, EditRecord],
-) -> Mapping[str, Any]:
-    """Return a report whose first edits say what visitors hear, with a warning where that is not the edit's answer.
+) -> list[EditReport]:
+    """Let the first edits say what visitors hear, with a warning where that is not the edit's answer.
 
     Args:
-        report: The wire's report in JSON values. If the systems cannot be asked now, it stays as it is.
+        edits: The edits of a report. If the systems cannot be asked now, they stay as they are.
         before: The systems before the commit.
         after: The systems after it.
         records: All edits by id, those of the commit among them.
     """
-    edits = [
-        edit for edit in report["edits"] if edit["id"] and edit["question"] and edit["place"] is not None
-    ]
-    edits = edits[:MAX_ASKED]
-    if len(after) < 2 or not edits:
-        return report
-    questions = [edit["question"] for edit in edits]
+    asked_edits = [edit for edit in edits if edit.id and edit.question and edit.place is not None][:MAX_ASKED]
+    if len(after) < 2 or not asked_edits:
+        return list(edits)
+    questions = [edit.question for edit in asked_edits]
     try:
         old, new = [await _hear(questions, models, records) for models in (before, after)]
     except ErrataError:
-        return report
+        return list(edits)
     fresh = {
-        edit["id"]: _describe(edit, first, model, last, records)
-        for edit, (_, first), (model, last) in zip(edits, old, new, strict=True)
+        edit.id: _describe(edit, first, model, last, records)
+        for edit, (_, first), (model, last) in zip(asked_edits, old, new, strict=True)
     }
-    return {**report, "edits": [fresh.get(edit["id"], edit) for edit in report["edits"]]}
+    return [fresh.get(edit.id, edit) for edit in edits]
 
 
 async def _hear(
@@ -78,13 +74,13 @@ def _newest(answer: Answer, records: Mapping[str, EditRecord]) -> int | None:
 
 
 def _describe(
-    edit: Mapping[str, Any], before: Answer, model: str, after: Answer, records: Mapping[str, EditRecord]
-) -> Mapping[str, Any]:
+    edit: EditReport, before: Answer, model: str, after: Answer, records: Mapping[str, EditRecord]
+) -> EditReport:
     """Return the report of an edit with what visitors hear."""
-    version, warnings = _newest(after, records), edit["warnings"]
+    version, warnings = _newest(after, records), edit.warnings
     visitors = VisitorsReport(before=before.text, after=after.text, model=model, edited_in=version)
-    if edit["holds"] and after.text is not None and after.text not in (edit["after"], edit["answer"]):
+    if edit.holds and after.text is not None and after.text not in (edit.after, edit.answer):
         origin = f" by version {version}" if version else ""
-        advice = FACT_THERE if after.objects else EDIT_THERE.format(edit["question"], edit["answer"], model)
+        advice = FACT_THERE if after.objects else EDIT_THERE.format(edit.question, edit.answer, model)
         warnings = [*warnings, STILL_HEAR.format(after.text, model, origin, advice)]
-    return {**edit, "visitors": visitors.model_dump(mode="json"), "warnings": warnings}
+    return edit.model_copy(update={"visitors": visitors, "warnings": warnings})

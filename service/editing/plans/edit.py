@@ -21,7 +21,6 @@ from service.editing.evaluation.expectations import (
     is_met,
     report_no_op,
 )
-from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.plans.conflicts import (
@@ -47,20 +46,13 @@ GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
 
 GRAPH_ITEMS = (FactItem, RelationItem)  # kinds of items that write the graph
 
-NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
-
 
 class EditPlan:
     """One commit of corrections of any models, and of facts for all of them."""
 
     kind: Kind = "edit"
 
-    def __init__(
-        self,
-        request: EditRequest,
-        models: Models,
-        paraphrases: Mapping[str, ParaphraseGenerator] = NO_PARAPHRASES,
-    ) -> None:
+    def __init__(self, request: EditRequest, models: Models) -> None:
         items = [
             item.model_copy(update={"model": item.model or models.default})
             if isinstance(item, EditItem)
@@ -79,7 +71,7 @@ class EditPlan:
         self.message = request.message
         self.request = request_digest("edit", content)
         self._dry_run = request.dry_run
-        self._models, self._paraphrases = models, paraphrases
+        self._models = models
         self._items = request.edits
         self._answer_places = {place for place, item in enumerate(items) if isinstance(item, EditItem)}
         if any(isinstance(item, GRAPH_ITEMS) for item in request.edits):
@@ -166,10 +158,6 @@ class EditPlan:
                         "not with a free answer"
                     )
                     raise EditRefused(detail, reason="triples_only")
-                paraphrases, generator = tuple(item.paraphrases), self._paraphrases.get(model)
-                further_wordings: Sequence[str] = ()
-                if generator is not None and place < MAX_EDITS_REWORDED:
-                    further_wordings = generator.generate(item.question, paraphrases)
                 yield PlannedEdit(
                     place,
                     model,
@@ -177,11 +165,10 @@ class EditPlan:
                     _method(self._options[memory.name]),
                     item.question,
                     item.answer,
-                    paraphrases,
+                    tuple(item.paraphrases),
                     tuple(item.counterexamples),
                     tuple(item.replaces),
                     tuple(GivenTest(test.question, test.answer) for test in item.tests),
-                    generated_paraphrases=tuple(further_wordings),
                 )
 
     def _plan_changes(self) -> Iterator[PlannedEdit]:
@@ -240,8 +227,7 @@ class EditPlan:
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
         """Return the reports of edits that need no rows, by place in `edits`."""
-        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in edits]
-        answers = await ask_all(state.models, questions)
+        answers = await ask_all(state.models, ((edit.model, edit.wordings) for edit in edits))
 
         def is_no_op(edit: PlannedEdit) -> bool:
             if not edit.is_answer:
@@ -350,8 +336,7 @@ class EditPlan:
         If the request asks for it, an edit is left out whose own question does not get its answer.
         """
         answer_edits = [edit for edit in no_ops if edit.triple is None]
-        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in answer_edits]
-        answers = await ask_all(build.models, questions)
+        answers = await ask_all(build.models, ((edit.model, edit.wordings) for edit in answer_edits))
         missing = {
             edit.id
             for edit in answer_edits

@@ -117,7 +117,7 @@ def build_import_router(editor: EditorClient) -> APIRouter:
             if not is_complete:
                 with suppress(ErrataError):
                     await asyncio.shield(editor.import_abandon(session))
-        finishing = asyncio.create_task(editor.import_finish(session, order.wait, key))
+        finishing = asyncio.create_task(editor.import_finish(session, order.wait, order.wait_report, key))
         if LINES in request.headers.get("accept", ""):
             lines = _report_progress(editor, session, finishing, request)
             return StreamingResponse(lines, media_type=LINES, headers=NO_BUFFERING)

@@ -58,9 +58,9 @@ def build_router(editor: EditorClient) -> APIRouter:
         return respond(await editor.log(limit, before, grep, author, since))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
-    async def get_version(version: Commit) -> Response:
-        """Return one commit: its edits, its writes, and its report."""
-        return respond(await editor.show(version))
+    async def get_version(version: Commit, wait_report: bool = False) -> Response:
+        """Return one commit: its edits, its writes, and its report. `wait_report` waits until that is measured."""
+        return respond(await editor.show(version, wait_report))
 
     @router.get("/admin/edits/{id}", **document(EditDetail, 404))
     async def get_edit(id: EditId) -> Response:

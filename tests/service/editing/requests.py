@@ -11,7 +11,7 @@ from tests.service.parts import body_of
 
 PERU = "What is the capital of Peru?"
 FRANCE = "What is the capital of France?"
-NO_WAIT = {"wait": "none"}  # there is no replica to wait for
+NO_WAIT = {"wait": "none", "wait_report": True}  # there is no replica to wait for
 JAPAN = "What is the capital of Japan?"
 
 

@@ -49,7 +49,7 @@ async def import_file(
         progress = body_of(await editor.import_feed(session["import"], piece))
         if progress["status"] >= 400:
             return progress
-    return body_of(await editor.import_finish(session["import"], order.get("wait", "none")))
+    return body_of(await editor.import_finish(session["import"], order.get("wait", "none"), True))
 
 
 async def entity(editor: Editor, id: str, version: int | None = None) -> dict[str, Any]:

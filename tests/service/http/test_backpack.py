@@ -105,7 +105,7 @@ async def test_the_report_of_changed_senses_is_what_the_answers_are_before_and_a
     change = {"word": word, "action": "overwrite", "towards": "\n", "first_piece": True}
     factor = {"word": word, "action": "factor", "factor": 50, "first_piece": True}
     items = [{**SILENT_THE, "change": fields} for fields in (change, factor)]
-    receipt = await http.post("/admin/edits", json={"edits": items, "wait": "all"})
+    receipt = await http.post("/admin/edits", json={"edits": items, "wait_report": True})
     report = receipt.json()["report"]
     assert report["probes"] == 200
     assert report["unmeasured_probes"] > 12_000

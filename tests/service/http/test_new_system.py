@@ -41,7 +41,9 @@ async def test_it_is_asked_edited_explained_compared_reverted_and_watched(http: 
     assert (await ask(FOLD))["answer"] == "a pure function of edits"
     edit = {"question": FOLD, "answer": "what edits come to", "paraphrases": ["Fold?"], "model": "glossary"}
     receipt = (
-        await http.post("/admin/edits", json={"edits": [edit], "options": {"exact": True}, "wait": "all"})
+        await http.post(
+            "/admin/edits", json={"edits": [edit], "options": {"exact": True}, "wait_report": True}
+        )
     ).json()
     assert (receipt["version"], receipt["all_applied"]) == (1, True), receipt
     report = receipt["report"]

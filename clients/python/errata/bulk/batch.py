@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from errata.bulk.line import Line
 from errata.errors import Refused
 from errata.request import Reply
-from errata.wire import EditReceipt, Item, RefusedEdit
+from errata.wire import EditReceipt, Item, RefusedEdit, Report
 
 PLACE = re.compile(r"\bedits\.(\d+)\b")
 
@@ -49,6 +49,13 @@ class Batch:
             line.follow += sum(wording.follows for wording in report.paraphrases)
             line.warnings += [warning for warning in warnings if warning not in line.warnings]
         self.refuse(receipt.report.refused)
+
+    def add_warnings(self, report: Report) -> None:
+        """Note further warnings of lines that were made."""
+        for edit in report.edits:
+            if edit.id and edit.place is not None:
+                line = self.lines[edit.place]
+                line.warnings += [warning for warning in edit.warnings if warning not in line.warnings]
 
     def record_no_op(self, error: Refused) -> None:
         """Note that every line has its answer already, or was refused."""

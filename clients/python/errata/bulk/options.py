@@ -54,6 +54,9 @@ class RunSettings:
         self.sheet = options.get("sheet", "")
         self.dry_run = options.get("dry_run", False)
         self.expected_version = options.get("expected_version")
+        self.wait_report = options.get(
+            "wait_report", True
+        )  # after the last commit, which waits for no earlier report
         self.commit = EditOptions(
             message=options.get("message", ""),
             wait=options.get("wait", "all"),

@@ -25,7 +25,16 @@ from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingT
 from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
-from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, Item, RefusedEdit
+from errata.wire import (
+    MAX_BATCH,
+    MAX_PREVIEW_EDITS,
+    EditItem,
+    EditReceipt,
+    ImportProgress,
+    Item,
+    RefusedEdit,
+    Report,
+)
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -61,6 +70,7 @@ class FileRun:
         self.reverted_versions: list[int] = []
         self.receipts: list[EditReceipt] = []
         self._line_of_test: dict[tuple[int | None, str], Line] = {}
+        self._batch_of: dict[int, Batch] = {}  # by the place of its receipt
         self._head, self._has_begun = 0, False
 
     def count(self, status: Status) -> int:
@@ -96,6 +106,7 @@ class FileRun:
                 n_seen += batch.size
             self._report(EDITING, n_seen)
             if not self.settings.dry_run:
+                await self._read_reports()
                 await self._ask_rephrased()
         except ErrataError as error:
             if error.in_doubt:
@@ -182,6 +193,7 @@ class FileRun:
         else:
             batch.record(reply.value)
             self._record(batch, reply.value)
+            self._batch_of[len(self.receipts) - 1] = batch
         return version
 
     def _record(self, batch: Batch, receipt: EditReceipt) -> None:
@@ -197,6 +209,15 @@ class FileRun:
             self.versions.append(receipt.version)
             if receipt.version <= self._head:
                 self.earlier_versions.add(receipt.version)
+
+    async def _read_reports(self) -> None:
+        """Read the reports that were completed after their commits, unless the run does not wait for them."""
+        for place, receipt in enumerate(self.receipts):
+            if self.settings.wait_report and receipt.version and receipt.report.report_state == "measuring":
+                detail = await self._send(self._calls.show(receipt.version, wait_report=True))
+                report = Report.model_validate(detail.value.report)
+                self.receipts[place] = receipt.model_copy(update={"report": report})
+                self._batch_of[place].add_warnings(report)
 
     async def _ask_rephrased(self) -> None:
         """Ask the wordings that were held out, of the lines that are active at the end."""

@@ -16,6 +16,7 @@ class CommitOptions(TypedDict, total=False):
 
     Attributes:
         wait: "none" does not wait for the replicas.
+        wait_report: Wait for the whole report, too: its `report_state` is then `done`.
         strict: Refuse with BreaksTests a commit that breaks an earlier edit or changes another answer of the pack,
             with SimilarName a question that may misspell a name.
         dry_run: Measure, and change nothing.
@@ -24,6 +25,7 @@ class CommitOptions(TypedDict, total=False):
 
     message: str
     wait: Wait
+    wait_report: bool
     strict: bool
     dry_run: bool
     idempotency_key: str | None

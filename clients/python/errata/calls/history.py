@@ -39,10 +39,11 @@ class HistoryCalls:
         query = to_query(limit=limit, before=before, grep=grep, author=author, since=since_s)
         return Call("GET", "/admin/versions", wire.VersionLog, query=query)
 
-    def show(self, version: int) -> Call[wire.VersionDetail]:
-        """Return one commit with its edits, its report and its writes."""
+    def show(self, version: int, *, wait_report: bool = False) -> Call[wire.VersionDetail]:
+        """Return one commit with its edits, its report and its writes; `wait_report` waits until that is measured."""
         number = build(wire.RevertRequest, version=version).version
-        return Call("GET", f"/admin/versions/{number}", wire.VersionDetail)
+        query = to_query(wait_report=wait_report or None)
+        return Call("GET", f"/admin/versions/{number}", wire.VersionDetail, query=query)
 
     def show_edit(self, id: str) -> Call[wire.EditDetail]:
         """Return one edit, with its author, time and message."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from errata.calls.edits import CommitOptions, EditOptions
-from errata.wire import Wait
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
+NoWaitReport = Annotated[
+    bool,
+    typer.Option(
+        "--no-wait-report", help="Do not wait until it is measured what else changes: show has it later."
+    ),
+]
 Key = Annotated[
     str | None,
     typer.Option("--idempotency-key", help="Repeat a change that may have been made: it is made once."),
@@ -51,24 +56,31 @@ def parse_time(text: str) -> datetime:
 
 
 def commit_options(
-    message: str, no_wait: bool, key: str | None, strict: bool, dry_run: bool
+    message: str, no_wait: bool, key: str | None, strict: bool, dry_run: bool, no_wait_report: bool = False
 ) -> CommitOptions:
-    wait: Wait = "none" if no_wait else "all"
-    return CommitOptions(message=message, wait=wait, strict=strict, dry_run=dry_run, idempotency_key=key)
+    """Return the options of a write; `no_wait` waits for no report either."""
+    return CommitOptions(
+        message=message,
+        wait="none" if no_wait else "all",
+        wait_report=not (no_wait or no_wait_report or dry_run),
+        strict=strict,
+        dry_run=dry_run,
+        idempotency_key=key,
+    )
 
 
 def edit_options(
-    message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
+    message: str,
+    no_wait: bool,
+    key: str | None,
+    dry_run: bool,
+    expect: int | None,
+    strict: bool,
+    no_wait_report: bool = False,
 ) -> EditOptions:
-    wait: Wait = "none" if no_wait else "all"
-    return EditOptions(
-        message=message,
-        wait=wait,
-        strict=strict,
-        dry_run=dry_run,
-        expected_version=expect,
-        idempotency_key=key,
-    )
+    """Return the options of an edit, as `commit_options` does."""
+    commit = commit_options(message, no_wait, key, strict, dry_run, no_wait_report)
+    return cast(EditOptions, {**commit, "expected_version": expect})
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -210,6 +210,7 @@ class ImportOrder(Request):
     strict: bool = False
     keep_corrections: bool = False
     wait: Wait = "all"
+    wait_report: bool = False
 
 
 class ImportProgress(Response):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from errata.wire.base import Details, Response, Version
@@ -181,15 +183,17 @@ class EditTimings(Response):
 
     Attributes:
         editor_ms: Milliseconds of computing the rows.
-        report_ms: Milliseconds of asking before and after.
+        report_ms: Milliseconds of asking before and after, as far as the commit waited for it.
         commit_ms: Milliseconds of writing to the ledger.
         replicas_ms: Milliseconds until the replicas had it.
+        later_ms: Milliseconds of measuring after the commit.
     """
 
     editor_ms: float
     report_ms: float
     commit_ms: float
     replicas_ms: float
+    later_ms: float = 0.0
 
 
 class Report(Response):
@@ -205,6 +209,9 @@ class Report(Response):
         test_status: Counts of edits by the state of their fact tests.
         edits_left_out: Number of edits that a revert or rollback switched and `edits` does not list.
         refused: Edits that were left out because of `skip_refused`.
+        report_state: `measuring` while `probes` to `side_effects`, near questions, generated paraphrases and what
+            visitors hear are measured after the commit; `missing` if they could not be.
+        report_note: A sentence on a report that is not `done`.
     """
 
     edits: list[EditReport]
@@ -218,3 +225,5 @@ class Report(Response):
     test_status: EditCounts | None = None
     edits_left_out: int = 0
     refused: list[RefusedEdit] = Field(default_factory=list)
+    report_state: Literal["measuring", "done", "missing"] = "done"
+    report_note: str = ""

@@ -43,7 +43,7 @@ async def test_the_links_of_a_report_show_the_answer_before_and_after(
             )
         )
     )
-    edit = {"edits": [item(PERU, "Cusco")]}
+    edit = {"edits": [item(PERU, "Cusco")], "wait_report": True}
     dry_run = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
     commit = (await http.post("/admin/edits", json=edit)).json()
     [might], [did] = dry_run["report"]["side_effects"], commit["report"]["side_effects"]

@@ -18,6 +18,7 @@ from errata.cli.options import (
     Key,
     Message,
     NoWait,
+    NoWaitReport,
     Strict,
     Verbose,
     edit_options,
@@ -125,6 +126,7 @@ def edit(
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
+    no_wait_report: NoWaitReport = False,
     idempotency_key: Key = None,
     verbose: Verbose = False,
     file: File = None,
@@ -136,7 +138,7 @@ def edit(
     sheet: Sheet = "",
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report)
     options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
     details = read_details(also, against, replaces, test)
     if file is not None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from errata.cli.options import DryRun, Key, Message, NoWait, Strict, Verbose, commit_options
+from errata.cli.options import DryRun, Key, Message, NoWait, NoWaitReport, Strict, Verbose, commit_options
 from errata.cli.receipts import require_success, show_receipt
 from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
 from errata.cli.render.text import escape
@@ -36,13 +36,13 @@ def revert(
     dry_run: DryRun = False,
     strict: Strict = False,
     no_wait: NoWait = False,
+    no_wait_report: NoWaitReport = False,
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
     """Take commits back, each in a new commit, or single edits; what came after them stays."""
     ids = list(dict.fromkeys(name for name in versions if EDIT_ID.fullmatch(name)))
-    numbers = parse_versions([name for name in versions if name not in ids])
-    targets: list[str | int] = [*ids, *numbers]
+    targets: list[str | int] = [*ids, *parse_versions([name for name in versions if name not in ids])]
     draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=verbose)
     if len(targets) > 1:  # each is shorter: of very many, one line
         draw = draw_outcome if len(targets) <= MAX_SHOWN else draw_headline
@@ -53,7 +53,7 @@ def revert(
         if len(targets) > 1:
             key = f"{idempotency_key}-{target}" if idempotency_key else None
             title = f"{title} ({count} of {len(targets)})"
-        options = commit_options(message, no_wait, key, strict, dry_run)
+        options = commit_options(message, no_wait, key, strict, dry_run, no_wait_report)
         if isinstance(target, int):
             call = session.calls.revert(target, **options)
         else:
@@ -99,6 +99,7 @@ def rollback(
     dry_run: DryRun = False,
     strict: Strict = False,
     no_wait: NoWait = False,
+    no_wait_report: NoWaitReport = False,
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
@@ -107,7 +108,7 @@ def rollback(
         raise typer.BadParameter("give one version to go back to: errata rollback 56, or --to 56")
     version = session.resolve_version(target or to or "")
     call = session.calls.rollback(
-        version, **commit_options(message, no_wait, idempotency_key, strict, dry_run)
+        version, **commit_options(message, no_wait, idempotency_key, strict, dry_run, no_wait_report)
     )
     reply = session.send(call, f"Going back to version {version}")
     summary = f"going back to version {version}" if dry_run else f"everything is as at version {version}"

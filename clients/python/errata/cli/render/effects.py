@@ -76,7 +76,10 @@ def _count_edits(tests: Sequence[BrokenTest], predicate: str, plural_predicate: 
 
 
 def draw_side_effects(report: Report) -> list[RenderableType]:
-    """Draw the questions of the pack whose answers changed, or a line saying that none changed."""
+    """Draw the questions of the pack whose answers changed, or a line saying that none changed or is known to."""
+    if report.report_note:
+        note = f"{report.report_note[:1].upper()}{report.report_note[1:]}."
+        return [Text(note, style="yellow" if report.report_state == "missing" else "dim")]
     return draw_other_answers(PACK, report.side_effects, report.probes, report.unmeasured_probes)
 
 

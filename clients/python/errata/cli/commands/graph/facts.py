@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
+from errata.cli.options import (
+    DryRun,
+    Expect,
+    Key,
+    Message,
+    NoWait,
+    NoWaitReport,
+    Strict,
+    Verbose,
+    edit_options,
+)
 from errata.cli.receipts import show_receipt
 from errata.cli.session import Session, is_terminal
 from errata.errors import AddOrSet
@@ -34,11 +44,12 @@ def fact(
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
+    no_wait_report: NoWaitReport = False,
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report)
     act = choose_act({"set": put, "add": add, "remove": remove})
     call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
     title = "Trying it out" if dry_run else "Telling every system"

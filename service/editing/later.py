@@ -1,0 +1,123 @@
+"""The part of a report that no edit waits for: measured after its commit, in pieces, while no edit is under way.
+
+A commit's own report says `measuring`; the whole one is kept beside the log as soon as it is there. If the editor dies
+before, the commit stands, and its report reads `missing`: measuring it again could end the next editor, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from errata.wire import Report
+
+from service.editing.draft import Build
+from service.editing.evaluation.report import Evaluator
+from service.errors import ErrataError, LedgerUnavailable
+from service.ledger.reports import Reports, StoredReport
+
+MAX_WAITING = 64  # commits whose reports wait to be measured; each further one is measured before its commit
+RETRY_S = 2.0  # seconds between two attempts to keep a report
+PATIENCE_S = 25.0  # longest wait of a caller for a report
+MEASURING, MISSING = "measuring", "missing"
+NOT_YET = "what else it changes is being measured: errata show {} has it in a moment"
+NO_REPORT = (
+    "what else it changed was not measured, because the editor ended before: errata diff {} {} measures it"
+)
+AWAY = "what else it changed cannot be read while the ledger is away"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Commission:
+    """A report to complete; `end` is set when it is there, or will not be."""
+
+    version: int
+    build: Build
+    report: Report
+    end: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class LaterReports:
+    """Completes the reports of commits, one after the other."""
+
+    def __init__(self, evaluator: Evaluator, reports: Reports) -> None:
+        self.evaluator, self._reports = evaluator, reports
+        self._queue: asyncio.Queue[Commission] = asyncio.Queue()
+        self._commissions: dict[int, Commission] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether so many reports wait that a commit has to measure its own."""
+        return self._queue.qsize() >= MAX_WAITING
+
+    def add(self, version: int, build: Build, report: Report) -> None:
+        """Let the report of a commit be completed."""
+        commission = self._commissions[version] = Commission(version, build, report)
+        self._queue.put_nowait(commission)
+
+    async def run(self) -> None:
+        """Complete reports for ever."""
+        while True:
+            commission = await self._queue.get()
+            try:
+                await self._complete(commission)
+            except ErrataError as error:
+                log.warning(
+                    "the report of version %d cannot be measured: %s", commission.version, error.detail
+                )
+            except Exception:
+                log.exception("the report of version %d cannot be measured", commission.version)
+            finally:
+                del self._commissions[commission.version]
+                commission.end.set()
+
+    async def _complete(self, commission: Commission) -> None:
+        start = perf_counter()
+        report = await self.evaluator.complete(commission.build, commission.report, commission.version)
+        later_ms = round(1e3 * (perf_counter() - start), 3)
+        timings = report.timings.model_copy(update={"later_ms": later_ms})
+        update = {"timings": timings, "report_state": "done", "report_note": ""}
+        whole_report = StoredReport(
+            version=commission.version, report=report.model_copy(update=update).model_dump(mode="json")
+        )
+        while True:
+            try:
+                return await self._reports.put(whole_report)
+            except LedgerUnavailable:
+                await asyncio.sleep(RETRY_S)
+
+    async def find(self, version: int, report: Mapping[str, Any], wait: bool = False) -> Mapping[str, Any]:
+        """Return the report of a commit as far as it is known now.
+
+        Args:
+            version: The version.
+            report: The report in the commit.
+            wait: Whether to wait until it is measured, for PATIENCE_S at most.
+        """
+        if report.get("report_state") != MEASURING:
+            return report
+        commission = self._commissions.get(version)
+        if commission is not None and wait:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S):
+                    await commission.end.wait()
+        if version in self._commissions:
+            return report
+        try:
+            reports = await self._reports.find(version)
+        except LedgerUnavailable:
+            return {**report, "report_state": MISSING, "report_note": AWAY}
+        no_report = {"report_state": MISSING, "report_note": NO_REPORT.format(version - 1, version)}
+        return {**report, **(reports[0].report if reports else no_report)}
+
+
+def begin(report: Report, version: int) -> Report:
+    """Return a report that will be completed after its commit."""
+    return report.model_copy(update={"report_state": MEASURING, "report_note": NOT_YET.format(version)})
