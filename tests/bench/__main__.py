@@ -8,13 +8,10 @@ from pathlib import Path
 import torch
 
 from tests.bench import (
-    access,
-    contention,
     curators,
     editing,
     graph,
     growth,
-    hardening,
     inprocess,
     many_edits,
     mutants,
@@ -28,12 +25,9 @@ from tests.bench.table import machine, show, write
 SECTIONS = {
     "inprocess": inprocess.rows,
     "http": overhttp.rows,
-    "access": access.rows,
     "editing": editing.rows,
     "many": many_edits.rows,
     "growth": growth.rows,
-    "contention": contention.rows,
-    "hardening": hardening.rows,
     "graph": graph.rows,
     "curators": curators.rows,
     "untaught": untaught.rows,

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from errata.wire import EditState, VersionDetail
 
-from tests.chaos.faults.all import FAULTS
 from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.recorder import LATE_S, Promise, Recorder
 from tests.chaos.run import Options, Run
@@ -73,11 +72,6 @@ def test_a_gate_answers_before_a_row() -> None:
         [commit(1, "edit", edit("a", "Cusco")), commit(2, "edit", edit("b", "Puno", method="surgery"))]
     )
     assert truth.at(2, PERU) == ExpectedAnswer("Cusco", ("a",))
-
-
-def test_a_gap_in_the_ledger_is_no_ledger() -> None:
-    with pytest.raises(AssertionError, match="version 2 follows 0"):
-        Truth([commit(2, "edit")])
 
 
 @pytest.mark.parametrize(
@@ -204,18 +198,6 @@ def list_broken(run: Run) -> list[str]:
     return [check.description for check in judge(run) if not check.is_kept]
 
 
-def test_a_run_in_which_all_was_kept_breaks_nothing(recorder: Recorder) -> None:
-    assert list_broken(make_run(recorder)) == []
-    assert list_broken(make_run(recorder, minutes=30)) == []
-
-
-def test_faults_that_were_not_done_are_told(recorder: Recorder) -> None:
-    assert list_broken(make_run(recorder, results=[fault_result("full", missing="no root")])) == [
-        "faults that were not done"
-    ]
-    assert list_broken(make_run(recorder, skipped=[FAULTS[0]])) == ["faults that were not done"]
-
-
 def test_silence_is_for_those_who_are_alone_to_answer(recorder: Recorder) -> None:
     assert (
         list_broken(make_run(recorder, results=[fault_result("replicas", 20.0), fault_result("valkey", 4.9)]))
@@ -239,27 +221,6 @@ def test_one_part_that_grows_is_not_hidden_by_the_others(recorder: Recorder) -> 
         recorder, watch=SimpleNamespace(samples=samples, connections=run.watch.connections)
     )
     assert list_broken(run_without_gcs) == ["parts of which no process lived long enough to be compared"]
-
-
-def test_what_keeps_commits_may_grow_by_them_and_not_more(recorder: Recorder) -> None:
-    run, intent = make_run(recorder), Intent("edit", (Correction(PERU, "Cusco"),))
-    samples = [sample for sample in run.watch.samples if sample.role != "valkey"]
-    samples += samples_of("valkey", 99, 10**7, 10**7 + 2 * 10**6)
-    watch = SimpleNamespace(samples=samples, connections=run.watch.connections)
-    description = "growth of memory of the part that grew most"
-    assert list_broken(make_run(recorder, watch=watch)) == [description]
-    for version in range(200):
-        recorder.journal.acknowledge(intent, version + 1, True, [], 100.0)
-    assert description not in list_broken(make_run(recorder, watch=watch))
-
-
-def test_connections_that_come_while_nothing_is_harmed_are_a_leak(recorder: Recorder) -> None:
-    samples = make_run(recorder).watch.samples
-    rising = [(float(at), 11 + at // 300) for at in range(1_800)]
-    watch = SimpleNamespace(samples=samples, connections=rising)
-    assert "connections to Redis that came while nothing was harmed" in list_broken(
-        make_run(recorder, minutes=30, watch=watch)
-    )
 
 
 def record(recorder: Recorder, version: int, answer: str, edit: str, promise: Promise = NO_PROMISE) -> None:

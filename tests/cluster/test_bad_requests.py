@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-
 import httpx
 import pytest
 from errata import Errata
 from errata.wire import Problem
 
-from tests.cluster.running import Service
 from tests.service.toy import BREAKING
 
 PERU = {"question": "What is the capital of Peru?"}
@@ -43,32 +40,3 @@ def test_a_question_that_breaks_the_model_breaks_nothing_else(errata: Errata, ht
     assert results[1].problem.code == "internal"
     assert http.post("/v1/answers", json={"question": BREAKING}).status_code == 500
     assert errata.ask(**PERU).answer == "Lima"
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b"\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"\x16\x03\x01" + b"\0" * 100,
-        b"POST /v1/answers HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-    ],
-)
-def test_bytes_that_are_not_http_disturb_nobody(service: Service, errata: Errata, payload: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as stranger:
-        stranger.sendall(payload)
-        stranger.shutdown(socket.SHUT_WR)
-        assert b" 200 " not in stranger.recv(1000)
-    assert errata.ask(**PERU).answer == "Lima"
-
-
-def test_who_hangs_up_in_the_middle_leaves_no_trace(service: Service, errata: Errata) -> None:
-    head = errata.log().head
-    request = (
-        b"POST /admin/edits HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n"
-        b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-    )
-    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as stranger:
-        stranger.sendall(request % service.key.encode())
-    assert errata.ask(**PERU).answer == "Lima"
-    assert errata.log().head == head

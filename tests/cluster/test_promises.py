@@ -96,12 +96,6 @@ def test_every_version_can_be_pinned_and_one_batch_may_pin_many(errata: Errata) 
     assert labels == [(version, contents[version]) for version in order]
 
 
-def test_a_version_that_does_not_exist_is_named(errata: Errata) -> None:
-    head = errata.log().head
-    with pytest.raises(errors.NotFound, match=f"the newest is {head}"):
-        errata.ask(PERU, version=head + 1000)
-
-
 @pytest.mark.parametrize("method", ["gated", "surgery"])
 def test_taking_commits_back_leaves_what_would_be_there_without_them(errata: Errata, method: str) -> None:
     """Random commits; then random ones are reverted in random order: every row as if they had never been."""
@@ -123,24 +117,6 @@ def test_taking_commits_back_leaves_what_would_be_there_without_them(errata: Err
         errata.revert(version)
     assert errata.diff(versions[0] - 1, errata.log().head).checksums_differ == {"toy/table": False}
     assert len({str(replica.checksums) for replica in errata.replicas().replicas}) == 1
-
-
-def test_of_many_writers_each_makes_its_own_version(service: Service, errata: Errata) -> None:
-    start = errata.log().head
-    versions: list[int | None] = []
-
-    def write(writer: int) -> None:
-        with service.errata() as client:
-            question = f"Who is writer {writer}?"
-            versions.extend(client.edit(question, f"number {turn}").version for turn in range(5))
-
-    writers = [threading.Thread(target=write, args=[writer]) for writer in range(4)]
-    for thread in writers:
-        thread.start()
-    for thread in writers:
-        thread.join(60)
-    assert sorted(version or 0 for version in versions) == list(range(start + 1, start + 21))
-    assert {errata.ask(f"Who is writer {writer}?").answer for writer in range(4)} == {"number 4"}
 
 
 def test_of_two_who_expect_the_same_version_one_is_told_that_it_moved(errata: Errata) -> None:

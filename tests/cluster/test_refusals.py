@@ -120,21 +120,10 @@ def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
     assert "--port" in sentence
 
 
-@pytest.mark.parametrize("port", ["0", "-1", "70000"])
-def test_a_port_that_is_none(refused: Refused, port: str, var: Path) -> None:
-    assert "choose" in refused("--port", port, "--var", str(var))
-
-
 def test_a_folder_that_another_service_has(refused: Refused, service: Service) -> None:
     sentence = refused("--port", str(quiet_port()), "--var", str(service.var))
     assert str(service.var) in sentence
     assert str(service.pid) in sentence
-
-
-def test_a_folder_that_is_a_file(refused: Refused, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    assert str(file) in refused("--port", str(quiet_port()), "--var", str(file))
 
 
 @pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
@@ -157,12 +146,6 @@ def test_a_redis_that_is_not_redis(refused: Refused, reply: bytes, var: Path) ->
         assert str(port) in refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
 
 
-def test_a_redis_that_is_not_there(refused: Refused, var: Path) -> None:
-    url = f"redis://user:secret@127.0.0.1:{quiet_port()}"
-    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
-    assert "secret" not in sentence
-
-
 @pytest.mark.parametrize(
     ("url", "names"),
     [
@@ -175,10 +158,6 @@ def test_an_address_of_redis_that_is_none(refused: Refused, url: str, names: str
     sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
     assert names in sentence
     assert "secret" not in sentence
-
-
-def test_no_replicas_at_all(refused: Refused, var: Path) -> None:
-    assert "replicas" in refused("--port", str(quiet_port()), "--var", str(var), "--replicas", "0")
 
 
 @pytest.mark.parametrize(

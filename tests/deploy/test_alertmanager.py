@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import time
@@ -12,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from tests.cluster.running import quiet_port, wait_until
 from tests.deploy.prometheus import ALERTS, RULES
@@ -125,24 +123,3 @@ def test_a_model_that_is_gone_silences_what_follows_for_it_alone(deliver: Delive
         silences,
     )
     assert silent(states) == silences
-
-
-@needs_alertmanager
-def test_what_is_critical_wakes_somebody_and_the_rest_waits_for_the_day(deliver: Deliver) -> None:
-    states = deliver([alert("LedgerGone", "routes", role="editor"), alert("MemoryFull", "routes")])
-    receivers = {name: [receiver["name"] for receiver in item["receivers"]] for name, item in states.items()}
-    assert receivers == {"ErrataLedgerGone routes": ["now"], "ErrataMemoryFull routes": ["today"]}
-
-
-def test_every_alert_that_the_example_names_is_there() -> None:
-    rules = yaml.safe_load(FILE.read_text())["inhibit_rules"]
-    matchers = [matcher for rule in rules for matcher in (*rule["source_matchers"], *rule["target_matchers"])]
-    patterns = [re.search(r'"(.+)"', matcher)[1] for matcher in matchers if "alertname" in matcher]  # type: ignore[index]
-    names = {name for pattern in patterns for name in expand(pattern)}
-    assert names <= ALERTS.keys()
-
-
-def expand(pattern: str) -> Iterator[str]:
-    """`Errata(A|B)` is ErrataA and ErrataB."""
-    start, _, endings = pattern.partition("(")
-    yield from (start + ending for ending in endings.removesuffix(")").split("|"))

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from service.launch.arguments import parse
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.acl_valkey import HOST, AclValkey, start_acl_valkey
@@ -49,20 +48,6 @@ def test_compose_reads_the_files(names: list[str]) -> None:
     assert compose(*names)["services"].keys() == {"errata", "redis", "prometheus", "grafana"}
 
 
-def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
-    (tmp_path / "compose.yaml").write_text("services: {a: {image: 'b:1', vollumes: []}}")
-    words = [str(COMPOSE), "--file", str(tmp_path / "compose.yaml"), "config"]
-    assert "vollumes" in subprocess.run(words, capture_output=True, text=True, check=False).stderr
-
-
-def test_the_gpu_variant_is_another_image_that_computes_on_a_gpu() -> None:
-    errata = compose("compose.yaml", "compose.cuda.yaml")["services"]["errata"]
-    assert (errata["image"], errata["build"]["args"]) == ("errata:cuda", {"VARIANT": "cuda"})
-    assert parse(errata["command"])["device"] == ["cuda"]
-    [device] = errata["deploy"]["resources"]["reservations"]["devices"]
-    assert device["capabilities"] == ["gpu"]
-
-
 def test_all_that_is_mounted_from_here_is_here(services: dict[str, Any]) -> None:
     sources = [
         mount["source"]
@@ -74,14 +59,6 @@ def test_all_that_is_mounted_from_here_is_here(services: dict[str, Any]) -> None
     assert all(Path(path).is_dir() for path in sources)
     assert (DEPLOY / "prometheus" / "prometheus.yml").is_file()
     assert list((DEPLOY / "grafana" / "dashboards").glob("*.json"))
-
-
-def test_who_shares_a_network_is_started_again_with_it(services: dict[str, Any]) -> None:
-    shared = {
-        name: service["network_mode"] for name, service in services.items() if "network_mode" in service
-    }
-    assert shared == {"prometheus": "service:errata"}
-    assert services["prometheus"]["depends_on"]["errata"]["restart"] is True
 
 
 def test_only_the_host_reaches_any_port(services: dict[str, Any]) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 
-from deploy import install
 from tests.cluster.running import ROOT
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
@@ -126,17 +125,6 @@ print(json.dumps([reply.answer, load_script("append")[:2], service.app.__file__]
     assert Path(file).is_relative_to(package_folder)
 
 
-def test_every_file_that_is_no_code_is_installed_too(source: Path, package_folder: Path) -> None:
-    """Files that only people read are not."""
-    for folder in ("service", "models", "clients/python/errata"):
-        root = source / folder
-        paths = {
-            path.relative_to(root) for path in root.rglob("*") if path.is_file() and path.suffix != ".md"
-        }
-        copy = package_folder / Path(folder).name
-        assert not [path for path in paths if not (copy / path).is_file()]
-
-
 def test_its_entry_point_is_the_service(package_folder: Path) -> None:
     [entry], [command] = instructions("ENTRYPOINT"), instructions("CMD")
     python, *words = json.loads(entry)
@@ -151,14 +139,6 @@ def test_nothing_that_is_not_needed_gets_in(source: Path) -> None:
     }
     assert not list(source.rglob("__pycache__"))
     assert not list(source.rglob("admin.key"))
-
-
-def test_each_variant_has_the_packages_of_its_lock() -> None:
-    locks = [f"deploy/locks/serve-{kind}.txt lock.txt" for kind in ("cpu", "gpu")]
-    assert [words for words in instructions("COPY") if "locks" in words] == locks
-    assert any("--require-hashes -r lock.txt" in command for command in instructions("RUN"))
-    [torch] = [command for command in instructions("RUN") if "torch==" in command]
-    assert torch.endswith(install.TORCH)
 
 
 def test_it_runs_as_nobody_in_particular_and_holds_no_secret() -> None:

@@ -19,8 +19,6 @@ import pytest
 import yaml
 from ray.serve.schema import ServeDeploySchema
 
-from models.systems import DEFAULT_SYSTEMS
-from service.http.deployment_client import FINISH_S
 from service.launch.environment import CLUSTER_ENVIRONMENT
 from service.launch.serve_deploy import read_settings
 from tests.cluster.running import ROOT
@@ -31,28 +29,8 @@ OVERLAYS = ("single", "cluster", "gpu")
 SERVE = {"single": "one-pod.yaml", "cluster": "cluster.yaml", "gpu": "gpu.yaml"}
 VERSION = "1.37"
 COLOURS = ("blue", "green")
-COMPONENT = "app.kubernetes.io/component"
 RAY_LABELS = {"errata": "ray"}
-KUBERAYS = {
-    "app.kubernetes.io/name",
-    "app.kubernetes.io/created-by",
-}  # label by which KubeRay's own services select the head
 
-# Fields of KubeRay 1.6 that are used: https://docs.ray.io/en/master/cluster/kubernetes/references/api.html
-FIELDS = {
-    "spec": {"serveConfigV2", "rayClusterConfig", "rayClusterDeletionDelaySeconds"},
-    "rayClusterConfig": {
-        "rayVersion",
-        "authOptions",
-        "gcsFaultToleranceOptions",
-        "headGroupSpec",
-        "workerGroupSpecs",
-    },
-    "gcsFaultToleranceOptions": {"redisAddress", "redisUsername", "redisPassword"},
-    "authOptions": {"mode"},
-    "headGroupSpec": {"rayStartParams", "template"},
-    "workerGroupSpecs": {"groupName", "replicas", "minReplicas", "maxReplicas", "rayStartParams", "template"},
-}
 
 Thing = dict[str, Any]
 
@@ -140,30 +118,6 @@ def test_the_pods_of_ray_are_valid_too(overlay: Overlay) -> None:
         is_valid_pod(template)
 
 
-def test_a_misspelt_field_would_be_found(overlay: Overlay) -> None:
-    _, template = next(overlay.templates())
-    spoilt = {**template, "spec": {**template["spec"], "volums": []}}
-    with pytest.raises(kubernetes_validate.ValidationError):
-        is_valid_pod(spoilt)
-
-
-def test_a_rayservice_has_only_fields_that_kuberay_knows(overlay: Overlay) -> None:
-    [service] = overlay.of("RayService")
-    cluster = service["spec"]["rayClusterConfig"]
-    assert service["apiVersion"] == "ray.io/v1"
-    assert service["spec"].keys() <= FIELDS["spec"]
-    assert cluster.keys() <= FIELDS["rayClusterConfig"]
-    assert cluster["authOptions"] == {"mode": "token"}
-    assert cluster.get("gcsFaultToleranceOptions", {}).keys() <= FIELDS["gcsFaultToleranceOptions"]
-    assert cluster["headGroupSpec"].keys() == FIELDS["headGroupSpec"]
-    assert all(group.keys() == FIELDS["workerGroupSpecs"] for group in overlay.workers)
-    parameters = [
-        cluster["headGroupSpec"]["rayStartParams"],
-        *(group["rayStartParams"] for group in overlay.workers),
-    ]
-    assert all(isinstance(value, str) for params in parameters for value in params.values())
-
-
 def test_every_pod_of_ray_has_the_environment_that_the_launcher_gives_its_own(overlay: Overlay) -> None:
     pods = [pod for _, pod in overlay.templates() if pod["metadata"]["labels"].get("errata") == "ray"]
     assert len(pods) == 1 + len(overlay.workers)
@@ -192,14 +146,6 @@ def test_wherever_ray_puts_them_all_actors_have_room_on_the_workers(overlay: Ove
         assert all(part.on(group["replicas"]) == part.count for part in parts), "at their most"
         for n_workers in range(1, group["replicas"] + 1):
             assert not can_get_stuck(parts, _machine(group), n_workers)
-
-
-@pytest.mark.parametrize("n_workers", [2, 4], ids=["after a drain", "at their most"])
-def test_a_placement_that_may_get_stuck_is_found(n_workers: int) -> None:
-    """For example two ingresses on two workers each take half of a place."""
-    models = [Part(name, 3 if n_workers == 4 else 1, {"CPU": 2.0}, None) for name in DEFAULT_SYSTEMS]
-    parts = [Part("ingress", 2, {"CPU": 0.5}, None), Part("editor", 1, {"CPU": 2.0}, None), *models]
-    assert can_get_stuck(parts, {"CPU": 4.0}, n_workers)
 
 
 def _parts(overlay: Overlay) -> list[Part]:
@@ -310,41 +256,6 @@ def test_services_policies_and_budgets_mean_pods_that_there_are(overlay: Overlay
         assert any(selector.items() <= pod.items() for pod in labels), selector
 
 
-def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(overlay: Overlay) -> None:
-    """KubeRay's pods belong to a kind without a scale, for which Kubernetes takes a number and no share."""
-    budgets = overlay.by_name("PodDisruptionBudget")
-    assert all(isinstance(budget["minAvailable"], int) for budget in budgets.values())
-    assert budgets.keys() - {"redis"} == {
-        f"{part}-{colour}"
-        for part in (["head", "workers"] if overlay.workers else ["head"])
-        for colour in COLOURS
-    }
-    for group in overlay.workers:
-        n_left = group["replicas"] - 1  # also after one was taken away for good
-        assert budgets["workers-blue"]["minAvailable"] < n_left
-    # A pod that cannot start keeps no machine from being drained
-    assert {budget.get("unhealthyPodEvictionPolicy") for budget in budgets.values()} == {"AlwaysAllow"}
-
-
-def test_each_of_the_two_clusters_of_an_upgrade_has_budgets_of_its_own(overlay: Overlay) -> None:
-    budgets = overlay.by_name("PodDisruptionBudget")
-    pods = {name: pod["metadata"]["labels"] for name, pod in overlay.templates() if "redis" not in name}
-    assert len({pod["colour"] for pod in pods.values()}) == 1
-    for colour in COLOURS:
-        for pod in ({**pod, "colour": colour} for pod in pods.values()):
-            counting = [
-                name
-                for name, budget in budgets.items()
-                if budget["selector"]["matchLabels"].items() <= pod.items()
-            ]
-            part = {"head": "head", "worker": "workers"}[pod[COMPONENT]]
-            assert counting == [f"{part}-{colour}"]
-
-
-def test_what_was_begun_on_the_old_cluster_ends_there(overlay: Overlay) -> None:
-    assert overlay.ray["rayClusterDeletionDelaySeconds"] > FINISH_S
-
-
 def test_the_volume_of_the_ledger_outlives_what_is_deleted_here(overlay: Overlay) -> None:
     """One of these is `kubectl delete -k`, which would delete a namespace with all its objects."""
     assert not overlay.of("Namespace") + overlay.of("PersistentVolumeClaim")
@@ -356,40 +267,6 @@ def test_the_namespace_stands_by_itself_and_admits_restricted_pods_alone() -> No
     namespace = yaml.safe_load((KUBERAY / "namespace.yaml").read_text())
     is_valid(namespace)
     assert namespace["metadata"]["labels"] == {"pod-security.kubernetes.io/enforce": "restricted"}
-
-
-def test_the_head_keeps_its_books_in_a_server_of_its_own_where_there_are_workers(overlay: Overlay) -> None:
-    options = overlay.ray["rayClusterConfig"].get("gcsFaultToleranceOptions")
-    assert bool(options) == bool(overlay.workers)
-    if options:
-        host, port = options["redisAddress"].removeprefix("redis://").split(":")
-        services = overlay.by_name("Service")
-        assert [item["port"] for item in services[host]["ports"]] == [int(port)]
-        pods = dict(overlay.templates())
-        assert services[host]["selector"].items() <= pods[host]["metadata"]["labels"].items()
-        assert host != "redis", "the ledger's"
-        [volume] = [volume["secret"] for volume in pods[host]["spec"]["volumes"] if "secret" in volume]
-        reference = options["redisPassword"]["valueFrom"]["secretKeyRef"]
-        assert (volume["secretName"], volume["items"][0]["key"]) == (reference["name"], reference["key"])
-
-
-def test_the_head_and_no_worker_reaches_the_server_of_its_books(overlay: Overlay) -> None:
-    policies = overlay.by_name("NetworkPolicy")
-    if overlay.workers:
-        head = {"podSelector": {"matchLabels": {**RAY_LABELS, COMPONENT: "head"}}}
-        [rule], [way_out] = policies["ray-redis"]["ingress"], policies["head"]["egress"]
-        assert rule["from"] == [head]
-        assert policies["head"]["podSelector"] == head["podSelector"]
-        assert [target["podSelector"] for target in way_out["to"]] == [policies["ray-redis"]["podSelector"]]
-
-
-def test_no_pod_takes_a_label_that_kuberay_selects_by(overlay: Overlay) -> None:
-    pods = dict(overlay.templates())
-    assert not [
-        name
-        for name in pods.keys() - {"redis", "ray-redis"}
-        if KUBERAYS & pods[name]["metadata"]["labels"].keys()
-    ]
 
 
 def test_only_the_service_reaches_the_ledger_and_only_ray_rays_ports(overlay: Overlay) -> None:
@@ -410,16 +287,6 @@ def test_only_the_service_reaches_the_ledger_and_only_ray_rays_ports(overlay: Ov
     assert every_port == [[{"podSelector": {"matchLabels": RAY_LABELS}}]]
 
 
-def test_the_ways_out_that_are_written_down_are_valid_once_they_are_wanted(overlay: Overlay) -> None:
-    lines = (KUBERAY / "base" / "network-policies.yaml").read_text().splitlines()
-    [*_, start] = [number for number, line in enumerate(lines) if line == "    #"]
-    egress = yaml.safe_load("\n".join(line.removeprefix("    # ") for line in lines[start + 1 :]))
-    [policy] = [policy for policy in overlay.of("NetworkPolicy") if policy["metadata"]["name"] == "errata"]
-    is_valid({**policy, "spec": {**policy["spec"], "egress": [*policy["spec"]["egress"], *egress]}})
-    ports = {port["port"] for rule in egress for port in rule["ports"]}
-    assert ports == {53, 6379, 443, 4318}
-
-
 def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(overlay: Overlay) -> None:
     """Errata's pages are where its processes run: not on a head that only keeps Ray's state."""
     port = overlay.application["args"].get("metrics_port", 8000)
@@ -431,22 +298,3 @@ def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(overlay: O
     assert ports_by_pod == {"answering" if overlay.workers else "head": str(port)}
     policy = overlay.by_name("NetworkPolicy")["errata"]
     assert port in [allowed["port"] for rule in policy["ingress"] for allowed in rule.get("ports", [])]
-
-
-def test_the_variant_with_a_gpu_has_its_image_computes_on_it_and_reserves_what_there_is(
-    secrets: None,
-) -> None:
-    overlay = Overlay("gpu")
-    [group] = overlay.workers
-    [container] = group["template"]["spec"]["containers"]
-    assert (container["image"], container["resources"]["limits"]["nvidia.com/gpu"]) == ("errata:cuda", "1")
-    settings = read_settings(overlay.application["args"])
-    parts = overlay.application["deployments"]
-    shares = {part["name"]: part["ray_actor_options"].get("num_gpus", 0) for part in parts}
-    assert {name for name, share in shares.items() if share} == {*settings.systems, "editor"}
-    assert all(settings.device_of(name) == "cuda" for name in settings.systems)
-
-
-def test_the_overlays_read_images_alike() -> None:
-    """Kustomize lets none of them read the file of another."""
-    assert len({(KUBERAY / name / "images.yaml").read_text() for name in OVERLAYS}) == 1

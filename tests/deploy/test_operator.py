@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,10 +12,8 @@ import pytest
 import yaml
 
 from deploy.prometheus.__main__ import FILE, build
-from tests.deploy.boards import BOARDS
-from tests.deploy.prometheus import ALERTS, RECORDING_RULES, needs_prometheus
+from tests.deploy.prometheus import ALERTS, RECORDING_RULES
 from tests.deploy.test_kubernetes import KUBERAY, OVERLAYS
-from tests.deploy.test_prometheus import promtool
 
 # Fields of the Operator's monitoring.coreos.com/v1 that are used
 ENDPOINT = {"port", "interval", "metricRelabelings"}
@@ -57,13 +54,6 @@ def test_the_rules_are_those_of_the_files() -> None:
     assert rules == ALERTS.keys() | RECORDING_RULES.keys()
 
 
-@needs_prometheus
-def test_prometheus_accepts_the_rules_as_they_are_there(tmp_path: Path) -> None:
-    spec = yaml.safe_load(FILE.read_text())["spec"]
-    (tmp_path / "rules.yml").write_text(yaml.safe_dump(spec))
-    promtool("check", "rules", tmp_path / "rules.yml")
-
-
 def test_pages_of_ours_and_of_ray_are_found_by_ports_that_pods_have(things: list[Thing]) -> None:
     spec = find(things, "PodMonitor", "errata")["spec"]
     assert all(endpoint.keys() <= ENDPOINT for endpoint in spec["podMetricsEndpoints"])
@@ -81,18 +71,3 @@ def test_pages_of_ours_and_of_ray_are_found_by_ports_that_pods_have(things: list
     ]
     pages = [names["page"] for names in ports if "page" in names]
     assert pages == [application["args"]["metrics_port"]], "where our processes run, and nowhere else"
-
-
-def test_the_network_lets_prometheus_in_to_both(things: list[Thing]) -> None:
-    rules = find(things, "NetworkPolicy", "errata")["spec"]["ingress"]
-    prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
-    [rule] = [rule for rule in rules if rule["from"][0].get("podSelector") == prometheus]
-    assert {port["port"] for port in rule["ports"]} == {8080, 9400}
-
-
-def test_grafana_is_given_every_board(things: list[Thing]) -> None:
-    boards = find(things, "ConfigMap", "errata-boards")
-    assert boards["metadata"]["labels"]["grafana_dashboard"] == "1"
-    assert {file: json.loads(text) for file, text in boards["data"].items()} == {
-        f"{name}.json": board for name, board in BOARDS.items()
-    }

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.running import ROOT
 from tests.deploy.prometheus import RULES, needs_prometheus
 
 DEBIAN_LACKS = "kubernetes_sd_configs"  # Debian's build of Prometheus has no Kubernetes
@@ -76,18 +75,6 @@ def test_where_there_are_several_machines_the_service_is_asked_for_them(name: st
     assert job["http_sd_configs"][0]["url"].endswith("/discovery/service")
 
 
-@pytest.mark.parametrize("name", ["cluster.yaml", "gpu.yaml"])
-def test_where_proxies_stand_before_the_ingresses_each_machine_has_a_page_on_a_port_of_its_own(
-    name: str,
-) -> None:
-    config = yaml.safe_load((ROOT / "deploy" / "serve" / name).read_text())
-    assert config["proxy_location"] == "EveryNode"
-    port = config["applications"][0]["args"]["metrics_port"]
-    policies = yaml.safe_load_all((ROOT / "deploy/kuberay/base/network-policies.yaml").read_text())
-    let_in = [rule for policy in policies for rule in policy["spec"].get("ingress", [])]
-    assert port in [place["port"] for rule in let_in for place in rule.get("ports", [])]
-
-
 @pytest.mark.parametrize(("name", "label"), [("cluster.yml", "cluster"), ("kubernetes.yml", "namespace")])
 def test_where_there_may_be_several_services_their_figures_bear_a_label_that_tells_them_apart(
     name: str, label: str
@@ -95,14 +82,3 @@ def test_where_there_may_be_several_services_their_figures_bear_a_label_that_tel
     jobs = yaml.safe_load((RULES / name).read_text())["scrape_configs"]
     labels = [{rule.get("target_label") for rule in job["relabel_configs"]} for job in jobs]
     assert all(label in targets for targets in labels)
-
-
-@pytest.mark.parametrize("name", ["prometheus.yml", "cluster.yml", "kubernetes.yml"])
-def test_alerts_lead_to_the_runbook_by_an_address(name: str) -> None:
-    configuration = yaml.safe_load((RULES / name).read_text())
-    assert configuration["global"]["external_labels"]["runbooks"].startswith("https://")
-
-
-def test_continuous_integration_installs_prometheus() -> None:
-    assert "deploy/prometheus/install.sh" in (ROOT / "Makefile").read_text()
-    assert "make test" in (ROOT / ".ci" / "run").read_text()

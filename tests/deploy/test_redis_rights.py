@@ -16,7 +16,6 @@ import httpx
 import pytest
 import redis
 from fastapi import FastAPI
-from redis.exceptions import NoPermissionError
 
 from service.access.api_keys import fingerprint
 from service.backup.backup import Backup
@@ -25,9 +24,8 @@ from service.editing.deployment import Editor
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.store import RedisLedger
-from tests.deploy.acl_valkey import HOST, REDIS, AclValkey, command, start_acl_valkey
+from tests.deploy.acl_valkey import REDIS, AclValkey, start_acl_valkey
 from tests.service.http.conftest import KEY, serve
-from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
@@ -171,19 +169,6 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     assert commands.keys() - refused - by_others - ALWAYS == allowed
 
 
-async def test_that_the_server_keeps_nothing_is_seen_without_its_configuration(
-    ledger: RedisLedger, raw: redis.Redis
-) -> None:
-    [warning] = (await ledger.check()).warnings
-    assert "does not show its settings" in warning
-    raw.config_set("appendonly", "no")
-    try:
-        [warning] = (await ledger.check()).warnings
-    finally:
-        raw.config_set("appendonly", "yes")
-    assert "appendonly is not yes" in warning
-
-
 REFUSED: list[tuple[str, ...]] = [
     ("FLUSHALL",),
     ("FLUSHDB",),
@@ -228,21 +213,6 @@ async def test_whoever_has_the_services_password_cannot_destroy_the_ledger(
     with redis.Redis.from_url(valkey.url) as service, pytest.raises(redis.ResponseError, match=NO_RIGHT):
         service.execute_command(*words)
     assert raw.xlen(keys.LOG) == 1
-
-
-def test_who_has_no_password_may_ping(valkey: AclValkey) -> None:
-    with redis.Redis(host=HOST, port=valkey.port) as stranger:
-        assert stranger.ping()
-        for words in (("XLEN", keys.LOG), ("INFO",), ("FLUSHALL",), ("ACL", "LIST")):
-            with pytest.raises(NoPermissionError):
-                stranger.execute_command(*words)
-
-
-def test_without_a_password_of_the_operators_there_is_none(tmp_path: Path) -> None:
-    (tmp_path / "errata").write_text("too short")
-    process = command(tmp_path, free_ports(1)[0])
-    assert "the password in" in process.communicate(timeout=60)[1]
-    assert process.returncode == 1
 
 
 def test_no_password_is_on_a_command_line_or_readable_by_others(valkey: AclValkey) -> None:

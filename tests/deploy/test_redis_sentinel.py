@@ -13,12 +13,10 @@ from models.memory import Block
 from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import Commit
-from service.ledger.redis.address import FORMS, ServerSettings, parse_sentinels
-from service.ledger.redis.failover import FailoverEndpoint, Node
-from service.ledger.redis.pool import Pool
+from service.ledger.redis.address import parse_sentinels
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import NAME, SentinelSetup, run_sentinels
-from tests.service.ledger.redis.clusters import HOST, until
+from tests.service.ledger.redis.clusters import until
 from tests.service.ledger.writing import fill
 
 UNUSED_ADDRESS = "127.0.0.1:9"
@@ -52,13 +50,6 @@ async def test_the_check_says_what_such_a_master_does_not_promise(watch: Sentine
     assert "a server with replicas acknowledges an edit before a replica has it" in server.warnings[0]
 
 
-async def test_a_name_that_nobody_watches_is_named(watch: SentinelSetup) -> None:
-    ledger = RedisLedger.connect(watch.url.replace(f"/{NAME}", "/erratum"))
-    with pytest.raises(LedgerUnavailable, match="its Sentinels watch no master 'erratum'"):
-        await ledger.head()
-    await ledger.aclose()
-
-
 async def test_sentinels_that_all_are_gone_are_named_without_their_password() -> None:
     ledger = RedisLedger.connect(f"redis+sentinel://:secret@{UNUSED_ADDRESS}/{NAME}?sentinel_password=secret")
     with pytest.raises(
@@ -67,12 +58,6 @@ async def test_sentinels_that_all_are_gone_are_named_without_their_password() ->
         await ledger.head()
     await ledger.aclose()
     assert "secret" not in str(error.value)
-
-
-def test_an_address_without_the_name_of_the_master_is_refused() -> None:
-    with pytest.raises(LedgerUnavailable) as error:
-        RedisLedger.connect("redis+sentinel://localhost")
-    assert FORMS in error.value.detail
 
 
 def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
@@ -89,26 +74,6 @@ def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
     assert all(sentinel["password"] == "s" and "username" not in sentinel for sentinel in address.sentinels)
     assert all(server["ssl_ca_certs"] == "/ca.pem" for server in (address.master, *address.sentinels))
     assert "sentinel_password" not in address.master
-
-
-class Late:
-    """A lookup that finds the replica first, and the master only when it is asked again."""
-
-    def __init__(self, watch: SentinelSetup) -> None:
-        self._nodes = [(HOST, watch.replica.port), (HOST, watch.master.port)]
-
-    async def locate(self) -> Node:
-        return self._nodes.pop(0)
-
-    def settings(self, node: Node) -> ServerSettings:
-        return {"host": node[0], "port": node[1]}
-
-
-async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(watch: SentinelSetup) -> None:
-    endpoint = FailoverEndpoint(Late(watch), Pool(4, 1.0, 1.0))
-    assert await endpoint.run(lambda redis: redis.set("{errata}:check:x", 1))
-    assert watch.master.say("DEL", "{errata}:check:x") == 1
-    await endpoint.aclose()
 
 
 async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: SentinelSetup) -> None:

@@ -59,15 +59,6 @@ def test_every_alert_looks_at_what_is_there(alert: str, page: list[Sample]) -> N
     assert [selector.text for selector in looked_at if not selector.finds(page)] == []
 
 
-def test_threads_of_a_replica_sleep_while_they_wait(service: Service) -> None:
-    """Otherwise a machine with other work would answer in ten times the time."""
-    replicas = service.pids_of("ServeReplica:errata:nkb")
-    assert replicas
-    for pid in replicas:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        assert b"OMP_WAIT_POLICY=PASSIVE" in environment
-
-
 @pytest.fixture
 def client(service: Service) -> Iterator[Errata]:
     with service.errata() as client:

@@ -3,20 +3,14 @@
 Tolerance 1e-12 in float64, in which the reference computes; 1e-5 for masks in float32.
 """
 
-import importlib.util
 import json
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -30,7 +24,6 @@ from tests.parity.conftest import golden
 
 DOUBLE: dict[str, Any] = {"atol": 1e-12, "rtol": 0}
 SINGLE: dict[str, Any] = {"atol": 1e-5, "rtol": 0}
-ROOT = Path(__file__).parents[2]
 ATTENTION = """
 w(I,J) <= dk, k(J).T, q(I){constraint} | product, softmax[J]
 att(I) <= w(I,J), v(J)                 | product, sum
@@ -195,86 +188,3 @@ def test_several_heads_are_the_references(vectors: Golden, heads: str) -> None:
     visible = Relation(tensors["visible"].nonzero())
     facts = facts_of({"x": tensors["x"]}, config["head_dim"], vis=visible, **projections)
     assert_attention(RuleModel(MULTIHEAD, {"Wo": tensors["out_projection"]})(facts), tensors)
-
-
-needs_reference = pytest.mark.skipif(
-    importlib.util.find_spec("neuralogic") is None or shutil.which("java") is None,
-    reason="needs Java and the package neuralogic: .venv/bin/pip install neuralogic==0.9.2",
-)
-N_OBJECTS = 3
-COMBINATIONS = st.sampled_from(["sum", "product", "elproduct"])
-AGGREGATIONS = st.sampled_from(["avg", "sum", "max", "min"])  # no rule of the reference can build on a count
-TRANSFORMATIONS = st.sampled_from(["identity", "relu", "tanh", "sigmoid", "norm", "inverse", "exp"])
-BODIES = st.sampled_from(
-    [
-        "a(I)[W], b(J), hidden.e(I,J)",
-        "b(J), b(I)[V]",
-        "a(I)[W], b(J), leq(J,I)",
-        "b(J)[-0.5], hidden.e(I,J), neq(I,J)",
-    ]
-)
-
-
-@st.composite
-def templates(draw: st.DrawFn) -> str:
-    """Two layers: g(I) of one or two rules over facts, attention over g, and an average of all.
-
-    The bodies differ: of rules with one head and body the reference drops all but the first, whatever their options.
-    """
-    rules = [
-        f"g(I) <= {body} | {draw(COMBINATIONS)}, {draw(TRANSFORMATIONS)}, {draw(AGGREGATIONS)}"
-        for body in draw(st.lists(BODIES, min_size=1, max_size=2, unique=True))
-    ]
-    constraint = draw(
-        st.sampled_from(["hidden.e(I,J)", "leq(J,I)", "sub(I,J,D), leq(D,1)", "mod(D,2,0), sub(I,J,D)"])
-    )
-    rules += [
-        f"w(I,J) <= g(J), g(I), {constraint} | product, softmax[J]",
-        "att(I) <= w(I,J), b(J)[V] | product, sum",
-    ]
-    rules += ["all[V] <= att(I)", "g/1 | tanh"]
-    return "\n".join(rules)
-
-
-@needs_reference
-@settings(max_examples=5, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
-@given(templates(), st.integers(0, 1000))
-def test_random_templates_are_evaluated_as_the_reference_does(text: str, seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-    a, b, weights = draw(N_OBJECTS, 2), draw(N_OBJECTS, 1), {"W": draw(1, 2), "V": draw(1, 1)}
-    edges = torch.tensor([[0, 1], [0, 2], [1, 1], [2, 0]])
-    outcome = RuleModel(text, weights, arithmetic="closed")(
-        Facts({"a": Relation.of_vectors(a), "b": Relation.of_vectors(b), "e": Relation(edges)})
-    )
-    rows = [["a", [n], row.tolist()] for n, row in enumerate(a)] + [
-        ["b", [n], row.item()] for n, row in enumerate(b)
-    ]
-    rows += [["hidden.e", edge, None] for edge in edges.tolist()]
-    queries = [
-        ["all", []],
-        *(["att", [n]] for n in range(N_OBJECTS)),
-        *(["g", [n]] for n in range(N_OBJECTS)),
-    ]
-    task = {
-        "rules": text,
-        "weights": {name: w.tolist() if name == "W" else w.item() for name, w in weights.items()},
-    }
-    results = ask_reference({**task, "facts": rows, "queries": queries})
-    for (name, terms), expected in zip(queries, results, strict=True):
-        relation = outcome.relations[name]
-        place = (relation.terms == torch.tensor(terms, dtype=torch.long)).all(1).nonzero().flatten()
-        # The reference gives 0 for a query without grounding that is evaluated alone.
-        actual = relation.values[place].flatten().tolist() or [0.0]
-        assert actual == pytest.approx([expected], abs=1e-9), text
-
-
-def ask_reference(task: dict[str, Any]) -> list[Any]:
-    """Give a program to the reference in a separate process; the last line that it prints is its answer."""
-    command = [sys.executable, "-m", "tests.parity.pyneuralogic"]
-    done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from service.concurrency import Refreshing, SingleFlight, cancel_and_wait, finish
+from service.concurrency import Refreshing, SingleFlight, cancel_and_wait
 from tests.service.parts import PATIENCE_S, run_ready
 
 
@@ -98,35 +98,6 @@ async def test_a_task_that_swallows_cancellations_ends_all_the_same(cancellation
     async with asyncio.timeout(PATIENCE_S):
         await cancel_and_wait(tasks)
     assert all(task.cancelled() for task in tasks)
-
-
-async def test_tasks_that_ended_by_themselves_are_no_error() -> None:
-    tasks = [asyncio.create_task(fail()), asyncio.create_task(asyncio.sleep(0))]
-    await asyncio.wait(tasks)
-    await cancel_and_wait(tasks)
-    await cancel_and_wait([])
-
-
-async def test_closing_finishes_though_its_caller_is_cancelled() -> None:
-    closed = []
-
-    async def close() -> None:
-        await asyncio.sleep(0.05)
-        closed.append(True)
-
-    closer = asyncio.create_task(finish(close()))
-    await asyncio.sleep(0)
-    for _ in range(2):
-        closer.cancel()
-        await asyncio.sleep(0)
-    with pytest.raises(asyncio.CancelledError):
-        await closer
-    assert closed == [True]
-
-
-async def test_an_error_of_closing_is_raised() -> None:
-    with pytest.raises(ValueError, match="nobody reads this"):
-        await finish(fail())
 
 
 async def test_all_who_want_a_value_share_a_reading_and_none_begins_before_the_pause_is_over() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import subprocess
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import MAX_CONCURRENT, Settings, explain, take_admin_key, take_redis_url
+from service.config import Settings, explain, take_admin_key, take_redis_url
 
 
 def settings(**fields: Any) -> Settings:
@@ -35,19 +34,6 @@ def test_behind_a_proxy_of_this_machine_it_is_as_reachable_as_the_proxy(
     config = settings(**fields)
     assert config.open_to_all == is_open
     assert (config.address_rate is None) == (is_open and "proxies" not in fields)
-
-
-def test_where_others_connect_one_caller_has_so_many_calls_under_way() -> None:
-    assert settings().concurrent_limit is None
-    assert settings(host="0.0.0.0").concurrent_limit == MAX_CONCURRENT
-    assert settings(host="0.0.0.0", max_concurrent=3).concurrent_limit == 3
-
-
-def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
-    options = settings(port=8123)
-    assert pickle.loads(pickle.dumps(options)) == options
-    with pytest.raises(ValidationError):
-        options.port = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -96,18 +82,6 @@ def test_secrets_are_not_inherited_by_other_processes(monkeypatch: pytest.Monkey
     assert (take_redis_url(), take_admin_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
     environment = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     assert "ERRATA_" not in environment
-
-
-@pytest.mark.parametrize(
-    ("host", "url"),
-    [
-        ("127.0.0.1", "http://127.0.0.1:8000"),
-        ("::1", "http://[::1]:8000"),
-        ("localhost", "http://localhost:8000"),
-    ],
-)
-def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None:
-    assert settings(host=host).url == url
 
 
 @pytest.mark.parametrize(

@@ -85,11 +85,3 @@ def test_a_quota_of_time_counts_as_cores(
     tmp_path: Path, membership: str, files: Mapping[str, str], expected: int
 ) -> None:
     assert count(tmp_path, membership, files) == expected
-
-
-def test_without_control_groups_the_scheduler_decides(tmp_path: Path) -> None:
-    assert count_cores(tmp_path / "none", tmp_path) == N_SCHEDULED
-
-
-def test_this_process_has_a_core() -> None:
-    assert 1 <= count_cores() <= N_SCHEDULED

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Iterator
 
 import pytest
 
-from service import errors
 from service.errors import ErrataError, StaleVersion
 
 EXPECTED = {
@@ -54,20 +52,6 @@ LEAVES = sorted(leaves(), key=lambda kind: kind.__name__)
 def test_every_promised_code_has_its_status_and_nothing_else_exists() -> None:
     assert {kind.code: kind.status for kind in LEAVES} == EXPECTED
     assert len(LEAVES) == len(EXPECTED)
-
-
-@pytest.mark.parametrize("kind", LEAVES)
-def test_a_code_is_the_name_of_its_class(kind: type[ErrataError]) -> None:
-    assert re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() == kind.code
-
-
-@pytest.mark.parametrize("kind", LEAVES)
-def test_the_tree_at_the_top_of_the_file_tells_the_truth(kind: type[ErrataError]) -> None:
-    assert errors.__doc__ is not None
-    row = re.search(rf"── {kind.__name__} +(\d+) (\w+)(.*)", errors.__doc__)
-    assert row is not None
-    assert (int(row[1]), row[2]) == (kind.status, kind.code)
-    assert ("Retry-After" in row[3]) == (kind.retry_after_s is not None)
 
 
 @pytest.mark.parametrize("kind", LEAVES)

@@ -47,13 +47,6 @@ def log_lines(
     return file.read_text().splitlines()
 
 
-def test_as_text_a_line_ends_with_its_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = log_lines(monkeypatch, tmp_path / "log", "console", "info")
-    assert lines[0].endswith("INFO service.somewhere: it was done [abc-123]")
-    assert lines[1].endswith("WARNING a.library: a library complains")
-    assert "KeyError: 'x'" in "".join(lines)
-
-
 def test_as_json_a_record_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log_lines(monkeypatch, tmp_path / "log", "json", "info")]
     assert len(lines) == 3
@@ -75,13 +68,6 @@ def test_by_default_only_problems_are_logged(monkeypatch: pytest.MonkeyPatch, tm
     lines = log_lines(monkeypatch, tmp_path / "log", "console", "warning")
     assert "it was done" not in "".join(lines)
     assert "a library complains" in lines[0]
-
-
-def test_a_file_that_was_moved_away_is_opened_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    log_lines(monkeypatch, tmp_path / "log", "console", "warning")
-    (tmp_path / "log").rename(tmp_path / "log.1")
-    logging.getLogger("service").warning("after")
-    assert "after" in (tmp_path / "log").read_text()
 
 
 def test_a_day_of_warnings_costs_less_than_five_megabytes_and_none_goes_uncounted() -> None:

@@ -46,7 +46,3 @@ def test_a_limit_counts_where_it_is_lower(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert count_memory(tmp_path / "machine", tmp_path / "membership", tmp_path / "groups") == expected
-
-
-def test_a_system_that_does_not_tell_is_not_guessed_at(tmp_path: Path) -> None:
-    assert count_memory(tmp_path / "none", tmp_path / "none", tmp_path) is None

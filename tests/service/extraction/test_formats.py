@@ -1,11 +1,8 @@
 """Text is read from pages and PDFs; a file without text is refused in words."""
 
-from typing import get_args
-
 import pytest
-from errata.wire.documents import FileType
 
-from service.extraction.formats import NO_TEXT, READERS, read_html, read_pdf
+from service.extraction.formats import READERS, read_html, read_pdf
 from service.extraction.process import FileText, Unreadable
 from tests.service.extraction.pdfs import write_pdf
 
@@ -26,22 +23,9 @@ def test_a_page_is_read_as_it_is_shown() -> None:
     assert "color" not in page.text
 
 
-def test_the_encoding_that_a_page_names_is_used() -> None:
-    page = '<html><head><meta charset="iso-8859-1"></head><body>Málaga</body></html>'.encode("iso-8859-1")
-    assert read_html(page).text == "Málaga"
-
-
-def test_a_page_that_names_no_encoding_is_read_as_utf_8() -> None:
-    assert read_html("<p>Málaga 東京</p>".encode()).text == "Málaga 東京"
-
-
 def test_pages_of_a_pdf_are_paragraphs() -> None:
     data = write_pdf("The mill was built in 1820.", "It burnt down.", title="The mill")
     assert read_pdf(data) == FileText("The mill was built in 1820.\n\nIt burnt down.", "The mill")
-
-
-def test_a_pdf_that_anybody_may_open_is_read() -> None:
-    assert read_pdf(write_pdf("Open.", owner="secret")).text == "Open."
 
 
 @pytest.mark.parametrize(
@@ -59,13 +43,3 @@ def test_a_pdf_that_anybody_may_open_is_read() -> None:
 def test_a_file_without_text_is_refused(media_type: str, data: bytes, words: str) -> None:
     with pytest.raises(Unreadable, match=words):
         READERS[media_type](data)
-
-
-def test_control_characters_are_no_text() -> None:
-    text = read_html(b"<body>a\x0bb\x7fc</body>").text
-    assert not NO_TEXT.search(text)
-    assert text[0] == "a"
-
-
-def test_every_type_that_is_taken_is_read() -> None:
-    assert READERS.keys() == set(get_args(FileType))

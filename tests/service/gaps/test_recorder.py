@@ -40,13 +40,3 @@ async def test_counts_wait_while_redis_is_away(clock: Clock, worklist: Worklist)
     await recorder.aclose()
     assert [gap.sighting.count for gap in (await worklist.read(10))[0]] == [2]
     await nowhere.aclose()
-
-
-async def test_no_flood_fills_the_memory(worklist: Worklist, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_WAITING", 2)
-    recorder = GapRecorder(worklist)
-    for question in "abca":
-        recorder.record(question, "nkb", "declined")
-    await recorder.aclose()
-    gaps, _ = await worklist.read(10)
-    assert [(gap.sighting.question, gap.sighting.count) for gap in gaps] == [("a", 2), ("b", 1)]

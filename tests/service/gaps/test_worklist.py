@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 import redis
 
@@ -27,11 +25,6 @@ async def test_the_same_question_is_one_line_and_the_most_asked_comes_first(work
         (2, "Where is the depot?", 2),
     ]
     assert (total, gaps[0].sighting.at) == (2, 1_000_100.0)
-
-
-async def test_each_model_has_a_line_of_its_own(worklist: Worklist) -> None:
-    await worklist.add([sight("Who runs HR?"), sight("Who runs HR?", model="kbert")])
-    assert {gap.sighting.model for gap in (await worklist.read(10))[0]} == {"nkb", "kbert"}
 
 
 async def test_of_too_many_lines_the_least_asked_go_the_oldest_first(worklist: Worklist) -> None:
@@ -64,9 +57,3 @@ async def test_a_line_that_is_taken_out_is_gone_and_its_number_is_not_used_again
         await worklist.remove(1)
     await worklist.add([sight("a")])
     assert (await worklist.get(2)).sighting.count == 1
-
-
-async def test_two_that_count_at_once_share_the_lines(worklist: Worklist) -> None:
-    await asyncio.gather(*(worklist.add([sight("a"), sight("b")]) for _ in range(8)))
-    gaps, _ = await worklist.read(10)
-    assert sorted((gap.sighting.question, gap.sighting.count) for gap in gaps) == [("a", 8), ("b", 8)]

@@ -16,7 +16,6 @@ from service.editing.deployment import Editor
 from service.http.app import build_app
 from service.outcome import Outcome
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
-from tests.service.parts import sample
 
 
 @asynccontextmanager
@@ -125,16 +124,6 @@ async def make_key(client: httpx.AsyncClient, name: str, *scopes: str) -> dict[s
     return {"authorization": f"Bearer {reply.json()['key']}"}
 
 
-async def test_where_asking_is_open_a_key_is_counted_by_its_name_and_not_by_its_address(
-    config: Settings, editor: Editor
-) -> None:
-    async with serve(config, editor, rate_per_address="2/minute", rate_per_key="3/minute") as client:
-        anna = await make_key(client, "anna", "read")
-        strangers = [(await client.get("/v1/memory")).status_code for _ in range(3)]
-        owner = [(await client.get("/v1/memory", headers=anna)).status_code for _ in range(4)]
-        assert (strangers, owner) == ([200, 200, 429], [200, 200, 200, 429])
-
-
 async def test_a_wrong_key_is_refused_where_none_is_needed(config: Settings, editor: Editor) -> None:
     async with serve(config, editor) as client:
         ben = await make_key(client, "ben", "ask")
@@ -161,29 +150,6 @@ async def test_where_asking_is_open_a_key_that_cannot_be_looked_up_keeps_nobody_
         assert (await client.get("/healthz")).status_code == 200
         gate = client._transport.app.state.access.gate  # type: ignore[attr-defined]
         assert (await gate.admit(anna["authorization"], "192.0.2.1", "ask")).name == "nobody"
-
-
-async def test_invented_keys_are_looked_up_as_often_as_their_address_may_call(
-    config: Settings, editor: Editor, raw: redis.Redis
-) -> None:
-    async with serve(config, editor, rate_per_address="10/minute") as client:
-        raw.config_resetstat()
-        headers = ({"authorization": f"Bearer errata_name{number}_secret"} for number in range(200))
-        statuses = [(await client.get("/admin/versions", headers=header)).status_code for header in headers]
-    assert statuses == [401] * 10 + [429] * 190
-    assert raw.info("commandstats")["cmdstat_hget"]["calls"] == 10
-
-
-async def test_who_was_refused_by_a_limit_is_counted(config: Settings, editor: Editor) -> None:
-    def count(by: str, limit: str) -> float:
-        return sample("errata_rate_limited_total", by=by, limit=limit) or 0.0
-
-    before = count("key", "rate"), count("address", "rate")
-    async with serve(config, editor, rate_per_key="1/minute", rate_per_address="1/minute") as client:
-        for _ in range(3):
-            await client.get("/admin/versions", headers=ADMIN)
-            await client.get("/v1/memory")
-    assert (count("key", "rate") - before[0], count("address", "rate") - before[1]) == (2, 2)
 
 
 class Counting:

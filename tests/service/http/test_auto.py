@@ -15,7 +15,6 @@ from errata import AsyncErrata
 from errata.cli.app import build_cli
 from errata.wire import AnswerRequest
 from fastapi import FastAPI
-from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from service.config import Settings
@@ -144,13 +143,6 @@ async def test_without_the_graph_those_that_read_none_answer(http: httpx.AsyncCl
 
 
 @SHARED_LOOP
-async def test_all_decline(http: httpx.AsyncClient) -> None:
-    answer = await ask(http, "Who is it?")
-    assert (answer["answer"], answer["model"], answer["score"]) == (None, "toy", 0.1)
-    assert (answer["reason"], answer["best"]) == ("unsure", ""), "a guess under 20 % is not shown"
-
-
-@SHARED_LOOP
 async def test_an_answer_that_repeats_a_name_of_the_question_is_a_decline(http: httpx.AsyncClient) -> None:
     atlas = await ask(http, ECHO, model="atlas")
     assert (atlas["answer"], atlas["score"]) == ("Lima", 1.0)
@@ -171,17 +163,6 @@ async def test_versions_hold_for_all(http: httpx.AsyncClient) -> None:
 
 
 @SHARED_LOOP
-async def test_a_batch_keeps_its_order(http: httpx.AsyncClient) -> None:
-    models = ["auto", "toy", "nobody", None, "atlas"]
-    questions = [{"question": PERU, "model": model} for model in models]
-    questions[3]["document"] = "mill"
-    results = (await http.post("/v1/answers/batch", json={"questions": questions})).json()["results"]
-    answers = [result["answer"] and result["answer"]["model"] for result in results]
-    assert answers == ["atlas", "toy", None, "first-word", "atlas"]
-    assert results[2]["problem"]["code"] == "unknown_model"
-
-
-@SHARED_LOOP
 async def test_a_stream_has_the_answer_and_openai_the_model(http: httpx.AsyncClient) -> None:
     reply = await http.post("/v1/answers", json={"question": PERU, "stream": True})
     events = [line for line in reply.text.splitlines() if line.startswith("event")]
@@ -199,18 +180,6 @@ async def test_a_stream_has_the_answer_and_openai_the_model(http: httpx.AsyncCli
     )
     chunks = await http.post("/v1/chat/completions", json=chat | {"stream": True})
     assert '"content":"William Shakespeare"' in chunks.text
-
-
-@SHARED_LOOP
-async def test_an_unknown_model_is_told_of_auto(http: httpx.AsyncClient) -> None:
-    reply = await http.post("/v1/answers", json={"question": PERU, "model": "nobody"})
-    assert (reply.status_code, "'auto'" in reply.json()["detail"]) == (404, True)
-
-
-@SHARED_LOOP
-async def test_a_system_that_is_down_may_be_the_one_that_reads_a_context(http: httpx.AsyncClient) -> None:
-    reply = await http.post("/v1/answers", json={"question": PERU, "model": "auto", "context": "Lima."})
-    assert reply.json()["code"] == "not_ready", "to try again may help"
 
 
 @SHARED_LOOP
@@ -263,15 +232,6 @@ def router(models: ModelRouter, patience_s: float = 10.0) -> AutoRouter:
     return AutoRouter(models, 32, patience_s=patience_s)
 
 
-async def test_the_work_of_all_that_are_asked_is_charged() -> None:
-    models = local_router(
-        {"a": Reader(), "b": Reader(["context"]), "c": Reader(["context"])},
-        costs={"a": lambda ask: 1, "b": lambda ask: 10, "c": lambda ask: 100},
-    )
-    assert (await router(models).prepare(request())).work == 111
-    assert (await router(models).prepare(request(context="Lima."))).work == 110
-
-
 @pytest.mark.parametrize(
     ("fields", "name"),
     [({"context": "Lima."}, "`context`"), ({"candidates": ["Lima"], "kg": "none"}, "`candidates`")],
@@ -283,16 +243,6 @@ async def test_a_question_that_no_system_reads_says_so(fields: dict[str, Any], n
     assert outcome.status in (400, 422)
     assert name in json.loads(outcome.body)["detail"]
     assert reader.requests == []
-
-
-async def test_a_system_that_is_started_with_other_inputs_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = Reader()
-    auto = router(local_router({"a": reader}))
-    assert (await auto.prepare(request(context="Lima."))).work == 1
-    reader.inputs = ["context"]
-    monkeypatch.setattr("service.http.auto.INPUTS_S", 0.0)
-    await auto.answer(await auto.prepare(request(context="Lima.")))
-    assert [body["context"] for body in reader.requests] == ["Lima."]
 
 
 async def test_systems_are_asked_together_and_a_late_one_is_not_waited_for() -> None:
@@ -368,11 +318,6 @@ def test_what_repeats_the_question(
     assert repeats_question(answer, edits, request(**fields)) is expected
 
 
-def test_no_system_may_be_called_auto(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="give it another name"):
-        settings("redis://127.0.0.1", tmp_path, systems={"auto": TOY})
-
-
 class Speaker(Reader):
     """A system that streams its answer in two parts."""
 
@@ -393,15 +338,6 @@ async def test_the_text_of_the_only_system_that_is_asked_is_streamed(
     assert json.loads(items[-1].body)["answer"] == expected
 
 
-async def test_the_model_of_the_service_answers_where_none_is_named() -> None:
-    readers = {"a": Reader(score=0.9), "b": Reader(score=0.8)}
-    for default, n_asked in (("b", [0, 1]), ("auto", [1, 2])):
-        auto = AutoRouter(local_router(readers), 32, default)
-        outcome = await auto.answer(await auto.prepare(AnswerRequest(question=PERU)))
-        assert (json.loads(outcome.body)["answer"], outcome.status) == ("Lima", 200)
-        assert [len(reader.requests) for reader in readers.values()] == n_asked
-
-
 @pytest.mark.parametrize(
     ("systems", "default", "to_ask", "to_correct"),
     [
@@ -419,11 +355,6 @@ def test_which_model_is_asked_and_corrected_by_default(
         "redis://127.0.0.1", tmp_path, systems=dict.fromkeys(systems, TOY), default_model=default
     )
     assert (config.model_to_ask, config.model_to_correct) == (to_ask, to_correct)
-
-
-def test_a_default_that_is_not_served_is_refused_with_what_is(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="give one of toy, auto"):
-        settings("redis://127.0.0.1", tmp_path, systems={"toy": TOY}, default_model="nobody")
 
 
 async def test_a_text_is_drawn_by_the_systems_that_write_freely() -> None:

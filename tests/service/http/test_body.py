@@ -67,42 +67,11 @@ async def test_a_bad_body(
     await nothing_has_changed(shared_http)
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "code"),
-    [
-        ("/admin/versions/1", 404, "not_found"),
-        ("/admin/versions/99999999999999999999", 422, "invalid_input"),
-        ("/admin/diff?from=0&to=3", 404, "not_found"),
-        ("/admin/checks", 404, "not_found"),
-    ],
-)
-async def test_an_address_of_what_is_not_there(
-    shared_http: httpx.AsyncClient, path: str, status: int, code: str
-) -> None:
-    refused(await shared_http.get(path), status, code)
-
-
 @pytest.mark.parametrize("key", ["x" * 201, "two words", "caf\u00e9".encode()])
 async def test_a_bad_idempotency_key(shared_http: httpx.AsyncClient, key: str | bytes) -> None:
     reply = await shared_http.post(EDITS, json={"edits": [EDIT]}, headers={"idempotency-key": key})
     assert "Idempotency-Key" in refused(reply, 422, "invalid_input").detail
     await nothing_has_changed(shared_http)
-
-
-async def test_of_many_mistakes_some_are_named(shared_http: httpx.AsyncClient) -> None:
-    problem = refused(await shared_http.post(EDITS, json={"edits": [{}] * 500}), 422, "invalid_input")
-    assert len(problem.detail) < 1_000
-    assert "more" in problem.detail
-
-
-@pytest.mark.parametrize(
-    "kind", ["Application/JSON", "application/json; charset=utf-8", "application/x.y+json"]
-)
-async def test_json_may_have_any_of_its_names(shared_http: httpx.AsyncClient, kind: str) -> None:
-    reply = await shared_http.post(
-        ASK, content=json.dumps({"question": PERU, "model": "toy"}), headers={"content-type": kind}
-    )
-    assert reply.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -122,42 +91,6 @@ async def test_a_body_of_too_many_parts_is_told_how_many_it_may_have(
     problem = refused(await shared_http.post(path, json=content), 413, "too_large")
     parts = f"the body may have {names} parts (texts, fields, items, brackets)"
     assert problem.detail == f"{parts}: send less, in several requests"
-
-
-async def test_the_largest_preview_is_taken(shared_http: httpx.AsyncClient) -> None:
-    edits = [{"question": f"Who is {n}?", "answer": "x" * 700, "model": "toy"} for n in range(20_000)]
-    body = {"edits": edits, "dry_run": True, "measure": False}
-    assert (await shared_http.post(EDITS, json=body)).status_code == 200
-
-
-async def test_the_first_of_very_many_mistakes_are_named_by_their_places(
-    shared_http: httpx.AsyncClient,
-) -> None:
-    edits = [EDIT] * 700 + [{"question": PERU}, EDIT] * 100
-    detail = refused(await shared_http.post(EDITS, json={"edits": edits}), 422, "invalid_input").detail
-    places = [f"edits.{n}.answer: is missing" for n in range(700, 710, 2)]
-    assert detail == "; ".join([*places, "and 95 more"])
-    long = [EDIT] * 997 + [{**EDIT, "answer": "x" * 2_001}]
-    detail = refused(await shared_http.post(EDITS, json={"edits": long}), 413, "too_large").detail
-    assert detail == "edits.997.answer: has 2,001 characters; 2,000 is the most"
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        (json.dumps({"edits": [EDIT] * 1_000}).encode()[:-2], 400, "malformed_json"),
-        (json.dumps({"edits": [EDIT] * 1_000}).encode() + b"]", 400, "malformed_json"),
-        (json.dumps({"edits": [EDIT] * 1_000}).encode().replace(b"Cusco", b"\xff"), 400, "malformed_json"),
-        (json.dumps([EDIT] * 1_000).encode(), 422, "invalid_input"),
-        (json.dumps({"edits": {}, "options": [1] * 3_000}).encode(), 422, "invalid_input"),
-        (json.dumps({"edits": [EDIT], "more": [1] * 3_000}).encode(), 422, "invalid_input"),
-        (json.dumps({"edits": [EDIT] * 1_000 + [float("nan"), 10**400]}).encode(), 422, "invalid_input"),
-    ],
-)
-async def test_a_bad_body_of_many_parts_is_refused_as_a_small_one_is(
-    shared_http: httpx.AsyncClient, body: bytes, status: int, code: str
-) -> None:
-    refused(await shared_http.post(EDITS, content=body, headers=JSON), status, code)
 
 
 UNKNOWN = {str(n): 1 for n in range(79_000)}
@@ -212,17 +145,6 @@ def refused(reply: httpx.Response, status: int, code: str) -> Problem:
 
 async def nothing_has_changed(shared_http: httpx.AsyncClient) -> None:
     assert (await shared_http.get("/admin/versions")).json() == {"versions": [], "head": 0}
-
-
-async def test_a_bad_item_of_a_batch_says_what_it_should_be_and_spoils_no_other(
-    shared_http: httpx.AsyncClient,
-) -> None:
-    reply = await shared_http.post(BATCH, json={"questions": [PERU, {"question": PERU, "model": "toy"}]})
-    bad, good = reply.json()["results"]
-    assert 'must be an object with named fields, such as {"question": "..."}' in bad["problem"]["detail"]
-    assert bad["problem"]["instance"] == BATCH
-    assert good["problem"] is None
-    assert good["answer"]["answer"]
 
 
 @pytest.mark.parametrize(

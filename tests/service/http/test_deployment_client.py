@@ -52,10 +52,6 @@ def handle() -> Iterator[serve.handle.DeploymentHandle]:
     return serve.run(Part.bind(), _local_testing_mode=True)
 
 
-async def test_a_call_returns_what_the_method_does(handle: serve.handle.DeploymentHandle) -> None:
-    assert await DeploymentClient(handle, "the part").send(handle.double, 4, timeout_s=PATIENCE_S) == 8
-
-
 @pytest.mark.parametrize(
     ("how", "expected", "says"),
     [
@@ -73,11 +69,6 @@ async def test_every_failure_is_one_of_ours(
     with pytest.raises(expected, match=says) as failure:
         await DeploymentClient(handle, "the part").send(handle.fail, how, timeout_s=PATIENCE_S)
     assert "secret" not in str(failure.value)
-
-
-async def test_a_call_ends_in_time(handle: serve.handle.DeploymentHandle) -> None:
-    with pytest.raises(NotReady, match=r"0\.2 s"):
-        await DeploymentClient(handle, "the part").send(handle.hang, timeout_s=0.2)
 
 
 async def test_a_question_survives_its_replica_and_an_edit_is_not_sent_twice(
@@ -101,11 +92,6 @@ class CancelledMethod:
         if self._hangs:
             await asyncio.sleep(60)
         raise asyncio.CancelledError
-
-
-async def test_a_call_that_ray_cancels_is_a_failure_and_not_the_end_of_who_waits() -> None:
-    with pytest.raises(NotReady, match="given up"):
-        await DeploymentClient(None, "the part").send(CancelledMethod(hangs=False), timeout_s=PATIENCE_S)
 
 
 async def test_who_is_cancelled_ends() -> None:

@@ -89,40 +89,24 @@ async def test_a_correction_is_compared_and_taken_back(http: httpx.AsyncClient) 
     assert checksums[0] == checksums[1]
 
 
-@pytest.mark.parametrize(
-    ("document", "code", "sentence"),
-    [
+async def test_a_question_without_its_document_says_why(http: httpx.AsyncClient) -> None:
+    for document, code, sentence in (
         ("hill", "unknown_document", "There is no document 'hill' at this version."),
         (None, "no_document", "The question names no document, and gives no context to read."),
-    ],
-)
-async def test_a_question_without_its_document_says_why(
-    http: httpx.AsyncClient, document: str | None, code: str, sentence: str
-) -> None:
-    answer = await ask(http, document)
-    assert (answer["answer"], answer["reason"], answer["reason_text"]) == (None, code, sentence)
+    ):
+        answer = await ask(http, document)
+        assert (answer["answer"], answer["reason"], answer["reason_text"]) == (None, code, sentence)
 
 
-@pytest.mark.parametrize(
-    ("content", "status", "code"),
-    [
+async def test_what_is_no_document_changes_nothing(http: httpx.AsyncClient) -> None:
+    for content, status, code in (
         ("", 422, "edit_refused"),
         ("\x7fELF\x02\x01", 422, "edit_refused"),
         ("word" * 1_250_000, 413, "too_large"),
-    ],
-)
-async def test_what_is_no_document_changes_nothing(
-    http: httpx.AsyncClient, content: str, status: int, code: str
-) -> None:
-    reply = await http.put(MILL, json={"text": content})
-    assert (reply.status_code, reply.json()["code"]) == (status, code)
-    assert (await http.get("/v1/memory")).json()["version"] == 0
-
-
-async def test_one_word_of_a_million_letters_is_read_and_has_no_answer(http: httpx.AsyncClient) -> None:
-    await put(http, "w" * 1_000_000)
-    answer = await ask(http)
-    assert (answer["answer"], answer["reason"]) == (None, "not_said")
+    ):
+        reply = await http.put(MILL, json={"text": content})
+        assert (reply.status_code, reply.json()["code"]) == (status, code)
+        assert (await http.get("/v1/memory")).json()["version"] == 0
 
 
 async def test_a_document_replaced_while_it_is_asked_is_answered_as_it_was(http: httpx.AsyncClient) -> None:
@@ -148,11 +132,3 @@ async def test_short_questions_have_their_turn_while_a_long_document_is_read(htt
     assert short["answer"] is not None
     assert not reading.done()
     assert (await reading)["explanation"]["document"]["windows"] > 180
-
-
-async def test_a_stream_tells_how_far_the_reading_is(http: httpx.AsyncClient) -> None:
-    await put(http)
-    question = {"question": QUESTION, "document": "mill", "stream": True}
-    events = (await http.post("/v1/answers", json=question)).text
-    assert '"progress": {"phase": "reading", "done": 2, "total": ' in events
-    assert events.index("event: delta") < events.index("event: answer") < events.index("event: done")

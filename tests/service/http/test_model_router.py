@@ -11,12 +11,11 @@ import pytest
 from errata.wire import AnswerRequest
 from prometheus_client import REGISTRY
 
-from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
+from service.errors import ErrataError, NotFound, NotReady, TooMany
 from service.http.model_router import LANES, ModelRouter
 from service.outcome import Outcome
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
-from service.scheduling.work import load_cost
 from tests.service.http.conftest import local_router
 from tests.service.parts import run_ready
 
@@ -116,22 +115,6 @@ async def test_a_question_that_finds_no_room_at_the_ingress_is_counted(model: Mo
     assert since(before) == {"too_many": 1}
 
 
-async def test_an_unexpected_error_is_counted(model: Model, models: ModelRouter) -> None:
-    before = counts()
-    model.failure = ZeroDivisionError()
-    with pytest.raises(ErrataError, match="ZeroDivisionError"):
-        await ask(models, question())
-    assert since(before) == {"internal": 1}
-
-
-async def test_a_model_that_a_client_invents_is_no_label(models: ModelRouter) -> None:
-    with pytest.raises(UnknownModel):
-        await ask(models, question(model="invented"))
-    await ask_many(models, [question(model="invented")])
-    labels = {"model": "invented", "outcome": UnknownModel.code}
-    assert REGISTRY.get_sample_value("errata_answers_total", labels) is None
-
-
 async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: ModelRouter) -> None:
     async def ask_as(number: int) -> Outcome:
         REQUEST.set(f"request {number}")
@@ -164,7 +147,6 @@ class SlowModel(Model):
         return [Outcome(200, b"{}")] * len(requests)
 
 
-LONG = "Which of " + ", ".join(["Peru"] * 40) + "?"
 STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
 
 
@@ -213,28 +195,6 @@ async def test_long_questions_of_one_caller_wait_for_each_other_and_for_nobody_e
     assert model.n_single == 1
     model.gate.set()
     assert (await single).status == 200
-
-
-@pytest.mark.parametrize("text", [LONG, "Is it so? " * 12])
-async def test_a_question_that_may_be_full_of_names_holds_up_none_that_came_with_it(text: str) -> None:
-    model = SlowModel()
-    costs = {"counted": load_cost("models.kbert.system:load")}
-    models = local_router({"counted": model}, max_batch=32, costs=costs)
-    answers = asyncio.create_task(ask_many(models, [question(text), question()]))
-    await run_ready()
-    assert (model.n_single, model.batches) == (1, [["Who?"]])
-    model.gate.set()
-    assert [outcome.status for outcome in await answers] == [200, 200]
-
-
-async def test_a_short_question_is_sent_with_others_even_if_each_of_its_words_is_a_name() -> None:
-    model = SlowModel()
-    models = local_router({"counted": model}, 32, costs={"counted": load_cost("models.kbert.system:load")})
-    requests = [question("What is the capital of the largest country of South America?")] * 8
-    answers = asyncio.create_task(ask_many(models, requests))
-    await run_ready()
-    assert [len(batch) for batch in model.batches] == [8]
-    answers.cancel()
 
 
 class Talking(Model):

@@ -92,16 +92,3 @@ async def test_what_the_memory_refuses_is_said_in_its_words(http: httpx.AsyncCli
     reply = await edit(http, {**HELLO, "change": {"word": "say"}})
     assert (reply.status_code, reply.json()["reason"]) == (422, "needed")
     assert "cannot be forbidden" in reply.json()["detail"]
-
-
-async def test_half_a_test_is_refused(http: httpx.AsyncClient) -> None:
-    reply = await edit(http, {**HELLO, "question": "Say hello"})
-    assert reply.status_code == 422
-    assert "give a question with its answer" in reply.text
-
-
-async def test_its_fields_are_listed_with_the_models(http: httpx.AsyncClient) -> None:
-    (card,) = (await http.get("/v1/models")).json()["data"]
-    changes = card["memories"][0]["changes"]
-    assert changes["rule"]["word"]["type"] == "string"
-    assert changes["rule"]["forbid"]["default"] is True

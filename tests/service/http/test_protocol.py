@@ -12,7 +12,6 @@ import pytest_asyncio
 from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
-from service.errors import TooMany
 from service.http import protocol
 from service.http.protocol import BoundedProtocol, Connections
 from tests.service.http.listening import listening
@@ -125,11 +124,6 @@ async def test_a_head_is_bounded(url: httpx.URL, head: bytes) -> None:
     assert await is_well(url)
 
 
-async def test_a_head_that_is_long_but_not_too_long_is_read(url: httpx.URL) -> None:
-    reply = await send(url, GET, b"x: " + b"y" * 60_000, b"\r\nconnection: close\r\n\r\n")
-    assert reply.endswith(b"ok")
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("start", "expected"),
@@ -184,17 +178,6 @@ async def test_who_does_not_read_is_cut_off(url: httpx.URL) -> None:
             await reader.readexactly(100_000_000)
 
 
-@pytest.mark.usefixtures("quick")
-async def test_who_reads_slowly_is_not(url: httpx.URL, monkeypatch: pytest.MonkeyPatch) -> None:
-    stall_s = 0.8
-    monkeypatch.setattr(protocol, "STALL_S", stall_s)
-    async with connect(url) as (reader, writer):
-        writer.write(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n")
-        for _ in range(24):
-            await reader.readexactly(500_000)
-            await asyncio.sleep(stall_s / 16)
-
-
 @pytest.mark.parametrize(
     "body",
     [b"0\r\nx: " + b"y" * 200_000, b"0\r\n" + b"x: y\r\n" * 40_000, b"1;" + b"y" * 200_000],
@@ -212,33 +195,10 @@ async def test_what_is_neither_head_nor_body_is_bounded(url: httpx.URL, body: by
             await reader.readexactly(1_000_000)
 
 
-async def test_a_body_in_tiny_chunks_is_read(url: httpx.URL) -> None:
-    head = b"POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
-    assert (await send(url, head, b"1\r\nx\r\n" * 60_000, b"0\r\n\r\n")).endswith(b"60000")
-
-
 async def test_requests_ahead_of_their_answers_are_bounded(url: httpx.URL) -> None:
     reply = await send(url, (GET + b"\r\n") * 1_000)
     assert reply.count(b"HTTP/1.1 200 ") <= protocol.MAX_PIPELINED + 2
     assert await is_well(url)
-
-
-async def test_connections_that_come_one_after_the_other_are_looked_at_by_one_timer(
-    url: httpx.URL, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    n_looks = 0
-
-    def count_looks(*_: object) -> None:
-        nonlocal n_looks
-        n_looks += 1
-
-    for _ in range(20):
-        assert await is_well(url)
-        await asyncio.sleep(0)
-    monkeypatch.setattr(protocol.BoundedProtocol, "check_times", count_looks)
-    async with connect(url):
-        await asyncio.sleep(2.5 * protocol.LOOK_EVERY_S)
-    assert 1 <= n_looks < 20
 
 
 async def test_connections_of_an_address_are_bounded_and_free_again(
@@ -265,32 +225,3 @@ async def test_a_proxy_speaks_for_many(url: httpx.URL, network: str, monkeypatch
     async with connect(url), connect(url):
         await wait_until(lambda: n_open() == 2)
         assert await is_well(url)
-
-
-async def test_connections_of_all_together_are_bounded(
-    url: httpx.URL, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 1)
-    async with connect(url):
-        await wait_until(lambda: n_open() == 1)
-        assert b"1 connections are open already" in await send(url)
-
-
-async def test_a_websocket_does_not_leave_the_count(url: httpx.URL, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connections, "per_address", 2)
-    upgrade = b"connection: upgrade, close\r\nupgrade: websocket\r\nsec-websocket-key: x\r\n\r\n"
-    for _ in range(5):
-        assert b" 101 " not in await send(url, GET + upgrade)
-    assert await is_well(url)
-
-
-async def test_connections_of_one_ipv6_network_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connections, "per_address", 3)
-    connections = Connections(asyncio.get_running_loop())
-    for number in range(3):
-        connections.add(object(), f"2001:db8::{number:x}")  # type: ignore[arg-type]  # no look comes
-    with pytest.raises(TooMany):
-        connections.add(object(), "2001:db8::ffff%eth0")  # type: ignore[arg-type]
-    connections.add(object(), "2001:db8:0:1::1")  # type: ignore[arg-type]
-    assert connections._timer is not None
-    connections._timer.cancel()

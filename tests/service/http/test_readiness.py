@@ -90,13 +90,6 @@ async def test_without_the_ledger_who_answers_is_asked() -> None:
     assert (state["ready"], state["converged"], state["models"]) == (True, False, None)
 
 
-async def test_an_editor_that_died_keeps_it_ready() -> None:
-    part = Part([HEAD, HEAD])
-    part.failures |= {"ready": NotReady("started again"), "replicas": NotReady("started again")}
-    state = await readiness_of(part).describe()
-    assert (state["ready"], state["degraded"]) == (True, "not_ready")
-
-
 async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
     part = Part([])
     part.failures["state"] = NotReady("started again")
@@ -145,11 +138,3 @@ async def test_what_is_known_of_an_editor_that_hangs_grows_too_old(
     await asyncio.sleep(0.6)
     state = await probe.describe()
     assert (state["ready"], state["converged"], state["degraded"]) == (True, False, "not_ready")
-
-
-async def test_of_many_who_ask_one_looks() -> None:
-    part = Part([HEAD, HEAD])
-    probe = readiness_of(part)
-    await asyncio.gather(*(probe.describe() for _ in range(20)))
-    await probe.describe()
-    assert part.calls == 3, "one of each"

@@ -116,16 +116,6 @@ async def test_a_route_lets_in_its_own_scope_alone(
         assert not refused or f"lacks the scope {SCOPES[verb, path]!r}" in reply.text
 
 
-@pytest.mark.parametrize(("verb", "path"), sorted(ANY))
-async def test_a_key_of_any_scope_is_told_what_it_may_do(
-    client: httpx.AsyncClient, keys: Mapping[Scope, dict[str, str]], verb: str, path: str
-) -> None:
-    assert (await client.request(verb, path)).status_code == 401
-    for scope, headers in keys.items():
-        reply = await client.request(verb, path, headers=headers)
-        assert (reply.status_code, reply.json()["scopes"]) == (200, [scope])
-
-
 @pytest.mark.parametrize(("verb", "path"), sorted(NONE))
 async def test_whoever_watches_the_service_needs_no_key(
     client: httpx.AsyncClient, verb: str, path: str

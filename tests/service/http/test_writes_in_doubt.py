@@ -88,13 +88,6 @@ async def test_one_that_may_have_been_made_says_so_and_its_key_settles_it(
     assert (receipt.status_code, receipt.json()["version"], await head(http)) == (201, 1, 1)
 
 
-async def test_a_dry_run_is_never_in_doubt(http: httpx.AsyncClient, mortal: MortalEditor) -> None:
-    for trial in ({"dry_run": True}, {"measure": False, "dry_run": True}):
-        mortal.deaths = ATTEMPTS
-        problem = (await http.post("/admin/edits", json=edits(PERU, "Cusco") | trial)).json()
-        assert (problem["code"], problem.get("in_doubt")) == ("not_ready", None)
-
-
 async def test_a_name_that_may_have_been_given_is_in_doubt(
     http: httpx.AsyncClient, mortal: MortalEditor
 ) -> None:

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from models.systems import SYSTEMS
 from service.config import Settings
 from service.launch.arguments import GROUPS, parse
 
 FROM_ENVIRONMENT = {"admin_key_sha256", "redis_url"}
 BESIDE_ANOTHER = {"max_replicas", "oidc"}  # --replicas 1-4, --oidc-issuer and so on
-
-
-def test_without_words_it_is_the_default_service() -> None:
-    assert parse([]) == {"port": 8000, "host": "127.0.0.1", "var": Path("var").absolute()}
 
 
 def test_every_setting_but_a_secret_has_a_flag_and_a_description() -> None:
@@ -37,10 +32,6 @@ def test_words_become_the_settings_of_their_names() -> None:
         "trace_sample_rate": 0.5,
         "tls_cert": Path("c.pem").absolute(),  # the process that reads it may run in another folder
     }
-
-
-def test_a_system_of_the_repository_is_served_by_its_name() -> None:
-    assert parse(["--system", "kbert"])["systems"] == {"kbert": SYSTEMS["kbert"]}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from service.config import Settings
 from service.launch import checks
 from service.launch.checks import check_memory
 from service.launch.exits import CannotStart
-from tests.service.parts import TOY, settings
+from tests.service.parts import settings
 
 
 def of_systems(tmp_path: Path, *names: str, **options: Any) -> Settings:
@@ -37,12 +37,3 @@ def test_the_systems_and_their_replicas_need_memory(
     monkeypatch.setattr(checks, "count_memory", lambda: int(too_few_gb * 1e9))
     with pytest.raises(CannotStart, match=rf"there are {too_few_gb} GB .*{names[-1]}.* at least \d\.\d GB"):
         check_memory(choice)
-
-
-def test_memory_that_is_not_known_and_systems_of_others_are_no_obstacle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checks, "count_memory", lambda: None)
-    check_memory(of_systems(tmp_path, "nkb"))
-    monkeypatch.setattr(checks, "count_memory", lambda: 1)
-    check_memory(settings("unix:///x", tmp_path, systems={"toy": TOY}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,6 @@ def _somewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ERRATA_KEY", raising=False)
 
 
-def test_the_usual_place_needs_nothing_but_the_four_commands(tmp_path: Path) -> None:
-    text = greeting(tmp_path / "var")
-    commands = [shlex.split(line) for line in text.splitlines() if "/errata " in line]
-    assert [words[1] for words in commands] == ["ask", "edit", "ask", "revert"]
-    assert "export" not in text
-    assert "http://127.0.0.1:8000" in text
-
-
 def test_the_key_that_was_made_is_shown_and_where_it_lies(tmp_path: Path) -> None:
     lines = [line.split() for line in greeting(tmp_path / "var").splitlines()]
     assert ["admin", "key", KEY] in lines
@@ -47,28 +38,8 @@ def test_no_key_gets_into_a_log_that_takes_what_is_printed(tmp_path: Path) -> No
     assert f"  key file   {tmp_path / 'var' / 'admin.key'}\n" in text
 
 
-def test_an_address_of_the_newer_kind_is_written_as_addresses_are(tmp_path: Path) -> None:
-    text = greeting(tmp_path / "var", host="::1")
-    assert "  address    http://[::1]:8000 " in text
-    assert "export ERRATA_URL='http://[::1]:8000'" in text
-
-
-def test_another_place_says_what_the_command_has_to_know(tmp_path: Path) -> None:
-    text = greeting(tmp_path / "it's here", port=8123)
-    assert "export ERRATA_URL=http://127.0.0.1:8123" in text
-    (line,) = [line for line in text.splitlines() if "ERRATA_KEY=" in line]
-    inner = line.partition("$(")[2].removesuffix(')"')
-    assert shlex.split(inner) == ["cat", str(tmp_path / "it's here" / "admin.key")]
-
-
 def test_a_terminal_that_has_the_key_of_another_service_gets_this_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ERRATA_KEY", "errata_anna_of-another-service")
     assert f'export ERRATA_KEY="$(cat {tmp_path / "var" / "admin.key"})"' in greeting(tmp_path / "var")
-
-
-def test_a_key_of_ones_own_is_not_repeated(tmp_path: Path) -> None:
-    text = greeting(tmp_path / "elsewhere", key=None)
-    assert "  admin key  the one in ERRATA_ADMIN_KEY\n" in text
-    assert "admin.key" not in text

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from service.launch import orphans
 from service.launch.orphans import stop_orphans
 
 HOLD = "import sys, time; file = open(sys.argv[1], sys.argv[2]); print('open', flush=True); time.sleep(60)"
@@ -54,10 +53,3 @@ def test_readers_and_neighbours_are_left_alone(tmp_path: Path, start: Start) -> 
     reader, neighbour = start(tmp_path / "ray" / "log", "r"), start(tmp_path / "ray2" / "log", "w")
     stop_orphans(tmp_path / "ray")
     assert [reader.poll(), neighbour.poll()] == [None, None]
-
-
-def test_where_nothing_is_left_nothing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    naps_s: list[float] = []
-    monkeypatch.setattr(orphans.time, "sleep", naps_s.append)
-    stop_orphans(tmp_path)
-    assert naps_s == []

@@ -10,15 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from service.launch import places
 from service.launch.exits import CannotStart
 from service.launch.places import check_port, claim, free_port, ray_folder
-
-
-def test_a_free_port_is_fine_and_stays_free() -> None:
-    port = free_port()
-    check_port("127.0.0.1", port)
-    check_port("127.0.0.1", port)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +35,6 @@ def test_a_taken_port_is_named(host: str, family: socket.AddressFamily) -> None:
         with pytest.raises(CannotStart, match=f"port {port} of {host} .* --port"):
             check_port(host, port)
     check_port(host, port)
-
-
-def test_a_name_with_addresses_of_both_kinds_stands_for_the_one_that_http_takes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    addresses = [(family, socket.SOCK_STREAM, 6, "", ()) for family in (socket.AF_INET6, socket.AF_INET)]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
-    assert places._family("localhost") == socket.AF_INET
 
 
 def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path) -> None:
@@ -119,18 +104,3 @@ def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
     finally:
         trap.unlink()
     assert (precious / "file").exists()
-
-
-def test_rays_folder_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    uid, folder = os.getuid(), ray_folder(tmp_path / "var")
-    folder.mkdir()
-    monkeypatch.setattr(places, "ray_folder", lambda _: folder)
-    monkeypatch.setattr(os, "getuid", lambda: uid + 1)
-    with pytest.raises(CannotStart, match="TMPDIR"), claim(tmp_path / "var", "127.0.0.1", free_port()):
-        pass
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(CannotStart, match="file"), claim(tmp_path / "file", "127.0.0.1", free_port()):
-        pass

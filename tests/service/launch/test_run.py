@@ -160,25 +160,3 @@ def test_ctrl_c_while_starting_is_the_end_and_no_error(
     lines: list[str] = []
     run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, lines.append, True)
     assert lines == ["Stopped."]
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_an_error_of_stopping_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopping(*_: Any) -> None:
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-        finally:
-            raise RuntimeError("a process lives on")
-
-    monkeypatch.setattr(run, "_serve", stopping)
-    with pytest.raises(RuntimeError, match="lives on"):
-        run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, str, True)
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_an_error_of_starting_is_no_end_that_was_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "_serve", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, str, True)

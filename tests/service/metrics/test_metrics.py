@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -18,8 +17,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.http.middleware.metrics import MetricsMiddleware
-from service.http.routes.discovery import filter_listening
-from service.metrics import exporter, metrics
+from service.metrics import metrics
 from tests.cluster.running import ROOT, quiet_port, wait_until
 
 SETS = """
@@ -203,16 +201,6 @@ def somebody(owner: str) -> Iterator[int]:
             sleeping.kill()
 
 
-def test_a_file_that_its_process_is_just_making_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
-    file = tmp_path / f"gauge_livemax_{os.getpid()}.db"
-    file.write_bytes(bytes(2**16))
-    metrics.render()
-    assert file.exists()
-
-
 def test_a_process_goes_on_from_nothing_that_an_earlier_one_of_its_number_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,24 +237,11 @@ def test_a_machine_has_one_page_on_a_port_of_its_own_whoever_of_its_processes_di
             child.communicate()
 
 
-def test_a_machine_without_the_newer_kind_of_address_has_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    port = quiet_port()
-    monkeypatch.setattr(exporter, "ALL_INTERFACES", ("2001:db8::1", "127.0.0.1"))
-    exporter.start(lambda: b"the page", "text/plain", port)
-    wait_until(lambda: read(port) == "the page", 10, "the page")
-
-
 def read(port: int, host: str = "127.0.0.1") -> str:
     try:
         return httpx.get(f"http://{host}:{port}/metrics", trust_env=False).text
     except httpx.HTTPError:
         return ""
-
-
-async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() -> None:
-    port = quiet_port()
-    with socket.create_server(("127.0.0.1", port)):
-        assert await filter_listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
 
 
 def process(

@@ -11,7 +11,7 @@ import pytest
 from service.errors import NotReady, TooMany
 from service.scheduling.batch_queue import REQUEUE, BatchQueue
 from service.scheduling.turns import Asker
-from tests.service.parts import PATIENCE_S, run_ready
+from tests.service.parts import run_ready
 
 
 class Processor:
@@ -65,23 +65,6 @@ async def test_items_that_wait_leave_together_and_each_gets_its_own_result(
     assert [len(batch) for batch in processor.batches] == [1, 4, 1]
 
 
-async def test_items_of_one_turn_share_a_batch_that_is_deferred(processor: Processor) -> None:
-    queue = BatchQueue(processor.process, max_batch=4, defer=True)
-    processor.gate.set()
-    assert await asyncio.gather(*(queue.submit(number) for number in range(6))) == [0, 1, 2, 3, 4, 5]
-    assert processor.batches == [[0, 1, 2, 3], [4, 5]]
-
-
-async def test_batches_run_side_by_side_up_to_their_maximum(processor: Processor) -> None:
-    queue = BatchQueue(processor.process, max_batch=4, max_running=2)
-    tasks = await submit(queue, 4)
-    await asyncio.sleep(0)
-    assert processor.batches == [[0], [1]]
-    processor.gate.set()
-    await asyncio.gather(*tasks)
-    assert processor.batches == [[0], [1], [2, 3]]
-
-
 async def test_a_batch_that_fails_fails_its_own_items_only(
     processor: Processor, queue: BatchQueue[int, int]
 ) -> None:
@@ -92,15 +75,6 @@ async def test_a_batch_that_fails_fails_its_own_items_only(
         await task
     processor.failure = None
     assert await queue.submit(7) == 7
-
-
-async def test_an_exception_as_a_result_fails_one_item(processor: Processor) -> None:
-    processor.results = [1, NotReady("this one"), 3]
-    queue = BatchQueue[int, int](processor.process, max_batch=3, defer=True)
-    tasks = await submit(queue, 3)
-    processor.gate.set()
-    results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(result) for result in results] == [int, NotReady, int]
 
 
 async def test_a_caller_who_hung_up_takes_no_place_in_a_batch(
@@ -125,27 +99,6 @@ async def test_when_there_is_no_room_the_next_item_is_refused(processor: Process
     assert len(await asyncio.gather(*tasks)) == 3
 
 
-async def test_a_batch_that_is_cancelled_leaves_nobody_waiting(
-    processor: Processor, queue: BatchQueue[int, int]
-) -> None:
-    processor.failure = asyncio.CancelledError()
-    processor.gate.set()
-    with pytest.raises(NotReady, match="given up"):
-        await asyncio.wait_for(queue.submit(0), PATIENCE_S)
-    processor.failure = None
-    assert await queue.submit(1) == 1
-
-
-async def test_too_few_results_leave_nobody_waiting(
-    processor: Processor, queue: BatchQueue[int, int]
-) -> None:
-    tasks = await submit(queue, 3)
-    processor.results = [0]
-    processor.gate.set()
-    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), PATIENCE_S)
-    assert [type(result) for result in results] == [int, int, ValueError]
-
-
 STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
 
 
@@ -160,14 +113,6 @@ async def test_a_single_question_is_in_the_batch_after_the_one_under_way(process
     assert [999 in batch for batch in processor.batches[:3]].index(True) <= 2
     for task in flood:
         task.cancel()
-
-
-async def test_work_bounds_a_batch_as_numbers_do(processor: Processor) -> None:
-    queue = BatchQueue[int, int](processor.process, max_batch=32, defer=True)
-    processor.gate.set()
-    await asyncio.gather(*(queue.submit(number, work=12) for number in range(5)))
-    await queue.submit(9, work=5_000)
-    assert processor.batches == [[0, 1], [2, 3], [4], [9]]
 
 
 async def test_an_item_that_needs_another_turn_waits_for_it_behind_the_others() -> None:

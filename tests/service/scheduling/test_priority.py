@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from service.scheduling import priority
-from service.scheduling.priority import CommitPriority, piece_size
+from service.scheduling.priority import CommitPriority
 from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 
@@ -51,20 +51,3 @@ async def test_long_commits_do_not_stop_the_others(order: list[str], monkeypatch
         await asyncio.sleep(0)
         group.create_task(work(turns, order, "diff"))
     assert order == ["commit", "diff", "commit"]
-
-
-async def test_who_gives_up_gives_the_turn_to_the_next(order: list[str]) -> None:
-    turns = CommitPriority()
-    first = asyncio.create_task(work(turns, order, "first", 60))
-    second = asyncio.create_task(work(turns, order, "second"))
-    await asyncio.sleep(0)
-    first.cancel()
-    await second
-    assert order == ["first", "second"]
-
-
-async def test_pieces_of_others_are_smaller() -> None:
-    turns = CommitPriority()
-    assert piece_size(64) < 64
-    with turns.hold():
-        assert piece_size(64) == 64

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.scheduling.turns import RECENT_S, Asker, Turns
+from service.scheduling.turns import Asker, Turns
 
 
 @dataclass(eq=False)
@@ -65,38 +65,11 @@ def test_the_requests_of_one_caller_take_turns(turns: Turns[Piece]) -> None:
     assert Asker("same", "single") in [piece.asker for piece in turns.take(32)]
 
 
-def test_one_alone_fills_the_batch(turns: Turns[Piece]) -> None:
-    add(turns, "alone", 40)
-    assert [len(turns.take(32)) for _ in range(3)] == [32, 8, 0]
-
-
 def test_a_batch_ends_where_the_next_would_be_too_much_and_a_large_one_is_alone(turns: Turns[Piece]) -> None:
     add(turns, "alone", 1)
     add(turns, "alone", 2, work=20)
     add(turns, "alone", 1, work=99)
     assert [callers(turns.take(32)) for _ in range(3)] == [{"alone": 21}, {"alone": 20}, {"alone": 99}]
-
-
-def test_while_others_ask_a_batch_is_short(turns: Turns[Piece], clock: Clock) -> None:
-    add(turns, "victim", 1)
-    add(turns, "stranger", 256)
-    assert callers(turns.take(32)) == {"victim": 1, "stranger": 8}
-    assert callers(turns.take(32)) == {"stranger": 8}
-    clock.now += RECENT_S
-    assert callers(turns.take(32)) == {"stranger": 32}
-
-
-def test_single_questions_beside_a_batch_of_the_same_caller_keep_it_short(turns: Turns[Piece]) -> None:
-    add(turns, "same", 1, request="single")
-    add(turns, "same", 256)
-    assert len(turns.take(32)) <= 16
-    assert len(turns.take(32)) == 8
-
-
-def test_batches_of_one_caller_one_after_the_other_stay_long(turns: Turns[Piece]) -> None:
-    for number in range(3):
-        add(turns, "alone", 32, request=f"batch {number}")
-        assert len(turns.take(32)) == 32
 
 
 def test_who_has_a_batch_under_way_leaves_room_for_others(turns: Turns[Piece]) -> None:
@@ -129,28 +102,3 @@ def test_who_rests_lets_others_go_first(turns: Turns[Piece], clock: Clock, other
     assert [piece.asker for piece in turns.take(32)] == [Asker(other, "single")]
     clock.now += 0.2
     assert callers(turns.take(32)) == {"stranger": 32}
-
-
-def test_who_asks_for_much_rests_for_nobody_who_does_so_too(turns: Turns[Piece]) -> None:
-    add(turns, "first", 1, work=32)
-    add(turns, "second", 2, work=32)
-    turns.take(32)
-    turns.rest(Asker("first", "batch"), 0.2)
-    turns.rest(Asker("second", "batch"), 0.2)
-    assert callers(turns.take(32)) == {"second": 32}
-
-
-def test_one_alone_does_not_rest(turns: Turns[Piece]) -> None:
-    add(turns, "alone", 1, work=32)
-    turns.rest(Asker("alone", "batch"), 0.2)
-    assert callers(turns.take(32)) == {"alone": 32}
-
-
-def test_what_is_discarded_takes_no_turn(turns: Turns[Piece]) -> None:
-    first, other = Piece(Asker("one")), Piece(Asker("two"))
-    turns.add(first)
-    turns.add(other)
-    turns.discard(first)
-    turns.discard(first)
-    assert (len(turns), turns.count("one"), turns.n_callers) == (1, 0, 1)
-    assert turns.take(32) == [other]

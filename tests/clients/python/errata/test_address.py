@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from errata import AsyncErrata, Errata
-from errata.address import base_url, is_loopback
+from errata.address import is_loopback
 from errata.errors import BadAddress
 
 
@@ -39,39 +39,10 @@ def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part:
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://user:secret@host",
-        "user:secret@host:80",
-        "http://user:secret@",
-        "http://user:secret@a..b",
-        "http://user:secret@host:b:c",
-        "http://user:p@ss:secret@host",
-        "http://host:99999/?token=secret",
-    ],
-)
-def test_a_password_in_an_address_that_is_none_is_not_repeated_either(url: str) -> None:
-    with pytest.raises(BadAddress) as error:
-        Errata(url)
-    assert "secret" not in str(error.value)
-
-
-@pytest.mark.parametrize("path", ["/é", "/%C3%A9"])
-def test_a_path_of_any_letters_is_kept(path: str) -> None:
-    with Errata("http://host" + path) as errata:
-        request = errata.calls.memory().to_httpx(errata.url, {}, 1.0)
-    assert request.url.raw_path == b"/%C3%A9/v1/memory"
-
-
 @pytest.mark.parametrize("key", ["", "a b", "clé", "a\nb"])
 def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(key: str) -> None:
     with pytest.raises(BadAddress, match="printable ASCII"):
         AsyncErrata(key=key)
-
-
-def test_a_slash_at_the_end_changes_nothing() -> None:
-    assert base_url("http://host:8000/") == base_url(" http://host:8000 ")
 
 
 @pytest.mark.parametrize(

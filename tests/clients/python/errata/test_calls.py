@@ -44,10 +44,6 @@ def after_writing(version: int | None) -> Calls:
     return calls
 
 
-def test_a_plain_question_sends_the_question_and_nothing_else() -> None:
-    assert body(Calls().ask("Peru?")) == {"question": "Peru?"}
-
-
 def test_every_option_of_a_question_is_sent() -> None:
     options: dict[str, Any] = {
         "model": "kbert",
@@ -130,11 +126,6 @@ def test_every_call_goes_to_its_route(call: Call[Any], target: str) -> None:
     assert http_request.headers["authorization"] == "Bearer k"
 
 
-def test_a_service_below_a_path_is_reached_there() -> None:
-    http_request = request(Calls().show(3), httpx.URL("https://host/qa/"))
-    assert str(http_request.url) == "https://host/qa/admin/versions/3"
-
-
 @pytest.mark.parametrize(
     "make",
     [lambda calls: calls.edit("q", "a"), lambda calls: calls.revert(1), lambda calls: calls.rollback(0)],
@@ -172,12 +163,6 @@ def test_a_question_asks_for_what_was_written_before_unless_its_caller_says_othe
     assert body(calls.ask("q", **options)) == {"question": "q", **expected}
 
 
-def test_an_older_receipt_does_not_make_the_client_forget_a_newer_one() -> None:
-    calls = after_writing(7)
-    calls.learn(wire.EditReceipt.model_validate({**RECEIPT, "version": 5}))
-    assert calls.last_version == 7
-
-
 def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() -> None:
     questions = ["one", wire.AnswerRequest(question="two", top_k=3), {"question": "three", "model": "kbert"}]
     assert body(after_writing(7).ask_many(questions, model="thu-ernie"))["questions"] == [
@@ -185,56 +170,6 @@ def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() 
         {"question": "two", "model": "thu-ernie", "min_version": 7, "top_k": 3},
         {"question": "three", "model": "kbert", "min_version": 7},
     ]
-
-
-def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written() -> None:
-    """Items that are made from records have every field, used or not."""
-    questions = [wire.AnswerRequest(question="q", version=None), {"question": "q", "version": None}]
-    for shared in ({}, {"version": 3}):
-        items = body(after_writing(7).ask_many(questions, **shared))["questions"]
-        assert [(item["version"], item["min_version"]) for item in items] == [(None, 7)] * 2
-
-
-@pytest.mark.parametrize(
-    ("questions", "shared", "expected"),
-    [
-        ([{"question": "q", "version": 1}], {}, [{"question": "q", "version": 1}]),
-        (
-            [{"question": "q", "version": 2}, "other"],
-            {"min_version": 5},
-            [{"question": "q", "version": 2}, {"question": "other", "min_version": 5}],
-        ),
-        # A caller who names both versions is told by the service
-        (["q"], {"version": 3, "min_version": 5}, [{"question": "q", "version": 3, "min_version": 5}]),
-    ],
-)
-def test_a_pinned_question_in_a_batch_waits_for_nothing(
-    questions: list[Any], shared: dict[str, int], expected: list[Any]
-) -> None:
-    assert body(after_writing(7).ask_many(questions, **shared))["questions"] == expected
-
-
-@pytest.mark.parametrize("strange", [5, None, ["q"]])
-def test_what_is_no_question_spoils_only_its_own_item(strange: Any) -> None:
-    items = body(Calls().ask_many(["q", strange]))["questions"]
-    assert items == [{"question": "q"}, {"question": strange}]
-
-
-def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
-    for call in (lambda: Calls().ask("\ud800"), lambda: Calls().ask_many(["\ud800"])):
-        with pytest.raises(errors.Malformed):
-            request(call())
-
-
-def test_edits_wait_longer_than_questions() -> None:
-    slow = [call.path for call in (Calls().edit("q", "a"), Calls().revert(1), Calls().check()) if call.slow]
-    assert slow == ["/admin/edits", "/admin/reverts", "/admin/checks"]
-    assert not Calls().ask("q").slow
-
-
-def test_the_time_limit_travels_with_the_request() -> None:
-    limits = request(Calls().ask("q")).extensions["timeout"]
-    assert limits == {"connect": 5.0, "read": 9.0, "write": 9.0, "pool": 9.0}
 
 
 @pytest.mark.parametrize(

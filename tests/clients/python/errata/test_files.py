@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from errata import errors, files
+from errata import files
 from errata.files import Upload
 from errata.wire import ImportProgress
-
-
-class Pipe(io.BytesIO):
-    """A stream of unknown length that can be read once."""
-
-    def seekable(self) -> bool:
-        return False
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +31,6 @@ def test_a_file_goes_piece_by_piece_and_each_is_told(file: Path) -> None:
     ]
 
 
-async def test_the_asyncio_client_reads_the_same(file: Path) -> None:
-    events: list[ImportProgress] = []
-    assert [piece async for piece in Upload(file, events.append)] == [b"0123", b"4567", b"89"]
-    assert [event.done for event in events] == [4, 8, 10]
-
-
 def test_it_is_whole_only_when_the_last_piece_was_taken(file: Path) -> None:
     sending = Upload(file)
     pieces = iter(sending)
@@ -65,32 +50,6 @@ def test_what_can_be_read_again_is_read_from_its_first_byte(file: Path, kind: st
         assert sending.rewind()
         assert b"".join(sending) == first == (b"56789" if kind == "part of a file" else b"0123456789")
         assert not stream.closed
-
-
-def test_a_pipe_is_sent_once(file: Path) -> None:
-    sending = Upload(Pipe(b"0123456789"))
-    assert sending.total_bytes is None
-    assert sending.rewind()
-    assert b"".join(sending) == b"0123456789"
-    assert not sending.rewind()
-
-
-@pytest.mark.parametrize("empty", [io.BytesIO(), Pipe()], ids=["file", "pipe"])
-def test_nothing_is_not_sent(empty: Any, file: Path) -> None:
-    with pytest.raises(errors.Malformed, match="the file is empty"):
-        Upload(empty)
-    file.write_bytes(b"")
-    with pytest.raises(errors.Malformed, match=r"a\.tsv is empty"):
-        Upload(file)
-
-
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [("absent.tsv", "No such file or directory"), ("", "Is a directory"), ("a\0b", "null byte")],
-)
-def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path, name: str, why: str) -> None:
-    with pytest.raises(errors.UnreadableFile, match=f"cannot be read: .*{why}.*; nothing was changed"):
-        Upload(tmp_path / name)
 
 
 def test_a_named_pipe_is_not_taken_for_an_empty_file(tmp_path: Path) -> None:

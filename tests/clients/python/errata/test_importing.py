@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from errata import AsyncErrata, Errata, Retry, errors, files
+from errata import Errata, Retry, errors
 from errata.wire import ImportProgress
 
 LINES = b"Peru\tcapital\tLima\nPeru\tcurrency\tsol\nno triple\n"
@@ -41,16 +40,6 @@ def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny
     assert dict(request.query_params) == {"source": "peru.tsv", "message": "fill"}
     assert request.headers["transfer-encoding"] == "chunked"
     assert "content-length" not in request.headers
-
-
-async def test_the_asyncio_client_imports_too(async_errata: AsyncErrata, tiny: Any, file: Path) -> None:
-    events: list[ImportProgress] = []
-    receipt = await async_errata.import_graph(file, dry_run=True, progress=events.append)
-    assert (receipt.version, tiny.head, [event.phase for event in events]) == (
-        None,
-        0,
-        ["sending", "reading", "committing"],
-    )
 
 
 def test_every_option_is_sent(errata: Errata, tiny: Any) -> None:
@@ -88,18 +77,6 @@ def test_a_refusal_in_the_stream_is_the_error_that_it_names(errata: Errata, tiny
     with pytest.raises(errors.StaleVersion) as error:
         errata.import_graph(file)
     assert (error.value.current, error.value.in_doubt) == (7, False)
-
-
-def test_a_refusal_before_the_stream_is_one_too(errata: Errata, trouble: Any, file: Path) -> None:
-    trouble(413, "too_large")
-    with pytest.raises(errors.TooLarge):
-        errata.import_graph(file)
-
-
-def test_a_trouble_that_passes_is_not_noticed(errata: Errata, tiny: Any, trouble: Any, file: Path) -> None:
-    trouble(503, "ledger_unavailable", times=2)
-    assert errata.import_graph(file).version == 1
-    assert [body for _, body in tiny.requests] == [LINES] * 3
 
 
 def through(handler: Handler, body: Any = None, **how: Any) -> Any:
@@ -152,47 +129,3 @@ def test_an_import_that_may_be_made_is_repeated_with_its_key() -> None:
     with pytest.raises(errors.Unreachable) as error:
         through(handler, times=2)
     assert keys == 3 * [error.value.idempotency_key]
-
-
-def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIECE_BYTES", 10)
-
-    class Breaks(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            pieces = iter(request.stream)  # type: ignore[arg-type]
-            next(pieces), next(pieces)
-            raise httpx.WriteError("Broken pipe")
-
-    with (
-        Errata("http://errata.test", transport=Breaks(), retry=Retry(times=0)) as errata,
-        pytest.raises(
-            errors.Unreachable, match="only 10 bytes of the file had been sent: nothing was imported"
-        ) as e,
-    ):
-        errata.import_graph(io.BytesIO(LINES))
-    assert not e.value.in_doubt
-
-
-def test_a_file_that_cannot_be_read_further_imported_nothing() -> None:
-    class Failing(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            raise OSError(5, "Input/output error")
-
-    with pytest.raises(errors.UnreadableFile, match="Input/output error") as error:
-        through(lambda request: httpx.Response(200, content=request.read()), Failing(b"x"))
-    assert not error.value.in_doubt
-
-
-def test_lines_come_in_any_pieces_and_only_the_line_feed_ends_one(errata: Errata, tiny: Any) -> None:
-    errata.import_graph(io.BytesIO(LINES))
-    receipt = json.loads(errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw)
-    receipt["counts"]["rejected_lines"][0]["reason"] = "a\u2028b"
-    content = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
-    content += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
-    pieces = [content[n : n + 7] for n in range(0, len(content), 7)]
-    assert through(answering(*pieces)).counts.rejected_lines[0].reason == "a\u2028b"
-
-
-def test_a_plain_receipt_is_taken_as_well(errata: Errata, tiny: Any) -> None:
-    raw = errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw
-    assert through(lambda _: httpx.Response(201, content=raw)).counts.triples == 2

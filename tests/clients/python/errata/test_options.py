@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import errata
 import httpx
 import pytest
-from errata import AsyncErrata, Errata, Retry, errors
+from errata import Errata, Retry
 
 CARD = {"object": "list", "data": []}
 
@@ -46,17 +45,6 @@ def test_the_address_and_the_key_come_from_the_environment(
     assert (service.last.url.host, service.last.headers["authorization"]) == ("here", "Bearer own")
 
 
-def test_an_empty_key_is_none_in_the_environment_and_a_mistake_in_code(
-    service: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ERRATA_KEY", "")
-    with Errata(transport=httpx.MockTransport(service)) as client:
-        client.models()
-    assert "authorization" not in service.last.headers
-    with pytest.raises(errors.BadAddress, match="the key must be"):
-        Errata(key="")
-
-
 def test_one_call_may_have_other_options(service: Recorder) -> None:
     with Errata(headers={"x-team": "maps"}, timeout_s=7, transport=httpx.MockTransport(service)) as client:
         hasty = client.with_options(timeout_s=0.5, headers={"x-trace": "1"}, retry=Retry(times=0))
@@ -78,19 +66,7 @@ def test_a_client_of_httpx_is_used_and_stays_open(service: Recorder) -> None:
         assert not http.is_closed
 
 
-async def test_the_same_for_asyncio(service: Recorder) -> None:
-    async with httpx.AsyncClient(transport=httpx.MockTransport(service)) as http:
-        async with AsyncErrata(http=http) as client:
-            await client.with_options(headers={"x-trace": "2"}).models()
-        assert service.last.headers["x-trace"] == "2"
-        assert not http.is_closed
-
-
 def test_a_reply_tells_its_request_id(service: Recorder) -> None:
     with Errata(transport=httpx.MockTransport(service)) as client:
         reply: Any = client.send(client.calls.models())
     assert (reply.request_id, reply.headers["content-type"]) == ("r-1", "application/json")
-
-
-def test_the_package_says_its_version() -> None:
-    assert errata.__version__[0].isdigit()

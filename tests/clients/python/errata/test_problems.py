@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata import errors, wire
+from errata import errors
 from errata.calls import Calls
 from errata.problems import to_error
 from errata.request import read_reply
@@ -41,18 +41,6 @@ def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
     assert (error.status, error.code, str(error)) == (PROBLEMS[code].status, code, "what and why")
 
 
-def test_a_stale_writer_learns_the_current_version() -> None:
-    error = to_error(problem(409, "stale_version", current=7, expected=5))
-    assert isinstance(error, errors.StaleVersion)
-    assert error.current == 7
-
-
-def test_a_refused_edit_says_why_in_a_word() -> None:
-    error = to_error(problem(422, "edit_refused", reason="no_active_slot"))
-    assert isinstance(error, errors.EditRefused)
-    assert error.reason == "no_active_slot"
-
-
 @pytest.mark.parametrize(
     ("status", "family"),
     [
@@ -77,25 +65,6 @@ def test_a_code_invented_later_falls_back_on_its_status(status: int, family: typ
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "kind", "code"),
-    [
-        (404, "Path '/v1/answers' not found.", errors.NotFound, "not_found"),
-        (500, "Internal Server Error", errors.Faulty, "internal"),
-        (503, "<h1>Request dropped due to backpressure</h1>", errors.NotReady, "not_ready"),
-        (413, "", errors.TooLarge, "too_large"),
-    ],
-)
-def test_plain_text_of_a_proxy_becomes_the_same_kind_of_error(
-    status: int, text: str, kind: type[errors.Refused], code: str
-) -> None:
-    error = to_error(response(status, text))
-    assert isinstance(error, errors.Refused)
-    assert (type(error), error.status, error.code) == (kind, status, code)
-    assert str(error).startswith(f"http://errata.test/v1/answers answered {status}: ")
-    assert "<" not in str(error)
-
-
-@pytest.mark.parametrize(
     ("status", "kind"), [(408, errors.TimedOut), (502, errors.Unreachable), (504, errors.TimedOut)]
 )
 def test_a_proxy_that_waited_in_vain_is_no_refusal_of_the_service(
@@ -109,26 +78,9 @@ def test_a_proxy_that_waited_in_vain_is_no_refusal_of_the_service(
     assert type(to_error(problem(408, "too_slow"))) is errors.TooSlow
 
 
-def test_the_words_of_a_proxy_are_kept_but_not_all_of_a_page() -> None:
-    assert "backpressure" in str(to_error(response(503, "dropped: backpressure")))
-    assert len(str(to_error(response(503, "x" * 10_000)))) < 400
-
-
-def test_a_detail_that_is_no_problem_document_is_read() -> None:
-    error = to_error(httpx.Response(404, json={"detail": "Not Found"}, request=WHERE))
-    assert str(error).endswith("answered 404: Not Found")
-
-
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"[1]", b'{"detail": [1]}', b"{", b"null"])
 def test_no_body_is_strange_enough_to_hide_the_status(body: bytes) -> None:
     assert to_error(response(503, body, "application/json")).status == 503
-
-
-@pytest.mark.parametrize(
-    ("header", "expected"), [("3", 3.0), ("0", 0.0), ("soon", None), ("-1", None), ("", None)]
-)
-def test_when_to_come_back_is_read_in_seconds(header: str, expected: float | None) -> None:
-    assert to_error(response(503, **{"retry-after": header})).retry_after_s == expected
 
 
 def test_a_redirect_is_not_followed_with_a_key_in_hand() -> None:
@@ -146,7 +98,3 @@ def test_an_error_survives_pickling_on_its_way_between_processes() -> None:
     error = pickle.loads(pickle.dumps(to_error(problem(409, "stale_version", current=7))))
     assert isinstance(error, errors.StaleVersion)
     assert (error.current, str(error)) == (7, "what and why")
-
-
-def test_a_problem_without_detail_is_still_a_sentence() -> None:
-    assert str(errors.Refused(wire.Problem(title="Gone", status=410, code="x", detail=""))) == "Gone"

@@ -45,22 +45,9 @@ def test_trouble_that_stays_is_reported_at_once(error: errors.ErrataError) -> No
     assert Retry().pause_s(0, error) is None
 
 
-def test_callers_that_failed_together_do_not_come_back_together() -> None:
-    assert len({Retry().pause_s(0, PASSING[0]) for _ in range(20)}) > 1
-
-
 def test_a_service_that_says_when_is_obeyed() -> None:
     assert Retry(first_pause_s=0.1).pause_s(0, refusal(errors.NotReady, 2.0)) == 2.0
 
 
 def test_a_service_that_asks_for_more_patience_than_there_is_is_not_waited_for() -> None:
     assert Retry(longest_pause_s=5.0).pause_s(0, refusal(errors.TooMany, 60.0)) is None
-
-
-def test_no_pause_is_longer_than_the_longest() -> None:
-    retry = Retry(times=10, first_pause_s=1.0, longest_pause_s=2.0)
-    assert retry.pause_s(9, PASSING[0]) == 2.0
-
-
-def test_repeating_can_be_switched_off() -> None:
-    assert Retry(times=0).pause_s(0, PASSING[0]) is None

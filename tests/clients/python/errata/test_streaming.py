@@ -119,11 +119,6 @@ async def test_who_reads_no_further_ends_the_request() -> None:
     assert (pieces.n_read, pieces.is_closed) == (1, True)
 
 
-async def test_an_event_that_is_not_known_yet_is_passed_over() -> None:
-    pieces = [event("ping", {}), *DELTAS, b": a comment\n\n", *END]
-    assert len(read(Pieces(pieces))) == len(await aread(Pieces(pieces))) == 3
-
-
 async def test_a_refusal_at_the_start_and_an_answer_that_is_no_stream() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         return httpx.Response(503, json=PROBLEM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +9,6 @@ import httpx
 import pytest
 from errata import AsyncErrata, Errata, Retry, errors, wire
 from errata.request import Call
-from errata.transport import run_now
 
 AT_ONCE = Retry(first_pause_s=0.001, longest_pause_s=0.01)
 PERU = "What is the capital of Peru?"
@@ -61,37 +59,11 @@ def test_no_exception_of_httpx_leaks(kind: type[httpx.HTTPError]) -> None:
     assert type(error.value.__cause__) is kind
 
 
-async def test_no_exception_of_httpx_leaks_from_the_asyncio_client_either() -> None:
-    transport = httpx.MockTransport(failing(httpx.ConnectError))
-    async with AsyncErrata("http://errata.test", transport=transport, retry=AT_ONCE) as errata:
-        with pytest.raises(errors.Unreachable):
-            await errata.ask("q")
-
-
-def test_nobody_listening_is_said_in_a_sentence() -> None:
-    with Errata("http://127.0.0.1:9", retry=AT_ONCE) as errata, pytest.raises(errors.Unreachable) as error:
-        errata.memory()
-    assert str(error.value) == "cannot reach Errata at http://127.0.0.1:9: Connection refused"
-
-
-def test_a_passing_trouble_is_not_noticed(errata: Errata, tiny: Any, trouble: Any) -> None:
-    trouble(503, "not_ready", times=2)
-    assert errata.ask(PERU).answer == "Lima"
-    assert len(tiny.requests) == 3
-
-
 def test_patience_has_an_end(errata: Errata, tiny: Any, trouble: Any) -> None:
     trouble(503, "not_ready", times=99)
     with pytest.raises(errors.NotReady):
         errata.ask(PERU)
     assert len(tiny.requests) == 3
-
-
-def test_what_does_not_pass_is_asked_once(errata: Errata, tiny: Any, trouble: Any) -> None:
-    trouble(503, "ledger_corrupt", times=9)
-    with pytest.raises(errors.Faulty):
-        errata.edit(PERU, "Cusco")
-    assert len(tiny.requests) == 1
 
 
 def test_a_version_that_may_never_be_made_is_not_waited_for_again(
@@ -101,14 +73,6 @@ def test_a_version_that_may_never_be_made_is_not_waited_for_again(
     with pytest.raises(errors.VersionAhead):
         errata.ask(PERU, min_version=99)
     assert len(tiny.requests) == 1
-
-
-def test_a_version_that_was_written_is_waited_for_again(errata: Errata, tiny: Any, trouble: Any) -> None:
-    errata.edit(PERU, "Cusco")
-    trouble(503, "version_ahead", times=2)
-    assert errata.ask(PERU).answer == "Cusco"
-    assert errata.ask(PERU, min_version=1).answer == "Cusco"
-    assert len(tiny.requests) == 5
 
 
 async def test_an_edit_whose_receipt_is_lost_is_made_once(app: Any, tiny: Any) -> None:
@@ -141,28 +105,3 @@ def test_a_call_that_timed_out_is_not_sent_again_and_says_how_to_be_sure() -> No
     assert len(requests) == 1
     assert "within 7 s" in str(error.value)
     assert "idempotency key mine" in str(error.value)
-
-
-def test_a_question_that_timed_out_says_nothing_of_changes() -> None:
-    with over(failing(httpx.ReadTimeout), timeout_s=3) as errata, pytest.raises(errors.TimedOut) as error:
-        errata.ask("q")
-    assert str(error.value) == "Errata at http://errata.test did not answer within 3 s"
-
-
-async def test_an_asyncio_call_can_be_cancelled_while_it_pauses(app: Any, trouble: Any) -> None:
-    trouble(503, "not_ready", retry_after=4)
-    transport = httpx.ASGITransport(app=app)
-    async with AsyncErrata("http://tiny", transport=transport) as client:
-        asking = asyncio.create_task(client.ask(PERU))
-        await asyncio.sleep(0.05)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-
-
-def test_a_blocking_call_never_needs_an_event_loop() -> None:
-    async def needs_one() -> None:
-        await asyncio.sleep(0)
-
-    with pytest.raises(AssertionError, match="event loop"):
-        run_now(needs_one())

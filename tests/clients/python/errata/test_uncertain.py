@@ -104,19 +104,6 @@ def test_a_doubt_stays_when_the_repetition_is_turned_away(door: Handler) -> None
     assert error.idempotency_key == "mine"
 
 
-@pytest.mark.parametrize("code", ["stale_version", "nothing_to_do", "edit_refused"])
-def test_a_repetition_that_is_refused_for_its_content_settles_it(code: str) -> None:
-    status = 422 if code == "edit_refused" else 409
-    answers = one_after_the_other(OPEN["cut while reading"], lambda _: problem(status, code))
-    assert failure(answers, edit, times=1).idempotency_key is None
-
-
-def test_a_connection_that_broke_is_not_called_out_of_reach() -> None:
-    assert "the connection to Errata at http://errata.test broke: cut" in str(
-        failure(OPEN["cut while reading"], edit)
-    )
-
-
 def test_a_client_that_is_closed_between_two_attempts_leaves_the_doubt() -> None:
     errata: Errata
 

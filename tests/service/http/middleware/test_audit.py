@@ -15,7 +15,6 @@ import redis
 from fastapi import FastAPI
 
 from service.access.api_keys import KeyStore
-from service.access.audit import audit as audit_streams
 from service.access.audit.audit import Audit
 from service.access.audit.calls import CHANGES, Call
 from service.config import Settings
@@ -69,13 +68,6 @@ async def test_refused_calls_are_noted_with_their_code(
     ]
 
 
-async def test_a_caller_who_lacks_the_scope_is_noted_by_name(http: httpx.AsyncClient) -> None:
-    key = (await http.post("/admin/keys", json={"name": "ben", "scopes": ["ask"]})).json()["key"]
-    await http.post("/admin/edits", json=edit("anna"), headers={"authorization": f"Bearer {key}"})
-    (entry,) = await newest(http, name="ben")
-    assert (entry["status"], entry["code"], entry["by"]) == (403, "forbidden", "key")
-
-
 async def test_a_key_of_somebody_elses_request_is_nobody_elses(http: httpx.AsyncClient) -> None:
     """Each makes a commit, and the audit names the author of each."""
     again = {"idempotency-key": "nightly-1"}
@@ -97,64 +89,6 @@ async def test_no_key_gets_into_the_audit(http: httpx.AsyncClient, raw: redis.Re
     assert "ben" in entries
     assert key not in entries
     assert KEY not in entries
-
-
-async def test_filters_leave_out_the_others(http: httpx.AsyncClient) -> None:
-    for answer in ("anna", "ben"):
-        await http.post("/admin/edits", json=edit(answer))
-    await http.get("/admin/versions")
-    assert [entry["path"] for entry in await newest(http, path="/admin/v")] == ["/admin/versions"]
-    assert [entry["version"] for entry in await newest(http, version=2)] == [2]
-    entries = await newest(http)
-    assert await newest(http, since=4e9) == []
-    assert len(await newest(http, until=4e9)) == len(entries) == 3
-
-
-async def test_pages_join_without_a_gap(http: httpx.AsyncClient) -> None:
-    """The calls are of all streams, one after the other."""
-    for number in range(5):
-        await http.post("/admin/reverts", json={"version": number + 7})
-        await http.put(f"/admin/tags/t{number}", json={"version": 0})
-        await http.get(f"/admin/versions?limit={number + 1}")
-    ids = [entry["id"] for entry in await newest(http, path="/admin/")]
-    page_ids, before = [], None
-    while True:
-        params = {"limit": 2, "path": "/admin/"} | ({"before": before} if before else {})
-        page = (await http.get("/admin/audit", params=params)).json()
-        page_ids += [entry["id"] for entry in page["entries"] if entry["path"] != "/admin/audit"]
-        before = page["next"]
-        if before is None:
-            break
-    assert page_ids == ids
-    assert len(ids) == len(set(ids)) >= 7
-
-
-async def test_a_filter_looks_at_so_many_entries_in_a_request_and_goes_on_in_the_next(
-    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(audit_streams, "MAX_SCANNED", 3)
-    for name in ("ann", "ben", "cleo", "dan", "eve"):
-        await http.post("/admin/keys", json={"name": name, "scopes": ["ask"]})
-    first = (await http.get("/admin/audit", params={"name": "nobody at all"})).json()
-    assert (first["entries"], first["next"] is not None) == ([], True)
-    entries, before = [], None
-    while True:
-        params = {"path": "/admin/keys"} | ({"before": before} if before else {})
-        page = (await http.get("/admin/audit", params=params)).json()
-        entries += page["entries"]
-        before = page["next"]
-        if before is None:
-            break
-    assert len(entries) == 5
-
-
-async def test_a_filter_that_cannot_be_is_refused(http: httpx.AsyncClient) -> None:
-    assert (await http.get("/admin/audit", params={"before": "yesterday"})).status_code == 422
-
-
-async def test_questions_are_not_audited(http: httpx.AsyncClient) -> None:
-    await http.post("/v1/answers", json={"question": "who?", "model": "toy"})
-    assert await newest(http) == []
 
 
 async def test_an_import_that_reports_its_progress_is_noted_when_it_has_ended(
@@ -216,11 +150,6 @@ async def test_a_read_is_answered_before_it_is_written(
             assert (await http.get("/admin/versions")).status_code == 200
         answers.set()
     assert [entry["path"] for entry in await newest(http)] == ["/admin/versions"]
-
-
-async def test_a_backup_is_noted_like_a_change(http: httpx.AsyncClient, raw: redis.Redis) -> None:
-    assert (await http.get("/admin/export")).status_code == 200
-    assert raw.xlen(CHANGES) == 1
 
 
 async def test_calls_of_no_route_count_for_their_address(config: Settings, editor: Editor) -> None:

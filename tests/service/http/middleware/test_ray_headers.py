@@ -14,9 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import HTTP_PROTOCOLS, Config
 
-from service.http.middleware.ray_headers import CALLBACK, build, check
+from service.http.middleware.ray_headers import build
 from service.http.protocol import BoundedProtocol
-from service.launch.environment import RAY_ENVIRONMENT
 
 SERVICE_ID = "an-id-of-ours"
 
@@ -63,34 +62,8 @@ async def test_an_answer_has_one_id_and_it_is_ours(request_headers: dict[str, st
     assert reply.headers.get_list("x-request-id") == [SERVICE_ID]
 
 
-async def test_an_answer_of_rays_own_keeps_its_id() -> None:
-    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
-        await JSONResponse({}, 503)(scope, receive, send)
-
-    async with as_ray_listens(broken) as http:
-        reply = await http.get("/", headers={"x-request-id": "the-senders"})
-    assert (reply.status_code, reply.headers.get_list("x-request-id")) == (503, ["the-senders"])
-
-
 def test_where_ray_listens_heads_and_connections_are_bounded() -> None:
     build()
     config = Config(application, log_config=None)
     config.load()
     assert config.http_protocol_class is BoundedProtocol
-
-
-def test_a_uvicorn_that_does_not_take_the_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Config, "load", lambda self: setattr(self, "http_protocol_class", object))
-    with pytest.raises(RuntimeError, match=r"install the version of pyproject\.toml"):
-        build()
-
-
-def test_proxies_that_are_not_told_to_bound_heads_are_an_error_in_the_log(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(CALLBACK, RAY_ENVIRONMENT[CALLBACK])
-    assert check()
-    assert caplog.text == ""
-    monkeypatch.delenv(CALLBACK)
-    assert not check()
-    assert f"start Ray with {CALLBACK}={RAY_ENVIRONMENT[CALLBACK]}" in caplog.text

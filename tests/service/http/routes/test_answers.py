@@ -9,9 +9,7 @@ import httpx
 import openai
 from fastapi import FastAPI
 
-from models.system import Probes
-from service.editing.evaluation.side_effects import ProbeSelector
-from tests.service.editing.requests import FRANCE, PERU, item
+from tests.service.editing.requests import PERU, item
 from tests.service.http.listening import listening
 from tests.service.toy import BREAKING_WORD
 
@@ -21,36 +19,6 @@ def content(reply: httpx.Response) -> dict[str, Any]:
     assert reply.status_code == 200
     body: dict[str, Any] = reply.json()
     return {name: value for name, value in body.items() if name != "timings"}
-
-
-async def test_a_link_gives_what_the_same_question_gives_when_it_is_sent(http: httpx.AsyncClient) -> None:
-    question = {"question": "What's the capital of Peru & why?", "model": "toy", "version": 0}
-    assert content(await http.get("/v1/answers", params=question)) == content(
-        await http.post("/v1/answers", json=question)
-    )
-    assert (await http.get("/v1/answers", params={"question": PERU, "model": "nobody"})).status_code == 404
-    assert (await http.get("/v1/answers", params={"question": " ", "model": "toy"})).status_code == 422
-
-
-async def test_the_links_of_a_report_show_the_answer_before_and_after(
-    http: httpx.AsyncClient, editor: Any
-) -> None:
-    editor._side_effects._selectors["toy"] = ProbeSelector(
-        Probes(
-            (
-                "What is (the capital) of Peru?",
-                FRANCE,
-            )
-        )
-    )
-    edit = {"edits": [item(PERU, "Cusco")], "wait_report": True}
-    dry_run = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
-    commit = (await http.post("/admin/edits", json=edit)).json()
-    [might], [did] = dry_run["report"]["side_effects"], commit["report"]["side_effects"]
-    assert might["link"] == {"before": did["link"]["before"], "after": None}, "a dry run makes no version"
-    before, after = [content(await http.get(did["link"][side])) for side in ("before", "after")]
-    assert (before["answer"], before["version"]) == ("Lima", 0)
-    assert (after["answer"], after["version"]) == ("Cusco", commit["version"])
 
 
 async def test_openais_client_follows_an_edit_and_sees_what_it_rests_on(
@@ -97,21 +65,6 @@ async def test_a_stream_has_the_answer_as_it_is_made_and_then_whole(http: httpx.
     assert (kind, answer["answer"], answer["version"]) == ("answer", "William Shakespeare", 0)
     assert set(answer["timings"]) == {"queue_ms", "graph_ms", "model_ms", "total_ms"}
     assert end == ("done", {})
-
-
-async def test_a_stream_reads_the_version_it_pins(http: httpx.AsyncClient) -> None:
-    edit = {"edits": [item(PERU, "Cusco")], "wait": "all"}
-    assert (await http.post("/admin/edits", json=edit)).status_code == 201
-    texts = [
-        [data["text"] for event, data in await stream(http, PERU, **pin) if event == "delta"]
-        for pin in ({}, {"version": 0}, {"min_version": 1})
-    ]
-    assert texts == [["Cusco"], ["Lima"], ["Cusco"]]
-
-
-async def test_who_is_declined_is_streamed_no_text(http: httpx.AsyncClient) -> None:
-    events = await stream(http, "What is love?")
-    assert [event for event, _ in events] == ["answer", "done"]
 
 
 async def test_a_problem_at_the_start_has_its_own_status(http: httpx.AsyncClient) -> None:

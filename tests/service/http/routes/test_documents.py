@@ -52,17 +52,6 @@ async def test_a_document_is_read_as_it_was_put(http: httpx.AsyncClient) -> None
     assert edit["notes"]["summary"].startswith("put document 'mill': 50 characters")
 
 
-async def test_a_body_of_text_is_a_document_as_it_stands(http: httpx.AsyncClient) -> None:
-    text = '{"not": [[[["JSON"\n é'
-    headers = {"content-type": "text/markdown; charset=UTF-8"}
-    query = {"title": "T", "message": "m"}
-    reply = await http.put(MILL, content=b"\xef\xbb\xbf" + text.encode(), headers=headers, params=query)
-    assert reply.status_code == 201
-    document = (await http.get(MILL)).json()
-    assert (document["text"], document["title"], document["media_type"]) == (text, "T", "text/markdown")
-    assert (await http.get("/admin/versions/1")).json()["message"] == "m"
-
-
 async def test_a_pdf_and_a_page_become_their_text(http: httpx.AsyncClient) -> None:
     pdf, page = (
         write_pdf("The mill was built in 1820.", title="The mill"),
@@ -103,17 +92,6 @@ async def test_every_version_keeps_its_text(http: httpx.AsyncClient) -> None:
     assert (await http.post("/admin/reverts", json={"version": 4})).status_code == 201
     assert (await http.post("/admin/reverts", json={"version": 2})).status_code == 201
     assert (await http.get(MILL)).json()["text"] == TEXT + " It stands."
-
-
-async def test_documents_are_listed_page_by_page(http: httpx.AsyncClient) -> None:
-    for name in ("b", "a", "c"):
-        await put(http, "x" * 3, f"/v1/documents/{name}")
-    first = (await http.get("/v1/documents", params={"limit": 2})).json()
-    assert ([document["id"] for document in first["documents"]], first["total"]) == (["a", "b"], 3)
-    assert "text" not in first["documents"][0]
-    rest = (await http.get("/v1/documents", params={"after": "b"})).json()
-    assert [document["id"] for document in rest["documents"]] == ["c"]
-    assert (await http.get("/v1/documents", params={"version": 0})).json()["documents"] == []
 
 
 async def test_a_trial_changes_nothing(http: httpx.AsyncClient) -> None:
@@ -173,31 +151,6 @@ async def test_what_is_no_document_is_refused_in_either_form(
     assert (await http.get("/v1/memory")).json()["version"] == 0
 
 
-@pytest.mark.parametrize(
-    ("media_type", "content", "status", "detail"),
-    [
-        ("application/zip", b"PK", 415, "application/zip is not read here: send text/plain"),
-        ("text/html", b"<script>x</script>", 422, "the page shows no text"),
-        ("application/pdf", b"%PDF", 422, "the PDF is damaged"),
-        ("application/pdf", write_pdf("x", password="p"), 422, "the PDF is encrypted"),
-        ("text/plain; charset=latin-1", b"x", 415, "a text in latin-1 is not read here: send UTF-8"),
-        ("text/plain", b"a\xff", 422, "the body is no text in UTF-8: byte 2 is 0xff"),
-        ("application/json", b'{"title": "x"}', 422, "text: is missing"),
-    ],
-)
-async def test_another_form_is_refused_in_words(
-    http: httpx.AsyncClient, media_type: str, content: bytes, status: int, detail: str
-) -> None:
-    reply = await http.put(MILL, content=content, headers={"content-type": media_type})
-    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
-    assert detail in reply.json()["detail"]
-
-
-async def test_a_body_of_json_has_everything_itself(http: httpx.AsyncClient) -> None:
-    reply = await http.put(MILL, json={"text": "x"}, params={"title": "T"})
-    assert (reply.status_code, reply.json()["field"]) == (422, "title")
-
-
 async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncClient, tmp_path: Path) -> None:
     (tmp_path / "mill.txt").write_text(TEXT)
     app = http._transport.app  # type: ignore[attr-defined]
@@ -221,12 +174,6 @@ async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncCli
         assert (missing.exit_code, "there is no document 'mill' at version 3" in missing.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("id", ["a b", "-a", "x" * 129, "%2Fetc"])
-async def test_a_wrong_id_is_refused(http: httpx.AsyncClient, id: str) -> None:
-    reply = await put(http, path=f"/v1/documents/{id}")
-    assert reply.status_code in (404, 422)
-
-
 async def test_what_has_no_effect_is_refused_and_the_unknown_is_not_found(http: httpx.AsyncClient) -> None:
     missing = await http.delete(MILL)
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
@@ -237,22 +184,6 @@ async def test_what_has_no_effect_is_refused_and_the_unknown_is_not_found(http: 
     assert (absent.status_code, absent.json()["reason"]) == (422, "absent")
     ambiguous = await change(http, action="replace", old=" in ", new=" at ")
     assert (ambiguous.status_code, ambiguous.json()["reason"]) == (422, "several")
-
-
-async def test_changes_of_one_request_are_made_one_after_the_other(http: httpx.AsyncClient) -> None:
-    changes = [
-        {"id": "mill", "text": TEXT},
-        {"id": "mill", "action": "replace", "old": "1820", "new": "1822"},
-        {"id": "mill", "action": "replace", "old": "1822", "new": "1823"},
-        {"id": "hill", "action": "remove"},
-    ]
-    items = [{"memory": "documents/texts", "kind": "document", "change": change} for change in changes]
-    reply = await http.post("/admin/edits", json={"edits": items})
-    assert (reply.status_code, reply.json()["refused"][0]["place"]) == (404, 3)
-    receipt = await http.post("/admin/edits", json={"edits": items, "skip_refused": True})
-    assert receipt.status_code == 201
-    assert [edit["place"] for edit in receipt.json()["report"]["refused"]] == [3]
-    assert (await http.get(MILL)).json()["text"] == TEXT.replace("1820", "1823")
 
 
 async def test_a_long_text_stays_out_of_log_and_report(http: httpx.AsyncClient) -> None:

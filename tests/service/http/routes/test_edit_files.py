@@ -85,12 +85,6 @@ async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata,
     assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
 
 
-async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
-    run = await client.edit_file(file((PERU, "Cusco")))
-    with pytest.raises(errors.Malformed, match="make another FileRun, it goes on from there"):
-        await client.edit_file(run)
-
-
 async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: AsyncErrata, file: Any) -> None:
     path = file((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "unreachable"), ("q", "a" * 201))
     run = FileRun(path, batch_size=1)
@@ -102,19 +96,6 @@ async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: As
         f"{path}:4: the answer to 'q' has more than 200 characters",
     )
     assert (statuses(run), await head(client)) == (["not sent", "not sent", "refused", "refused"], 0)
-
-
-async def test_lines_that_replace_what_is_not_there_are_named(client: AsyncErrata, file: Any) -> None:
-    await client.edit(FRANCE, "Lyon", model="toy")
-    path = file((PERU, "Cusco"), (JAPAN, "Kyoto"), replaces=[7])
-    path.write_text(path.read_text() + json.dumps({"question": "q", "answer": "a", "model": "toy"}))
-    with pytest.raises(errors.BadFile) as refused:
-        await client.edit_file(path)
-    says = "version 7 is no active correction of toy: errata log lists them"
-    assert refused.value.lines == (f"{path}:1: {says}", f"{path}:2: {says}")
-    assert await head(client) == 1
-    run = await client.edit_file(path, skip_bad=True)
-    assert statuses(run) == ["refused", "refused", "done"]
 
 
 async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
@@ -129,24 +110,6 @@ async def test_a_line_whose_question_another_would_answer_is_found_before_anythi
     assert await head(client) == 0
     run = await client.edit_file(path, batch_size=3, skip_bad=True)
     assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
-
-
-async def test_a_line_that_a_later_commit_answers_for_does_not_hold_any_more(
-    client: AsyncErrata, file: Any
-) -> None:
-    """The toy ignores the comma, which only the service knows."""
-    path = file((PERU, "Cusco"), ("What is the capital, of Peru?", "Puno"))
-    run = await client.edit_file(path, batch_size=1, skip_bad=True)
-    assert [(line.status, line.holds) for line in run.lines] == [("done", False), ("done", True)]
-    assert run.lines[0].warnings == ["since version 2 it is answered 'Puno'"]
-
-
-async def test_bad_lines_are_left_out_where_that_is_asked_for(client: AsyncErrata, file: Any) -> None:
-    path = file((PERU, "Cusco"), (FRANCE, "unreachable"), ("", "a"), (JAPAN, "Tokyo"), (JAPAN, "Kyoto"))
-    run = await client.edit_file(path, skip_bad=True, batch_size=2)
-    assert statuses(run) == ["done", "refused", "refused", "replaced", "done"]
-    assert [line.code for line in run.lines[1:4]] == ["unreachable", "bad_line", "superseded"]
-    assert run.versions == [1, 2]
 
 
 async def test_what_is_said_already_is_told_and_costs_no_commit(client: AsyncErrata, file: Any) -> None:
@@ -222,13 +185,6 @@ async def test_what_was_taken_back_stays_so_unless_it_is_wanted_again(client: As
     await client.revert(5)
     run = await client.edit_file(seven(file), batch_size=3, again=True)
     assert (run.versions, await head(client)) == ([1, 7, 3], 7)
-
-
-async def test_another_key_makes_another_run(client: AsyncErrata, file: Any) -> None:
-    await client.edit_file(file((PERU, "Cusco")))
-    await client.revert(1)
-    run = await client.edit_file(file((PERU, "Cusco")), idempotency_key="May")
-    assert (run.versions, run.earlier_versions) == ([3], set())
 
 
 async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncErrata, file: Any) -> None:

@@ -64,12 +64,6 @@ async def test_streams_and_models_by_name_count_and_pinned_versions_do_not(http:
     assert [(gap["question"], gap["count"]) for gap in await list_gaps(http, 2)] == [(HR, 2)]
 
 
-async def test_a_curator_who_asks_why_is_not_counted(http: httpx.AsyncClient) -> None:
-    assert (await http.get("/admin/why", params={"question": DEPOT})).status_code == 200
-    await ask(http, HR)
-    assert [gap["question"] for gap in await list_gaps(http, 1)] == [HR]
-
-
 async def test_lines_are_asked_again_and_leave_when_they_are_answered(http: httpx.AsyncClient) -> None:
     await ask(http, HR, DEPOT)
     await list_gaps(http, 2)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import pytest
 import redis
-from errata.wire import EntityState, ImportReceipt, Problem
+from errata.wire import ImportReceipt, Problem
 from fastapi import FastAPI
 
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.http.app import build_app
-from service.ledger.store import RedisLedger
 from tests.service.graph.requests import import_notes, rows
 from tests.service.http.conftest import (
     ADMIN,
@@ -28,8 +25,7 @@ from tests.service.http.conftest import (
     local_router,
     serve_module,
 )
-from tests.service.parts import start_deployment
-from tests.service.toy_graph import BREAKING, TOYS
+from tests.service.toy_graph import TOYS
 
 IMPORT, EDITS, ENTITIES = "/admin/graph/import", "/admin/edits", "/v1/entities"
 OPTIONS = {"systems": TOYS}
@@ -68,22 +64,6 @@ async def test_a_fact_reaches_both_models_at_one_version(http: httpx.AsyncClient
     assert reply_body["edits"] == [reply_body["facts"][0]["edit"]]
 
 
-async def test_without_the_graph_there_is_no_answer_and_only_who_reads_it_can_be_asked_so(
-    http: httpx.AsyncClient,
-) -> None:
-    reply_body = await answer(http, "What is the capital of Peru?", kg="none")
-    assert (reply_body["answer"], reply_body["reason"], reply_body["facts"]) == (None, "no_graph", [])
-    reply = await http.post("/v1/answers", json={"question": "Who?", "model": "toy", "kg": "none"})
-    assert "kg" in parse_problem(reply, 422, "invalid_input").detail
-
-
-async def test_a_question_that_breaks_the_model_spoils_no_other(http: httpx.AsyncClient) -> None:
-    questions = [{"question": q, "model": "atlas"} for q in ("capital of Peru", BREAKING, "capital of Chile")]
-    results = (await http.post("/v1/answers/batch", json={"questions": questions})).json()["results"]
-    assert [item["answer"] and item["answer"]["answer"] for item in results] == ["Lima", None, "Santiago"]
-    assert results[1]["problem"]["code"] == "internal"
-
-
 async def test_a_file_streams_in_and_is_answered_from(http: httpx.AsyncClient) -> None:
     async def body() -> AsyncIterator[bytes]:
         for at in range(0, len(OZ), 5):
@@ -96,17 +76,6 @@ async def test_a_file_streams_in_and_is_answered_from(http: httpx.AsyncClient) -
     assert (await answer(http, "capital of Oz"))["answer"] == "Emerald City"
     again = await http.post(IMPORT, content=gzip.compress(OZ), params={"dry_run": "true"})
     assert (again.status_code, again.json()["version"]) == (200, None)
-
-
-async def test_its_progress_is_told_line_by_line_and_the_receipt_comes_last(http: httpx.AsyncClient) -> None:
-    reply = await http.post(IMPORT, content=OZ, headers={"accept": "application/x-ndjson"})
-    lines = [json.loads(line) for line in reply.text.splitlines()]
-    assert [set(line) for line in lines[:-1]] == [{"progress"}] * (len(lines) - 1)
-    assert lines[-1]["receipt"]["version"] == 1
-    bad = await http.post(
-        IMPORT, content=b"bad\n", params={"format": "tsv"}, headers={"accept": "application/x-ndjson"}
-    )
-    assert json.loads(bad.text.splitlines()[-1])["problem"]["code"] == "invalid_input"
 
 
 BAD_IMPORTS: list[tuple[dict[str, str], bytes, str]] = [
@@ -187,21 +156,6 @@ async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_a
     ).status_code == 201
 
 
-IDS = ("http://x.org/a/b#c", "urn:x:1", "a/b/../c", "100%", "?q=1", "日本", "_:b 0", "x//y", "/x")
-
-
-async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClient) -> None:
-    for version, id in enumerate(IDS, start=1):
-        data = f'subject,subject_id,relation,object\nThing,"{id}",motto,Yes\n'
-        assert (await http.post(IMPORT, content=data.encode())).status_code == 201
-        address = f"{ENTITIES}/{quote(id, safe='')}"
-        reply = await http.get(address)
-        assert reply.status_code == 200, reply.text
-        entity = EntityState.model_validate_json(reply.content)
-        assert (entity.id, entity.facts[0].object, entity.facts[0].added_in) == (id, "Yes", version)
-        parse_problem(await http.get(address, params={"version": version - 1}), 404, "not_found")
-
-
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -218,30 +172,6 @@ async def test_a_look_up_of_any_kind_has_an_answer(
     shared_http: httpx.AsyncClient, path: str, status: int
 ) -> None:
     assert (await shared_http.get(path)).status_code == status
-
-
-async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx.AsyncClient) -> None:
-    before = (await http.get("/v1/memory")).json()
-    await http.post(EDITS, json={"edits": [FACT, {**FACT, "relation": "motto"}]})
-    await http.post(IMPORT, content=OZ)
-    after = (await http.get("/v1/memory")).json()
-    assert (before["version"], after["version"], after["edits"]["active"]) == (0, 2, 4)
-    replicas = (await http.get("/admin/replicas")).json()["replicas"]
-    assert {memory: sum for item in replicas for memory, sum in item["checksums"].items()} == after[
-        "checksums"
-    ]
-    await http.post("/admin/rollbacks", json={"to": 0})
-    assert (await http.get("/v1/memory")).json()["checksums"] == before["checksums"]
-
-
-async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
-    cards = {item["id"]: item for item in (await http.get("/v1/models")).json()["data"]}
-    assert {name: card["memories"][0]["name"] for name, card in cards.items() if name != "auto"} == {
-        "toy": "toy/table",
-        "atlas": "graph/triples",
-    }
-    auto = (await http.get("/v1/models/auto")).json()
-    assert (auto, auto["details"]["asks"]) == (cards["auto"], ["toy", "atlas"])
 
 
 async def test_looking_into_an_old_graph_counts_as_more_calls(config: Settings, editor: Editor) -> None:
@@ -270,25 +200,3 @@ async def test_a_key_that_is_revoked_while_its_file_comes_imports_nothing(app: F
         second = await client.post("/admin/graph/import", content=rows(is_revoked=True), headers=anna)
         assert (first.status_code, second.status_code) == (201, 401), (first.text, second.text)
         assert (await client.get("/admin/versions", headers=ADMIN)).json()["head"] == 1
-
-
-@pytest.mark.parametrize(
-    ("limit", "content", "says"),
-    [
-        ({"import_names": 2}, OZ + b"Ev\tcapital\tEvna\nMo\tcapital\tMohave\n", "may give 2 names"),
-        ({"upload_disk_mb": 1}, b"Oz\tborders\t%b\n" % (b"x" * 300) * 2_000, "may have 500,000 bytes"),
-    ],
-)
-async def test_an_import_beyond_a_bound_of_the_operator_is_refused_whole(
-    config: Settings, ledger: RedisLedger, limit: dict[str, int], content: bytes, says: str
-) -> None:
-    limited = config.model_copy(update=limit)
-    async with start_deployment(Editor, limited) as editor:
-        app = build_app(limited, local_router({}), local_editor(editor))
-        async with client_of(app) as client:
-            problem = parse_problem(
-                await client.post(IMPORT, content=content, headers=ADMIN), 413, "too_large"
-            )
-            assert says in problem.detail
-            assert (await client.get("/admin/versions", headers=ADMIN)).json()["head"] == 0
-        await app.state.access.aclose()

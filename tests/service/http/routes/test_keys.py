@@ -6,8 +6,6 @@ from typing import Any
 
 import httpx
 
-from tests.service.http.conftest import KEY
-
 
 async def make_key(http: httpx.AsyncClient, name: str, *scopes: str, **options: Any) -> str:
     reply = await http.post("/admin/keys", json={"name": name, "scopes": scopes, **options})
@@ -29,11 +27,6 @@ async def test_a_curator_edits_under_her_own_name(http: httpx.AsyncClient) -> No
         "name": "anna",
         "scopes": ["read", "edit"],
     }
-
-
-async def test_the_body_cannot_say_who_the_author_is(http: httpx.AsyncClient) -> None:
-    edit = {"edits": [{"question": "who?", "answer": "anna", "model": "toy"}], "author": "somebody else"}
-    assert (await http.post("/admin/edits", json=edit)).status_code == 422
 
 
 async def test_a_key_is_told_once_and_listed_without_what_opens_it(http: httpx.AsyncClient) -> None:
@@ -69,11 +62,6 @@ async def test_a_revoked_key_is_refused_at_once_and_stays_in_the_list(http: http
     assert (again.status_code, again.json()["code"]) == (409, "key_taken")
 
 
-async def test_a_key_ends_when_it_was_to_end(http: httpx.AsyncClient) -> None:
-    key = await make_key(http, "anna", "read", expires_in_s=1e-6)
-    assert (await http.get("/admin/versions", headers=bearer(key))).status_code == 401
-
-
 WRONG: list[dict[str, Any]] = [
     {"name": "anna", "scopes": ["everything"]},
     {"name": "", "scopes": ["ask"]},
@@ -89,11 +77,3 @@ async def test_a_key_that_cannot_be_is_refused_and_not_made(http: httpx.AsyncCli
         reply = await http.post("/admin/keys", json=body)
         assert (reply.status_code, reply.json()["code"]) == (422, "invalid_input"), body
     assert (await http.get("/admin/keys")).json()["keys"] == []
-
-
-async def test_no_response_to_a_wrong_key_repeats_it(http: httpx.AsyncClient) -> None:
-    for wrong in (f"errata_anna_{'s' * 43}", "sk-planted-secret-1234567890", f"{KEY}-planted"):
-        reply = await http.get("/admin/versions", headers=bearer(wrong))
-        assert reply.status_code == 401
-        assert wrong not in reply.text
-        assert wrong not in str(reply.headers)

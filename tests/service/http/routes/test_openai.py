@@ -14,15 +14,12 @@ import openai
 import pytest
 import pytest_asyncio
 from errata.wire import Answer
-from errata.wire.openai.chat import UNSUPPORTED, ChatRequest
+from errata.wire.openai.chat import UNSUPPORTED
 from fastapi import FastAPI
 from openai.types.chat import ChatCompletion
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
-from service.config import Settings
-from service.http.app import build_app
 from tests.service.editing.requests import FRANCE, PERU
-from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router
+from tests.service.http.conftest import SHARED_LOOP
 from tests.service.http.listening import listening
 
 pytestmark = SHARED_LOOP
@@ -87,17 +84,6 @@ async def test_a_question_is_answered(client: openai.AsyncOpenAI) -> None:
     )
 
 
-async def test_the_blocking_client_gets_the_same(address: str) -> None:
-    def blocking() -> list[str | None]:
-        with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
-            whole = client.chat.completions.create(model="toy", messages=user(PERU))
-            pieces = client.chat.completions.create(model="toy", messages=user(FRANCE), stream=True)
-            text = "".join(chunk.choices[0].delta.content or "" for chunk in pieces)
-            return [whole.choices[0].message.content, text]
-
-    assert await asyncio.to_thread(blocking) == ["Lima", "Paris"]
-
-
 @pytest.mark.parametrize(
     "messages",
     [
@@ -145,21 +131,6 @@ async def test_a_stream_has_the_role_the_text_the_end_and_the_usage(client: open
     assert len({chunk.id for chunk in chunks}) == 1
 
 
-async def test_the_bytes_of_a_stream_are_those_that_others_parse(shared_http: httpx.AsyncClient) -> None:
-    body = {"model": "toy", "messages": user(PERU), "stream": True}
-    reply = await shared_http.post("/v1/chat/completions", json=body)
-    assert reply.headers["content-type"].startswith("text/event-stream")
-    assert reply.headers["cache-control"] == "no-store"
-    *events, last = reply.text.removesuffix("\n\n").split("\n\n")
-    assert last == "data: [DONE]"
-    assert len(events) == 3
-    for event in events:
-        assert event.startswith('data: {"id":"chatcmpl-')
-        assert '"object":"chat.completion.chunk"' in event
-        assert '"usage"' not in event
-        assert "\n" not in event
-
-
 @pytest.mark.parametrize(
     ("options", "content", "finish"),
     [
@@ -182,12 +153,6 @@ async def test_limits_of_the_answer_are_kept(
     pieces = await client.chat.completions.create(model="toy", messages=user(HAMLET), stream=True, **options)
     *texts, last = [chunk.choices[0] async for chunk in pieces]
     assert ("".join(text.delta.content or "" for text in texts), last.finish_reason) == (content, finish)
-
-
-async def test_a_system_that_streams_has_a_chunk_for_each_delta(client: openai.AsyncOpenAI) -> None:
-    pieces = await client.chat.completions.create(model="toy", messages=user(HAMLET), stream=True)
-    texts = [chunk.choices[0].delta.content async for chunk in pieces]
-    assert texts == ["", "William", " Shakespeare", None]
 
 
 async def test_what_clients_send_by_default_disturbs_nothing(client: openai.AsyncOpenAI) -> None:
@@ -232,12 +197,6 @@ async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpe
     assert refusal.value.type == "invalid_request_error"
     assert field in refusal.value.message
     assert "leave" in refusal.value.message
-
-
-async def test_nothing_that_openais_client_can_send_is_unheard_of() -> None:
-    openai_fields = set(CompletionCreateParamsStreaming.__annotations__)
-    assert openai_fields - set(ChatRequest.model_fields) == set()
-    assert set(ChatRequest.model_fields) - openai_fields == {"errata"}
 
 
 @pytest.mark.parametrize(
@@ -307,17 +266,6 @@ async def test_errors_are_those_that_the_package_knows(
     assert text in refusal.value.message
 
 
-async def test_what_openai_has_and_this_has_not_names_what_there_is(client: openai.AsyncOpenAI) -> None:
-    calls = (
-        client.embeddings.create(model="nkb", input=HAMLET),
-        client.completions.create(model="nkb", prompt=HAMLET),
-    )
-    for call in calls:
-        with pytest.raises(openai.NotFoundError, match="POST /v1/chat/completions") as error:
-            await call
-        assert (error.value.type, error.value.code) == ("invalid_request_error", "not_found")
-
-
 async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> None:
     cards = [model async for model in client.models.list()]
     assert [(model.id, model.object, model.owned_by) for model in cards] == [("toy", "model", "errata")]
@@ -325,34 +273,6 @@ async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> No
     with pytest.raises(openai.NotFoundError) as refusal:
         await client.models.retrieve("gpt-4o")
     assert refusal.value.code == "unknown_model"
-
-
-async def test_a_wrong_key_is_the_error_that_the_package_knows(config: Settings) -> None:
-    app = build_app(
-        config.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(None)
-    )
-    async with listening(app) as address, connect(f"{address}/v1", "sk-" + "0" * 48) as client:
-        with pytest.raises(openai.AuthenticationError) as refusal:
-            await ask(client, PERU)
-        assert (refusal.value.code, refusal.value.type) == ("unauthorized", "authentication_error")
-        assert refusal.value.response.headers["www-authenticate"].startswith("Bearer")
-        with pytest.raises(openai.AuthenticationError):
-            await client.models.list()
-    async with listening(app) as address, connect(f"{address}/v1", KEY) as client:
-        with pytest.raises(openai.NotFoundError):  # admitted, but there is no model
-            await ask(client, PERU)
-    await app.state.access.aclose()
-
-
-async def test_too_many_questions_are_the_error_that_the_package_waits_for(config: Settings) -> None:
-    full = local_router({"toy": None}, capacity=0)
-    app = build_app(config, full, local_editor(None))
-    async with listening(app) as address, connect(f"{address}/v1", "none") as client:
-        with pytest.raises(openai.RateLimitError) as refusal:
-            await ask(client, PERU)
-        assert (refusal.value.code, refusal.value.type) == ("too_many", "rate_limit_error")
-        assert refusal.value.response.headers["retry-after"] == "2"
-    await app.state.access.aclose()
 
 
 async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,13 +86,6 @@ async def test_a_declined_answer_is_a_refusal_or_the_text(client: openai.AsyncOp
     assert "response.refusal.done" in [event.type for event in events]
 
 
-async def test_an_answer_is_cut_at_the_limit_of_tokens(client: openai.AsyncOpenAI) -> None:
-    reply = await client.responses.create(model="toy", input=HAMLET, max_output_tokens=1)
-    assert (reply.output_text, reply.status) == ("William", "incomplete")
-    assert reply.incomplete_details is not None
-    assert reply.incomplete_details.reason == "max_output_tokens"
-
-
 @pytest.mark.parametrize(
     ("fields", "status", "words"),
     [

@@ -75,14 +75,6 @@ async def test_the_list_of_replicas_says_what_is_wrong_and_where(
     ]
 
 
-async def test_a_load_balancer_that_reads_the_status_alone_may_send_head(
-    stranger: httpx.AsyncClient,
-) -> None:
-    for path in ("/healthz", "/readyz"):
-        reply = await stranger.head(path)
-        assert (reply.status_code, reply.content) == (200, b"")
-
-
 async def test_of_many_who_look_at_once_one_renders_the_metrics_in_a_thread() -> None:
     threads: list[threading.Thread] = []
     gate = threading.Event()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -45,23 +44,6 @@ async def test_a_person_is_asked_about_columns_that_are_no_relation(
     output = (await run("entity", "Oak")).output
     assert all(text in output for text in ("Leitung", "Cy", "Seats", "40")), output
     assert "old" not in output
-
-
-@pytest.mark.alone
-async def test_a_thousand_things_go_in_and_out_and_in_again_within_20_seconds(
-    run: Run, tmp_path: Path
-) -> None:
-    headings = ["Museum", *(f"fact {n}" for n in range(11))]
-    rows = [[f"Museum {n}", *(f"value {n} {m}" for m in range(11))] for n in range(1_000)]
-    (file := tmp_path / "in.xlsx").write_bytes(workbook([headings, *rows]))
-    out = str(tmp_path / "out.xlsx")
-    begin = monotonic()
-    first = await run("import", str(file), "--subject", "Museum")
-    await run("export", out, "--subject", "Museum")
-    again = await run("import", out, "--subject", "Museum")
-    assert "11,000 triples imported" in first.output
-    assert "nothing new: the graph says all 11,000 triples" in again.output
-    assert monotonic() - begin < 20
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-import httpx
 import pytest
-from fastapi import FastAPI
 
 from tests.service.http.conftest import KEY, Run
 
@@ -71,14 +68,3 @@ async def test_what_is_no_name_and_no_version_is_refused_with_a_reason(run_edite
         assert result.exit_code in (1, 2), words
         assert reason in re.sub(r"[\s│]+", " ", result.output)
     assert "No version has a name" in await run_ok(run_edited, "tags")
-
-
-async def test_who_gave_a_name_is_kept_and_audited(
-    run_edited: Run, app: FastAPI, http: httpx.AsyncClient
-) -> None:
-    _, key = await app.state.access.keys.issue("anna", ("read", "edit"), None, "admin")
-    await run_ok(run_edited, "tag", "hers", "1", key=key)
-    (tag,) = (await http.get("/admin/tags")).json()["tags"]
-    assert (tag["name"], tag["version"], tag["by"]) == ("hers", 1, "anna")
-    entry = json.loads((await run_ok(run_edited, "audit", "--export", "--name", "anna")).splitlines()[0])
-    assert (entry["method"], entry["path"], entry["summary"]) == ("PUT", "/admin/tags/hers", "version 1")

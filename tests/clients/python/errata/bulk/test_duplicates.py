@@ -27,20 +27,6 @@ def test_a_later_answer_supersedes_an_earlier_one_and_both_lines_are_named() -> 
     assert lines[0].detail == "f:3 gives another answer"
 
 
-def test_the_same_again_is_a_duplicate_of_the_first() -> None:
-    lines = mark(item("Q?", "a", "p"), item("q", "a"), item("P!", "a"), item("q", "a", "new"))
-    assert statuses(lines) == ["not sent", "duplicate", "duplicate", "not sent"]
-    assert lines[1].detail == "f:1 says the same"
-
-
-def test_a_line_that_is_superseded_itself_supersedes_nothing() -> None:
-    assert statuses(mark(item("q", "a"), item("q", "b"), item("q", "a"))) == [
-        "not sent",
-        "replaced",
-        "duplicate",
-    ]
-
-
 def test_a_wording_goes_to_the_line_that_answers_it_last() -> None:
     lines = mark(item("q", "a", "p", "r"), item("P?", "b"))
     assert statuses(lines) == ["not sent", "not sent"]

@@ -9,7 +9,7 @@ import pytest
 from errata import EditItem, FactItem, RelationItem
 from errata.bulk.line import Line
 from errata.bulk.reader import read_corrections
-from errata.errors import BadFile, UnreadableFile
+from errata.errors import BadFile
 
 from tests.workbooks import workbook
 
@@ -59,23 +59,11 @@ def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
     assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
 
 
-@pytest.mark.parametrize("header", ["Question,Answer", "question;answer", "QUESTION;Answer"])
-def test_a_table_of_a_spreadsheet_is_read_as_it_is_saved(tmp_path: Path, header: str) -> None:
-    mark = ";" if ";" in header else ","
-    lines = read(tmp_path, "a.csv", f'\ufeff{header}\r\nq1{mark}a1\r\nq2{mark}"a{mark}2"\r\n')
-    assert [summary(line) for line in lines] == [(2, "q1", "a1"), (3, "q2", f"a{mark}2")]
-
-
 def test_a_spreadsheet_gives_wordings_for_and_against(tmp_path: Path) -> None:
     text = 'Wording;Answer;Also;Not\r\nq1;a1;p1|p2;\r\nq2;a2;"p3\r\n p4 ";n1 | n2\r\n'
     lines = read(tmp_path, "a.csv", text)
     examples = [(line.item.paraphrases, line.item.counterexamples) for line in lines if line.item]
     assert examples == [(["p1", "p2"], []), (["p3", "p4"], ["n1", "n2"])]
-
-
-def test_a_table_of_tabs_is_read(tmp_path: Path) -> None:
-    lines = read(tmp_path, "a.tsv", "wording\tanswer\nq1\tRome, Italy; or Milan\n")
-    assert summary(lines[0]) == (2, "q1", "Rome, Italy; or Milan")
 
 
 @pytest.mark.parametrize(
@@ -88,18 +76,6 @@ def test_a_table_of_tabs_is_read(tmp_path: Path) -> None:
 )
 def test_a_column_that_is_missing_or_unknown_is_named(tmp_path: Path, header: str, fault: str) -> None:
     assert fault in whole(tmp_path, "a.csv", f"{header}\n1;2;3\n")
-
-
-def test_an_example_for_that_is_also_one_against_spoils_its_line(tmp_path: Path) -> None:
-    lines = read(tmp_path, "a.csv", "wording;answer;also;not\nq1;a1;p1;P1?\nq2;a2;;\n")
-    assert [line.status for line in lines] == ["refused", "not sent"]
-    assert "p1" in lines[0].detail.lower()
-
-
-def test_a_comma_is_text_between_semicolons(tmp_path: Path) -> None:
-    lines = read(tmp_path, "a.csv", "question;answer\nq1;Rome, Italy\nq2;a;2\n")
-    assert summary(lines[0]) == (2, "q1", "Rome, Italy")
-    assert lines[1].detail.startswith("there are more cells than columns; a text with a semicolon")
 
 
 def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> None:
@@ -167,29 +143,6 @@ def test_easyedits_prompts_of_locality_and_portability_become_tests(
     assert line.unused_fields == ()
 
 
-def test_what_nobody_uses_is_named_where_there_is_something(tmp_path: Path) -> None:
-    fields = {"prompt": "q?", "target_new": "a", "locality": {"x": [1]}, "portability": ["n?"], "case_id": 7}
-    [line] = read(tmp_path, "a.json", json.dumps([fields]))
-    assert line.unused_fields == ("case_id", "locality", "portability")
-
-
-def test_records_of_a_json_list_are_known_by_line_and_number(tmp_path: Path) -> None:
-    content = (
-        '\ufeff\n[{"prompt": "q1?",\r\n "target_new": "a"},\n\n  {"prompt": "q2?", "target_new": ""}, [1]]\n'
-    )
-    lines = read(tmp_path, "a.json", content)
-    assert [line.where.removeprefix(f"{tmp_path}/") for line in lines] == [
-        "a.json:2 (record 1)",
-        "a.json:5 (record 2)",
-        "a.json:5 (record 3)",
-    ]
-    assert [line.detail.split(";")[0] for line in lines] == [
-        "",
-        "answer: is empty",
-        "this is not an object",
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
@@ -233,8 +186,3 @@ def test_a_line_of_json_that_cannot_be_read_spoils_only_itself(tmp_path: Path) -
         "this is not an object",
         "",
     ]
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFile, match=r"absent\.csv cannot be read: No such file or directory"):
-        read_corrections(tmp_path / "absent.csv")

@@ -17,7 +17,6 @@ from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner
 
-PERU = "What is the capital of Peru?"
 COMMANDS = sorted(
     str(command.name or command.callback.__name__)
     for command in build_cli().registered_commands
@@ -49,15 +48,6 @@ def test_every_command_explains_itself_and_takes_the_options_of_all(command: str
     assert [option for option in ("--url", "--key", "--json") if option not in result.stdout] == []
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_help_has_an_exit_code_a_line(columns: int) -> None:
-    help = CliRunner().invoke(build_cli(), ["edit", "--help"], env={"COLUMNS": str(columns)}).stdout
-    lines = [line.strip() for line in help.partition("Exit codes:")[2].strip().splitlines()]
-    n_wrapped = 1
-    assert [line[:3] for line in lines if line[:1].isdigit()] == [f"{code}  " for code in range(8)]
-    assert len(lines) == 8 + n_wrapped
-
-
 @pytest.mark.parametrize("command", ["log", "audit"])
 def test_a_time_that_cannot_be_read_is_refused_with_examples(command: str, run: Any) -> None:
     refused = run(command, "--since", "10 minutes ago")
@@ -74,11 +64,6 @@ def test_the_key_that_the_service_left_is_found_from_below(
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
     assert run("log", key=None).exit_code == 0
-
-
-def test_a_key_that_is_given_wins(run: Any, key_file: Path) -> None:
-    assert run("log", key="wrong").exit_code == 1
-    assert run("log", "--key", "right-key", key="wrong").exit_code == 0
 
 
 def test_the_key_of_this_machine_is_not_sent_to_another(key_file: Path, folder: Path) -> None:
@@ -101,48 +86,12 @@ def test_a_key_that_is_refused_is_named_by_its_source_and_never_printed(run: Any
     assert "out-of-date" not in result.stderr + result.stdout
 
 
-def test_a_key_file_that_holds_no_key_is_wrong_usage(run: Any, tiny: Any, key_file: Path) -> None:
-    key_file.write_text("two words")
-    result = run("log", key=None)
-    assert result.exit_code == 2
-    assert "error: the key" in result.stderr
-    assert tiny.requests == []
-
-
-@pytest.mark.parametrize(("content", "why"), [(b"\xff\xfe", "cannot be read"), (b"\n", "is empty")])
-def test_a_key_file_that_cannot_be_used_is_in_nobodys_way(
-    run: Any, key_file: Path, content: bytes, why: str
-) -> None:
-    """It may be another user's; a question needs no key, and what does says what is wrong with the file."""
-    key_file.write_bytes(content)
-    assert run("ask", PERU, key=None).exit_code == 0
-    refused = run("log", key=None)
-    assert refused.exit_code == 1
-    assert f"admin.key {why}" in refused.stderr
-
-
-def test_the_command_runs_in_a_folder_that_was_deleted(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "gone"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    folder.rmdir()
-    assert run("ask", PERU, key=None).exit_code == 0
-
-
 @pytest.mark.parametrize("command", ["log", "memory", "check", "whoami"])
 def test_nobody_listening_is_exit_code_3(run: Any, command: str) -> None:
     result = run(command, "--url", "http://127.0.0.1:9")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "cannot reach Errata at http://127.0.0.1:9: Connection refused" in result.stderr
     assert "make serve" in result.stderr
-
-
-def test_an_address_that_is_none_is_wrong_usage(run: Any) -> None:
-    result = run("log", "--url", "localhost:8000")
-    assert result.exit_code == 2
-    assert "must start with http://" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -186,13 +135,6 @@ def test_wrong_usage_that_only_the_service_sees_has_the_same_code(
     assert run("edit", "q", "a").exit_code == exit_code
 
 
-def test_somebody_else_at_the_address_is_exit_code_3(run: Any, tiny: Any) -> None:
-    tiny.trouble = [PlainTextResponse("It works!")]
-    result = run("memory")
-    assert result.exit_code == 3
-    assert "is this the address of an Errata service" in result.stderr
-
-
 def test_a_script_that_asked_for_json_gets_the_problem_as_json(run: Any) -> None:
     result = run("show", "99", "--json")
     assert result.exit_code == 1
@@ -220,10 +162,6 @@ def test_a_curator_who_interrupts_an_edit_is_told_to_look(
     assert ("Repeat it with --idempotency-key " in result.stderr) is has_warning
 
 
-def test_the_version_of_the_command_is_told(run: Any) -> None:
-    assert run("--version").stdout.startswith("errata ")
-
-
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
     monkeypatch.setenv("TERM", "xterm")
@@ -241,16 +179,3 @@ def test_a_person_who_waits_is_told_for_what(terminal: Console) -> None:
         while "Editing" not in shown_on(terminal):
             assert time.monotonic() < deadline, "no spinner came"
             time.sleep(0.01)
-
-
-def test_what_is_quick_says_nothing(terminal: Console) -> None:
-    with show_spinner(terminal, "Editing", patience_s=60.0):
-        pass
-    assert shown_on(terminal) == ""
-
-
-def test_a_log_file_gets_no_spinner() -> None:
-    log = Console(file=io.StringIO(), force_terminal=False)
-    with show_spinner(log, "Editing", patience_s=0.01):
-        time.sleep(0.2)
-    assert shown_on(log) == ""

@@ -41,11 +41,6 @@ def test_a_cell_becomes_a_text_by_one_rule(value: Any, text: str) -> None:
     assert rows_of(workbook([["a"], [value]])) == [(1, ["a"]), (2, [text])]
 
 
-def test_rows_keep_their_numbers_and_empty_ones_are_none() -> None:
-    content = workbook([[], ["a", "b"], [None, None], ["1", None, "3", None], [" "]])
-    assert rows_of(content) == [(2, ["a", "b"]), (4, ["1", "", "3"])]
-
-
 def test_the_only_visible_sheet_with_cells_is_read_and_of_several_the_named() -> None:
     assert rows_of(workbook({"Notes": [], "Museums": ROWS})) == [(1, ROWS[0]), (2, ROWS[1])]
     content = workbook({"Old": [["x"]], "Museums": ROWS})

@@ -14,12 +14,3 @@ def test_a_pin_below_the_least_version_is_refused_in_one_sentence() -> None:
     assert error["msg"] == (
         "version 1 is older than min_version 5, and an answer is from one of them only: leave one out"
     )
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"version": 5, "min_version": 5}, {"version": 6, "min_version": 5}, {"version": 1}, {"min_version": 5}],
-)
-def test_a_pin_that_is_as_new_as_the_least_version_is_taken(fields: dict[str, int]) -> None:
-    request = wire.AnswerRequest.model_validate({"question": "q", **fields})
-    assert request.model_dump(exclude_unset=True) == {"question": "q", **fields}

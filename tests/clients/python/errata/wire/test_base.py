@@ -60,12 +60,3 @@ def test_a_message_may_have_lines_and_no_other_control_character(control: str) -
     assert EditRequest(edits=[ITEM], message="why\nand how").message == "why\nand how"
     with pytest.raises(ValidationError, match="control character"):
         EditRequest(edits=[ITEM], message=f"x{control}y")
-
-
-@pytest.mark.parametrize("text", ["Лима", "لیما‌ها", "ירושלים", "👩‍🚀", "a\u00a0b", "e\u0301" * 20, "\ufeff1"])
-def test_letters_of_any_script_and_marks_that_join_them_are_taken(text: str) -> None:
-    assert AnswerRequest(question=text).question == text
-
-
-def test_blanks_around_a_text_are_none_of_it() -> None:
-    assert AnswerRequest(question="\r\n\tWho?\n").question == "Who?"

@@ -11,18 +11,12 @@ from errata import wire
 
 PERU = "What is the capital of Peru?"
 
-NO_ENTITY = "The graph knows nothing that the question names."
-
 
 def test_a_script_gets_the_answer_and_nothing_else(run: Any) -> None:
     result = run("ask", PERU)
     assert (result.exit_code, result.stdout) == (0, "Lima\n")
     assert result.stderr == "version 0 · 97 % sure · by nkb · 14 ms\n"
     assert run("ask", PERU, "--model", "nkb").stderr == "version 0 · 97 % sure · 14 ms\n"
-
-
-def test_a_question_need_not_be_quoted(run: Any) -> None:
-    assert run("ask", *PERU.split()).stdout == "Lima\n"
 
 
 def test_an_edited_answer_names_its_edit_and_the_old_version_still_answers(run: Any) -> None:
@@ -34,30 +28,12 @@ def test_an_edited_answer_names_its_edit_and_the_old_version_still_answers(run: 
     assert run("ask", "--at", "0", PERU).stdout == "Lima\n"
 
 
-def test_not_being_sure_is_an_exit_code_of_its_own(run: Any) -> None:
-    result = run("ask", "Who is the mayor of Xyzzy?")
-    assert (result.exit_code, result.stdout) == (4, "")
-    assert result.stderr == "The model is not sure enough to answer.\nversion 0 · by nkb · 14 ms\n"
-
-
-def test_a_guess_that_is_not_sure_enough_is_shown_on_request_alone(run: Any) -> None:
-    result = run("ask", "-v", "Who is the mayor of Xyzzy?")
-    assert result.exit_code == 4
-    assert "the best guess, Nobody, is 21 % likely" in result.stderr
-
-
 def test_json_is_what_the_service_sent(run: Any) -> None:
     result = run("ask", PERU, "--json")
     assert wire.Answer.model_validate_json(result.stdout).answer == "Lima"
     assert result.stderr == ""
     unsure = run("ask", "Who?", "--json")
     assert (unsure.exit_code, json.loads(unsure.stdout)["answer"]) == (4, None)
-
-
-def test_several_answers_and_what_they_rest_on_are_shown_when_asked_for(run: Any) -> None:
-    result = run("ask", PERU, "--top", "3", "--explain")
-    assert result.stdout.count("97 %") == 3
-    assert "  rests on  none" in result.stdout
 
 
 def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
@@ -129,45 +105,6 @@ def test_a_context_that_cannot_be_read_is_named(
     assert why in result.stderr
 
 
-def test_the_facts_that_an_answer_rests_on_are_counted_and_named_when_asked_for(
-    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fact = {
-        "entity": "x",
-        "subject": "Peru",
-        "relation": "capital",
-        "label": "capital city",
-        "object": "Lima",
-    }
-    facts = [wire.AnswerFact.model_validate({**fact, "edit": edit}) for edit in ("", "e3")]
-    plain = tiny.answer(wire.AnswerRequest(question=PERU))
-    monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"facts": facts}))
-    assert run("ask", PERU).stderr == "version 0 · 97 % sure · by nkb · 2 facts · 14 ms\n"
-    assert run("ask", PERU, "-v").stderr.splitlines()[1:] == [
-        "rests on Peru · capital city · Lima",
-        "rests on Peru · capital city · Lima (e3)",
-    ]
-
-
-def test_why_the_graph_gives_no_answer_is_said(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = tiny.answer(wire.AnswerRequest(question="Who?"))
-    silent = plain.model_copy(update={"reason": "no_entity", "reason_text": NO_ENTITY, "best": ""})
-    monkeypatch.setattr(tiny, "answer", lambda _: silent)
-    result = run("ask", "Who?")
-    assert result.exit_code == 4
-    assert NO_ENTITY + "\n" in result.stderr
-
-
-def test_an_answer_of_an_old_version_is_marked(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = tiny.answer(wire.AnswerRequest(question=PERU))
-    degraded = whole.model_copy(update={"degraded": "ledger_unavailable", "truncated": True})
-    monkeypatch.setattr(tiny, "answer", lambda _: degraded)
-    result = run("ask", PERU)
-    assert result.stdout == "Lima\n"
-    assert "warning: the ledger cannot be reached" in result.stderr
-    assert "cut short" in result.stderr
-
-
 def test_an_answer_cannot_steer_the_terminal_nor_forge_a_line(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,19 +114,3 @@ def test_an_answer_cannot_steer_the_terminal_nor_forge_a_line(
     monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"answer": text}))
     line = "\\u001b[31mred\\u0007 \\u202eturned [bold]:smile:\\u000aVersion 99  admin\n"
     assert run("ask", PERU).stdout == line
-
-
-def test_an_answer_that_could_steer_a_terminal_is_refused(run: Any) -> None:
-    result = run("edit", PERU, "Cusco\nVersion 99  admin")
-    assert result.exit_code == 2
-    assert "has the control character U+000A as character 6: leave it out" in result.stderr
-
-
-def test_letters_of_any_script_are_left_alone(run: Any) -> None:
-    run("edit", PERU, "Лима، لیما‌ها 👩‍🚀")
-    assert run("ask", PERU).stdout == "Лима، لیما‌ها 👩‍🚀\n"
-
-
-def test_a_long_answer_is_not_broken_into_lines(run: Any) -> None:
-    run("edit", PERU, "word " * 300 + "end")
-    assert run("ask", PERU).stdout.count("\n") == 1

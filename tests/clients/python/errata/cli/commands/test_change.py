@@ -14,15 +14,6 @@ def test_fields_are_sent_as_json_or_text(run: Any, tiny: Any) -> None:
     assert body["message"] == "why"
 
 
-def test_a_question_goes_with_its_answer(run: Any, tiny: Any) -> None:
-    run("change", "m/m", "sense", "word=x", "--question", "Who?", "--answer", "Me")
-    (item,) = json.loads(tiny.requests[-1][1])["edits"]
-    assert (item["question"], item["answer"]) == ("Who?", "Me")
-    alone = run("change", "m/m", "sense", "word=x", "--question", "Who?")
-    assert alone.exit_code != 0
-    assert "give a question with its answer" in alone.stderr
-
-
 def test_a_field_without_a_value_is_refused(run: Any) -> None:
     result = run("change", "m/m", "sense", "word")
     assert (result.exit_code, "write NAME=VALUE" in result.stderr) == (2, True)

@@ -32,13 +32,6 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
     ]
 
 
-def test_a_relation_that_nobody_can_ask_for_changes_the_graph_alone(run: Any) -> None:
-    text = run("fact", "Peru", "national animal", "vicuña", "--add").stdout
-    assert "  Peru · national animal · vicuña\n" in text
-    assert "✓  kbert  the graph says  nothing → vicuña" in text
-    assert "  warning: no question for the relation 'national animal' is known\n" in text
-
-
 @pytest.mark.parametrize("act", ["set", "add", "remove"])
 def test_every_option_reaches_the_service(run: Any, tiny: Any, act: str) -> None:
     options = (f"--{act}", "--only", "graph", "-m", "m", "--expect", "0", "--dry-run", "--no-wait")
@@ -54,11 +47,6 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any, act: str) -> None
     assert tiny.requests[-1][0].headers["idempotency-key"] == "mine"
 
 
-def test_without_an_act_the_relation_decides(run: Any, tiny: Any) -> None:
-    run("fact", "Peru", "capital", "Cusco")
-    assert last_body(tiny)["edits"] == [{"subject": "Peru", "relation": "capital", "object": "Cusco"}]
-
-
 def test_a_name_that_several_bear_lists_them(run: Any, trouble: Any) -> None:
     trouble(409, "ambiguous", candidates=PARIS)
     result = run("fact", "Paris", "country", "Italy")
@@ -71,13 +59,6 @@ def test_a_name_that_several_bear_lists_them(run: Any, trouble: Any) -> None:
         "wd:Q830149  Paris     12  city in \\u001b[2JTexas",
         "hint: Say which one is meant: repeat it with an id in place of the name.",
     ]
-
-
-def test_candidates_of_another_shape_leave_the_sentence(run: Any, trouble: Any) -> None:
-    trouble(409, "ambiguous", candidates=[{"name": 7}])
-    result = run("fact", "Paris", "country", "Italy", "--json")
-    assert (result.exit_code, json.loads(result.stdout)["code"]) == (1, "ambiguous")
-    assert "hint: Say which one" in result.stderr
 
 
 def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
@@ -99,49 +80,6 @@ def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
     assert [line.split()[-2:] for line in text.splitlines() if "wording" in line][1:] == [
         ["wording", str(n)] for n in (1, 2, 3)
     ]
-
-
-def test_a_fact_can_be_shown_and_taken_back(run: Any) -> None:
-    run("fact", "Peru", "national animal", "vicuña")
-    run("fact", "Peru", "capital", "Cusco")
-    assert "What is the capital of Peru?" in run("show", "2").stdout
-    assert "Version 3: version 2 is taken back." in run("revert", "2").stdout
-
-
-def test_a_triple_without_a_question_stands_for_itself_in_the_log_and_when_it_is_taken_back(
-    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("fact", "Peru", "national animal", "vicuña")
-    (edit_report,) = tiny.report(
-        [wire.FactItem(subject="Peru", relation="national animal", object="vicuña")], 0
-    ).edits
-    monkeypatch.setattr(
-        tiny, "report_switched_edits", lambda: [edit_report.model_copy(update={"before": "x", "after": "y"})]
-    )
-    assert "  Peru · national animal · vicuña\n    ✓ x → y\n" in run("revert", "1").stdout
-    state = wire.EditState(
-        id="e", question="", answer="vicuña", method="triple", notes=edit_report.notes, active=True
-    )
-    detail = tiny.detail(1).model_copy(update={"edits": [state]})
-    monkeypatch.setattr(tiny, "detail", lambda _: detail)
-    assert "Peru · national animal · vicuña  e triple\n" in run("show", "1", "-v").stdout
-
-
-def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
-    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("fact", "Peru", "national animal", "vicuña")
-    notes = {"triples": 1234, "source": "peru.spo"}
-    about: dict[str, Any] = {"id": "i", "question": "", "answer": "", "method": "triple", "notes": notes}
-    state = wire.EditState(**about, active=True)
-    detail = tiny.detail(1).model_copy(update={"edits": [state]})
-    monkeypatch.setattr(tiny, "detail", lambda _: detail)
-    assert "import of peru.spo: 1,234 triples  i\n\n" in run("show", "1").stdout
-    edit_report = wire.EditReport(**about, before=None, after="", holds=True)
-    monkeypatch.setattr(tiny, "report_switched_edits", lambda: [edit_report])
-    assert "is taken back. Every replica has it.\n  import of peru.spo: 1,234 triples\nNo other" in (
-        run("revert", "1").stdout
-    )
 
 
 def test_a_relation_is_defined(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

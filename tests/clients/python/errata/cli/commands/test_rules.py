@@ -81,12 +81,6 @@ def test_a_rule_is_added_to_the_memory_of_rules(run: Any, tiny: Any) -> None:
     assert (body(tiny)["message"], body(tiny).get("dry_run", False)) == ("no marriages", False)
 
 
-def test_a_dry_run_of_a_rule_is_sent_as_one_and_takes_a_label(run: Any, tiny: Any) -> None:
-    run("rules", "add", RULE, "--label", "partner of", "--dry-run")
-    assert body(tiny)["edits"][0]["change"] == {"rule": RULE, "label": "partner of"}
-    assert body(tiny)["dry_run"] is True
-
-
 def test_a_trial_says_what_the_rule_does_and_which_answers_change(
     run: Any, tiny: Any, script: Script
 ) -> None:
@@ -99,17 +93,6 @@ def test_a_trial_says_what_the_rule_does_and_which_answers_change(
     ]
     assert "Who employs Ada's spouse?" in result.stdout
     assert "Nothing was changed" in result.stdout
-
-
-def test_a_trial_with_a_question_compares_its_answers(run: Any, tiny: Any, script: Script) -> None:
-    question = "What is the capital of Peru?"
-    answer = tiny.answer(wire.AnswerRequest(question=question))
-    script(MODELS, answer, receipt(question=question, before="Lima", after=None, holds=False))
-    result = run("rules", "test", RULE, "-q", question)
-    assert body(tiny, -2)["model"] == "relational"
-    item = body(tiny)["edits"][0]
-    assert (item["question"], item["answer"], item["model"]) == (question, "Lima", "relational")
-    assert "    Lima → not sure" in result.stdout.splitlines()
 
 
 def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any, script: Script) -> None:
@@ -126,10 +109,6 @@ def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any
     assert [
         edit["edit"]["id"] for edit in json.loads(run("rules", "list", "--at", "3", "--json").stdout)
     ] == ["a1"]
-
-
-def test_without_rules_every_path_may_be_walked(run: Any) -> None:
-    assert "No rule is in force at version 0" in run("rules", "list").stdout
 
 
 def test_an_explanation_shows_the_path_and_each_rule_once_with_its_nearest_edges(
@@ -159,29 +138,6 @@ def test_an_explanation_shows_the_path_and_each_rule_once_with_its_nearest_edges
     assert "a rule could not be applied: edit a3: too many" in result.stdout
 
 
-def test_an_explanation_of_no_answer_exits_as_ask_does(run: Any, tiny: Any, script: Script) -> None:
-    unknown = tiny.answer(wire.AnswerRequest(question="Who?"))
-    script(MODELS, unknown.model_copy(update={"explanation": {"path": [], "forbidden": []}}))
-    result = run("rules", "explain", "Who?")
-    assert (result.exit_code, "No path, and no rule" in result.stdout) == (4, True)
-
-
-def test_where_no_system_keeps_to_rules_that_is_said(run: Any) -> None:
-    result = run("rules", "explain", "Who?")
-    assert result.exit_code == 2
-    assert "rules/program" in result.stderr
-
-
-def test_a_rule_is_taken_back_by_its_commit(run: Any, tiny: Any, script: Script) -> None:
-    run("edit", "What is the capital of Peru?", "Cusco")
-    first = {"version": 1}
-    script(detail("a1").model_copy(update=first), commit(edit_state("a1")).model_copy(update=first))
-    result = run("rules", "rm", "a1", "-m", "it was wrong")
-    assert result.stdout.startswith("Version 2: rule a1 is taken back.")
-    assert result.stdout.endswith("Put it back: errata revert 2\n")
-    assert (body(tiny)["version"], body(tiny)["message"]) == (1, "it was wrong")
-
-
 def test_a_dry_run_of_taking_a_rule_back_shows_the_rule_and_the_answers_that_change(
     run: Any, tiny: Any, script: Script
 ) -> None:
@@ -193,14 +149,3 @@ def test_a_dry_run_of_taking_a_rule_back_shows_the_rule_and_the_answers_that_cha
         f"  {RULE}",
     ]
     assert "Who employs Ada's spouse?" in result.stdout
-
-
-def test_what_is_no_rule_or_not_alone_in_its_commit_is_not_taken_back(
-    run: Any, tiny: Any, script: Script
-) -> None:
-    other = detail("e1").model_copy(update={"edit": edit_state("e1", memory="nkb/bank")})
-    script(other)
-    assert "edit e1 is no rule" in " ".join(run("rules", "rm", "e1").stderr.split())
-    script(detail("a1"), commit(edit_state("a1"), edit_state("a2")))
-    assert "errata revert 3 takes all of them" in " ".join(run("rules", "rm", "a1").stderr.split())
-    assert all(request.method == "GET" for request, _ in tiny.requests)

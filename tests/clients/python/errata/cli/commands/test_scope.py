@@ -24,18 +24,3 @@ def test_why_tells_who_made_the_edit_and_with_which_message(run: Any) -> None:
     assert all(part in result.stdout for part in ("e1  version 1", "curator", "ticket 12", "matched"))
     assert result.stdout.splitlines()[-1] == "without, by nkb: Lima  by no edit"
     assert json.loads(run("why", PERU, "--json").stdout)["causes"][0]["edit"]["answer"] == "Cusco"
-
-
-def test_why_of_what_no_edit_answers_says_so(run: Any) -> None:
-    assert "No edit" in run("why", PERU).stdout
-
-
-def test_both_tell_how_it_was_at_a_version(run: Any) -> None:
-    run("edit", PERU, "Cusco")
-    run("edit", PERU, "Puno")
-    assert run("why", PERU).stdout.startswith("Puno  version 2")
-    assert run("why", PERU, "--at", "1").stdout.startswith("Cusco  version 1")
-    assert run("why", PERU, "--at", "0").stdout.startswith("Lima  version 0")
-    assert json.loads(run("scope", PERU, "--at", "1", "--json").stdout)["version"] == 1
-    assert "the base answers" in run("scope", PERU, "--at", "0").stdout
-    assert run("scope", PERU, "--at", "no tag").exit_code == 2

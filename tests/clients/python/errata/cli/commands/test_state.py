@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.status import draw_models
-from rich.console import Console
 
 PERU = "What is the capital of Peru?"
-
-
-def test_tests_that_hold_are_one_line(run: Any) -> None:
-    assert (
-        run("check").stdout
-        == "There is nothing to check at version 0: no edit that is in use has a question.\n"
-    )
-    run("edit", PERU, "Cusco")
-    assert run("check").stdout == "The only question or fact of an edit holds at version 1.\n"
-    run("edit", "q", "a")
-    assert run("check").stdout == "All 2 questions and facts of edits hold at version 2.\n"
-
-
-def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny: Any) -> None:
-    run("edit", PERU, "Cusco")
-    tiny.broken = [{"edit": "e1", "version": 1, "question": PERU, "expected": "Cusco", "actual": "Lima"}]
-    result = run("check")
-    assert result.exit_code == 5
-    assert result.stdout.startswith("0 of 1 questions and facts of edits hold at version 1.\n")
-    assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
 
 
 def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
@@ -124,37 +101,6 @@ def test_the_last_run_can_be_read_without_a_new_one(
     assert tiny.requests[-1][0].method == method
 
 
-def test_replicas_say_how_far_they_are(run: Any, tiny: Any) -> None:
-    run("edit", PERU, "Cusco")
-    tiny.replica_lags = True
-    lines = [line.split() for line in run("replicas").stdout.splitlines()]
-    assert lines[1][:5] == ["nkb#1", "nkb", "1", "0", "well"]
-    assert lines[2][:5] == ["nkb#2", "nkb", "0", "1", "well"]
-
-
-def test_a_replica_that_is_not_well_says_why(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = tiny.replicas()
-    ill = [
-        first.model_copy(update={"healthy": False, "degraded": "ledger_corrupt"}),
-        second.model_copy(update={"healthy": False}),
-    ]
-    monkeypatch.setattr(tiny, "replicas", lambda: ill)
-    lines = run("replicas").stdout.splitlines()
-    assert "  unwell: ledger_corrupt  " in lines[1]
-    assert lines[2].split()[4:6] == ["unwell", "nkb/bank"]
-
-
-def test_replicas_are_told_with_the_process_to_stop_and_where_it_is(
-    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = tiny.replicas()
-    replicas = [first.model_copy(update={"host": "errata-worker-b", "pid": 4711}), second]
-    monkeypatch.setattr(tiny, "replicas", lambda: replicas)
-    lines = run("replicas").stdout.splitlines()
-    assert "  4711 on errata-worker-b  " in lines[1]
-    assert "  -  " in lines[2]
-
-
 def test_replicas_that_hold_different_bits_are_news(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,47 +109,3 @@ def test_replicas_that_hold_different_bits_are_news(
     other = second.model_copy(update={"checksums": {"nkb/bank": "sha256:" + "f" * 64}})
     monkeypatch.setattr(tiny, "replicas", lambda: [first, other])
     assert "warning: replicas disagree on nkb/bank at version 0\n" in run("replicas").stdout
-
-
-def test_no_replica_at_all_is_said(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiny, "replicas", list)
-    assert run("replicas").stdout == "No replica has reported yet.\n"
-
-
-def test_models_are_listed_with_what_they_say_of_themselves(run: Any) -> None:
-    lines = [line.split() for line in run("models").stdout.splitlines()]
-    assert lines[1] == ["nkb", "nkb/bank", "gated,", "surgery", "2", "ready"]
-    assert ["slots", "4,096"] in lines
-
-
-def test_numbers_of_models_are_rounded_and_said_in_words() -> None:
-    details = {"unsure_below": 0.8464925491051568, "mean_cost": 12.3456789}
-    card = wire.ModelCard(id="nkb", memories=[], methods=[], ready=True, replicas=1, details=details)
-    console = Console(file=StringIO())
-    console.print(draw_models(wire.ModelList(data=[card])))
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]
-    assert [line.split() for line in text.splitlines()[-2:]] == [
-        ["unsure", "below", "85", "%"],
-        ["mean", "cost", "12.35"],
-    ]
-
-
-def test_memory_and_key_are_shown(run: Any) -> None:
-    assert run("memory").stdout == (
-        "Version 0: 0 active edits, 0 taken back, 0 replaced\n  nkb/bank  sha256:" + "0" * 64 + "\n"
-    )
-    assert run("whoami").stdout == "curator: may read, edit\n"
-
-
-@pytest.mark.parametrize(
-    ("command", "kind"),
-    [
-        ("check", wire.CheckReport),
-        ("replicas", wire.ReplicaList),
-        ("models", wire.ModelList),
-        ("memory", wire.MemoryState),
-        ("whoami", wire.Whoami),
-    ],
-)
-def test_json_is_what_the_service_sent(run: Any, command: str, kind: Any) -> None:
-    assert kind.model_validate_json(run(command, "--json").stdout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -76,13 +75,5 @@ def test_an_explanation_is_drawn(explain: Any, explanation: dict[str, Any], line
     assert [line.rstrip() for line in lines_of_output] == ["Lima", *lines]
 
 
-def test_json_stays_as_it_was_sent(explain: Any) -> None:
-    assert json.loads(explain(SLOTS, "--json"))["explanation"] == SLOTS
-
-
 def test_an_explanation_cannot_steer_the_terminal(explain: Any) -> None:
     assert "  \\u001b[2J  [bold]\\u0007" in explain({"\x1b[2J": "[bold]\x07"})
-
-
-def test_lines_are_no_longer_than_what_they_say(explain: Any) -> None:
-    assert max(map(len, explain(SLOTS).splitlines())) < 80

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from errata import wire
 from errata.cli.render.explanation.sections import draw_explanation
-from errata.cli.render.explanation.sentence_tree import locate_words
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -79,57 +78,6 @@ def test_the_whole_reading_is_drawn() -> None:
         assert line in text
 
 
-def test_the_branches_hang_from_their_word_where_there_is_room() -> None:
-    lines = draw(EXPLANATION, width=120)
-    words = lines[1]
-    assert lines[3:6] == [
-        f"{' ' * words.index('Peru')}Peru  wd:Q419                        rank  score",
-        f"{' ' * words.index('Peru')}├─  8–9 ● capital Cusco              0.93   0.88  e3",
-        f"{' ' * words.index('Peru')}└─ 8–10 ○ official language Spanish  0.21   0.02",
-    ]
-
-
-def test_branches_that_have_no_room_turn_to_the_left() -> None:
-    lines = draw(EXPLANATION, width=60)
-    turn = next(line for line in lines if "┘" in line)
-    assert turn.index("┘") == lines[1].index("Peru")
-    root = next(line for line in lines if "wd:Q419" in line)
-    assert root.index("Peru") == turn.index("┌")
-
-
-def test_two_words_with_facts_never_stand_on_one_line() -> None:
-    question = "Who wrote The Hobbit and Dune?"
-    explanation = {
-        "tokens": tokens("who wrote the hobbit and dune ?"),
-        "tree": [
-            mention("The Hobbit", 10, "h", fact("author Tolkien", 5, 6, relation="author", object="Tolkien")),
-            mention("Dune", 25, "d", fact("author Herbert", 7, 8, relation="author", object="Herbert")),
-        ],
-    }
-    assert draw(explanation, question)[1:] == [
-        "  [CLS] Who wrote The Hobbit and",
-        "  0     1   2     3–4        5",
-        "                  The Hobbit  h            rank  score",
-        "                  └─ 5–6 ○ author Tolkien  0.21   0.02",
-        "  Dune ? [SEP]",
-        "  6    7 8",
-        "  Dune  d                  rank  score",
-        "  └─ 7–8 ○ author Herbert  0.21   0.02",
-    ]
-
-
-def test_wide_letters_keep_the_columns() -> None:
-    explanation = {
-        "tokens": tokens("日 本 の 首 都 は ?"),
-        "tree": [mention("日本", 0, "ja:日本", fact("首都 東京都", 3, 7), fact("通貨 円", 3, 5))],
-    }
-    lines = draw(explanation, "日本の首都は?")
-    assert lines[1:3] == ["  [CLS] 日本 の 首 都 は ? [SEP]", "  0     1–2  3  4  5  6  7 8"]
-    scores = [cell_len(line[: line.index("0.21")]) for line in lines if "○" in line]
-    assert len(scores) == 2
-    assert len(set(scores)) == 1
-
-
 @pytest.mark.parametrize("width", [30, 44, 80, 120])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     long = fact(
@@ -137,17 +85,6 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     )
     explanation = {**EXPLANATION, "tree": [mention("Peru", 23, "http://x.org/" + "y" * 90, CUSCO, long)]}
     assert max(map(cell_len, draw(explanation, width=width))) <= width
-
-
-def test_words_are_spelt_as_they_were_asked_and_pieces_are_joined() -> None:
-    words = locate_words("Où est  São Tomé?", tokens("ou est sao tom ##e ?"), [])
-    assert [word.text for word in words] == ["[CLS]", "Où", "est", "São", "Tomé", "?", "[SEP]"]
-    assert [(word.first, word.last) for word in words][4] == (4, 5)
-
-
-def test_what_is_read_beside_the_question_is_not_drawn() -> None:
-    beside = [{"text": "context", "position": 9, "word": 9, "branch": 0}]
-    assert "context" not in "\n".join(draw({**EXPLANATION, "tokens": [*EXPLANATION["tokens"], *beside]}))
 
 
 @pytest.mark.parametrize(
@@ -165,23 +102,6 @@ def test_what_is_read_beside_the_question_is_not_drawn() -> None:
 def test_whatever_is_absent_or_of_another_shape_is_left_out(explanation: dict[str, Any]) -> None:
     draw(explanation)
     draw(explanation, question="", answer=None, width=20)
-
-
-def test_what_a_newer_service_adds_is_drawn_in_its_own_terms() -> None:
-    assert "  heads  7" in draw({**EXPLANATION, "heads": 7})
-
-
-def test_of_much_that_was_left_out_some_is_shown() -> None:
-    omissions = [{"entity": "e", "relation": f"r{n}", "object": "o", "reason": "odd"} for n in range(64)]
-    lines = draw({"tree": [], "left_out": omissions})
-    assert sum("odd" in line for line in lines) == 12
-    assert "    and 52 more: --json tells them all" in lines
-
-
-def test_the_command_draws_it(run: Any) -> None:
-    result = run("ask", PERU, "--model", "kbert", "--explain")
-    assert "  0     1    2  3   4       5  6    7 8\n" in result.stdout
-    assert "└─ 7–8 ● capital Lima  0.93   0.88\n" in result.stdout
 
 
 def test_the_graph_cannot_steer_the_terminal_nor_tear_the_tree(

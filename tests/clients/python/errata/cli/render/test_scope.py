@@ -43,8 +43,3 @@ def test_each_candidate_says_how_likely_and_why() -> None:
     assert "about another subject" in lines[2]
     assert "%" not in lines[2]
     assert lines[-1] == "An edit answers it."
-
-
-def test_without_candidates_the_base_answers() -> None:
-    report = ScopeReport(version=0, model="nkb", edit=None, candidates=[])
-    assert "the base answers" in read(draw_scope(report))

@@ -16,7 +16,6 @@ CAUSE = {
     **{"version": 3, "kind": "edit", "author": "ana", "time": datetime(2026, 11, 23, tzinfo=UTC)},
     **{"message": "ticket 12", "owner": "e1", "wording": "Peru's capital?", "probability": 0.81},
 }
-FACT = {"entity": "Q419", "subject": "Peru", "relation": "capital", "label": "capital", "object": "Lima"}
 
 
 def read(answer: str | None, **fields: Any) -> list[str]:
@@ -40,19 +39,6 @@ def test_an_edit_is_named_with_its_maker_its_wording_and_what_answers_without_it
     assert "matched  Peru's capital?  81 %  of edit e1, whose place it took" in lines
     assert any(line.startswith("made by  ana, 2026") for line in lines)
     assert lines[-2:] == ["because  ticket 12", "without, by nkb: Lima  by no edit"]
-
-
-def test_an_edit_that_was_replaced_is_marked() -> None:
-    lines = read("Cusco", causes=[{**CAUSE, "replaced_by": "e3", "replaced_in": 4}])
-    assert lines[1] == "edit e2  version 3  (replaced by edit e3 of version 4)"
-
-
-def test_a_fact_of_the_base_is_named_and_a_decline_without_it() -> None:
-    lines = read("Lima", facts=[FACT], without={"answer": None, "edits": ["e7"]})
-    assert lines[1:] == [
-        "fact Peru · capital · Lima  Q419, of the base of nkb",
-        "without, by nkb: not sure  by edit e7",
-    ]
 
 
 def test_what_was_learnt_has_no_cause_and_a_near_edit_is_named() -> None:
