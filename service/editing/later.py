@@ -10,18 +10,19 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 from errata.wire import Report
 
-from service.editing.draft import Build
+from service.editing.draft import Build, EditorState
 from service.editing.evaluation.report import Evaluator
 from service.errors import ErrataError, LedgerUnavailable
+from service.ledger.commit import EditRecord
 from service.ledger.reports import Reports, StoredReport
 
-MAX_WAITING = 64  # commits whose reports wait to be measured; each further one is measured before its commit
+MAX_WAITING = 32  # commits whose reports wait to be measured; each further one is measured before its commit
 RETRY_S = 2.0  # seconds between two attempts to keep a report
 PATIENCE_S = 25.0  # longest wait of a caller for a report
 MEASURING, MISSING = "measuring", "missing"
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Commission:
-    """A report to complete; `end` is set when it is there, or will not be."""
+    """A report to complete; `end` is set when it is there, or will not be. The build lacks its many edits."""
 
     version: int
     build: Build
@@ -51,15 +52,18 @@ class LaterReports:
         self.evaluator, self._reports = evaluator, reports
         self._queue: asyncio.Queue[Commission] = asyncio.Queue()
         self._commissions: dict[int, Commission] = {}
+        self._edits: Mapping[str, EditRecord] = {}  # the newest version has all edits ever made
 
     @property
     def is_full(self) -> bool:
         """Return whether so many reports wait that a commit has to measure its own."""
         return self._queue.qsize() >= MAX_WAITING
 
-    def add(self, version: int, build: Build, report: Report) -> None:
-        """Let the report of a commit be completed."""
-        commission = self._commissions[version] = Commission(version, build, report)
+    def add(self, state: EditorState, build: Build, report: Report) -> None:
+        """Let the report of a commit be completed; `state` is the one that it led to."""
+        self._edits = state.edits
+        build = replace(build, state=replace(build.state, edits={}, active=frozenset()))
+        commission = self._commissions[state.version] = Commission(state.version, build, report)
         self._queue.put_nowait(commission)
 
     async def run(self) -> None:
@@ -79,8 +83,9 @@ class LaterReports:
                 commission.end.set()
 
     async def _complete(self, commission: Commission) -> None:
-        start = perf_counter()
-        report = await self.evaluator.complete(commission.build, commission.report, commission.version)
+        start, build = perf_counter(), commission.build
+        build = replace(build, state=replace(build.state, edits=self._edits))
+        report = await self.evaluator.complete(build, commission.report, commission.version)
         later_ms = round(1e3 * (perf_counter() - start), 3)
         timings = report.timings.model_copy(update={"later_ms": later_ms})
         update = {"timings": timings, "report_state": "done", "report_note": ""}

@@ -236,9 +236,7 @@ class Pipeline:
                     version = await self._ledger.append(commit, blocks, key)
                 except LedgerUnavailable:  # perhaps only the reply was lost
                     version = await self._ledger.append(commit, blocks, key)
-                is_own = key is None or (
-                    version == commit.version and (await self._ledger.get(version)).digest == commit.digest
-                )
+                is_own = key is None or await self._is_own(version, commit)
             except LedgerUnavailable as error:
                 doubt = "whether the commit was made is not known: look at the log before you send it again"
                 raise LedgerUnavailable(
@@ -250,8 +248,14 @@ class Pipeline:
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
         if evaluation.report.report_state == MEASURING:
-            self._later.add(commit.version, build, evaluation.report)
+            self._later.add(state, build, evaluation.report)
         return Result(commit, commit.report)
+
+    async def _is_own(self, version: int, commit: Commit) -> bool:
+        """Return whether `version` is this very commit; as a rule it is the newest one, which need not be read."""
+        if version != commit.version or await self._ledger.end() == (version, commit.digest):
+            return version == commit.version
+        return (await self._ledger.get(version)).digest == commit.digest
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
         """Return the result of the first request with a key.
