@@ -11,8 +11,8 @@ from models.training.reading.outcomes import Outcome
 DECLINED_SHARE = 0.75  # share of the questions that their text does not answer which the threshold declines
 
 
-def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
-    """Fit the scale, and choose the lowest threshold that declines most questions that their text does not answer.
+def calibrate(outcomes: Sequence[Outcome], declined_share: float = DECLINED_SHARE) -> Confidence:
+    """Fit the scale, and choose the lowest threshold that declines a share of the questions that no text answers.
 
     The best span of such a question is wrong, so the scale learns to doubt it, too.
     """
@@ -21,4 +21,4 @@ def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
     is_right = [outcome.is_best_right for outcome in answers]
     scale = fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
     in_vain = [outcome.score(scale) for outcome in answers if outcome.question.answer is None]
-    return replace(scale, threshold=quantile_threshold(in_vain, DECLINED_SHARE) if in_vain else 0.5)
+    return replace(scale, threshold=quantile_threshold(in_vain, declined_share) if in_vain else 0.5)
