@@ -43,8 +43,8 @@ SIZES = (1_000, 10_000)
 HISTORY = 8  # versions that a replica keeps for pins, as the service does
 FAR_QUESTIONS = 300
 SINGLE_EDITS, REQUEST_SIZE = 24, 1_000
-MEMORY_BAR, START_BAR, P50_BAR, P99_BAR, MANY_BAR = "<= 200", "<= 5", "<= 3", "<= 8", "<= 6"
-EDIT_BARS = {1_000: "<= 100", 10_000: "<= 120", 100_000: "<= 200"}
+MEMORY_BAR, START_BAR, P50_BAR, P99_BAR, MANY_BAR = "<= 200", "<= 5", "<= 3", "<= 8", "<= 5"
+EDIT_BARS = {1_000: "<= 70", 10_000: "<= 90", 100_000: "<= 150"}
 
 
 def rows(sizes: Sequence[int] = SIZES, keep: Path | None = None) -> Iterator[Row]:
