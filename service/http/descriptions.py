@@ -72,6 +72,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "expected_version": "Refuse with 409 `stale_version` unless this is the newest version.",
         "method": "The way in which the memory writes an edit: one of `methods` of /v1/models.",
         "wait": "`all`: answer when every replica has the commit. `none`: as soon as it is in the ledger.",
+        "wait_report": "Answer when the whole report is measured, which goes on after the commit (`report_state`).",
         "dry_run": "Report what it would do, and change nothing.",
         "strict": "Refuse with 409 `breaks_tests` what breaks a test of an earlier edit or changes another answer.",
         "to": "The version to return to.",

@@ -95,7 +95,7 @@ class Proposals:
             raise TooMany(f"{MAX_OPEN} proposals are open: approve or reject some first")
         old = [item.row.number for item in entries if _end_of(item) < now - KEEP_S]
         async with self._connection.call("store a proposal"):
-            number = await self._redis.incr(LAST)
+            number = await self._redis.incrby(LAST, 1)
             row = Row(
                 number=number,
                 author=author,

@@ -21,7 +21,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from service.errors import Forbidden, ProposalClosed
 from service.http.auth import get_caller
-from service.http.body import EDITS, json_body
+from service.http.body import ASKING, json_body
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
@@ -31,7 +31,7 @@ from service.proposals.store import Decision, Entry, Proposals
 
 State = Annotated[Literal["open", "all"], Query(description="Only open ones, or all.")]
 Number = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the proposal.")]
-ProposalBody = Annotated[ProposalRequest, json_body(ProposalRequest, EDITS)]
+ProposalBody = Annotated[ProposalRequest, json_body(ProposalRequest, ASKING)]
 ApprovalBody = Annotated[ApprovalRequest, json_body(ApprovalRequest)]
 RejectionBody = Annotated[RejectionRequest, json_body(RejectionRequest)]
 
@@ -61,7 +61,7 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
     """Build the route by which edits are proposed."""
     router = APIRouter(tags=["proposals"])
 
-    @router.post("/admin/proposals", **document(Proposal, 409, status=201))
+    @router.post("/admin/proposals", **document(Proposal, 404, 409, status=201))
     async def propose(body: ProposalBody, request: Request, response: Response) -> Any:
         """Store edits that another key may approve. They are measured by a dry run first, and refused as it is."""
         summarize(request, f"{len(body.edits):,} edits proposed")

@@ -194,7 +194,6 @@ class EditRequest(Request):
         expected_version: Answer 409 if the ledger has moved on.
         method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
         options: Settings of the method, by name.
-        wait_report: Answer when the whole report is measured, which goes on after the commit (`Report.report_state`).
         strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
             one unasked, or changes an answer to a question of the pack that asks for something else, and 409
             `similar_name` if a question names something one letter away from a name of the graph.
