@@ -222,7 +222,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "DocumentRequest": {"text": "The mill was built in 1820.", "title": "The mill", "dry_run": True},
         "BiasRequest": {"pairs": [["he", "she"]], "words": ["nurse"], "prompts": ["The {word} said that"]},
         "RevertRequest": {"version": 1, "dry_run": True},
-        "ProposalRequest": {"edits": [{"question": "What is the capital of Peru?", "answer": "Lima"}]},
+        "ProposalRequest": {"edits": [{"question": PERU, "answer": "Lima"}]},
         "ApprovalRequest": {},
         "RejectionRequest": {"reason": "it was right"},
         "RollbackRequest": {"to": 0, "dry_run": True},
