@@ -111,6 +111,11 @@ async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
         reply = await http.post("/admin/edits", json={"edits": [item], "method": "surgery"})
         assert reply.status_code == 201, reply.text
     assert (await http.post("/admin/checks")).status_code == 200
+    commit = (await http.get("/admin/versions/1", params={"wait_report": True})).json()
+    assert commit["report"]["report_state"] == "done"
+    proposal = {"edits": [{"question": FRANCE, "answer": "Metz", "model": "toy"}]}
+    assert (await http.post("/admin/proposals", json=proposal)).status_code == 201
+    assert (await http.post("/admin/proposals/1/rejection", json={})).json()["state"] == "rejected"
     await use_worklist(http)
 
 
