@@ -27,7 +27,6 @@ from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
 PATH = "/mcp"
 METADATA = f"/.well-known/oauth-protected-resource{PATH}"  # RFC 9728
 MAX_BODY = 1_000_000  # bytes of a request, as of a question
-NO_KEY = ""
 
 CALLER: ContextVar[tuple[tuple[str, int], str]] = ContextVar("address and host of the caller")
 
@@ -113,12 +112,12 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
     app.router.on_shutdown.append(endpoint.aclose)
 
 
-def routes_of(app: FastAPI, key: str) -> LocalRoutes:
+def routes_of(app: FastAPI, key: str | None) -> LocalRoutes:
     """Return the routes as the caller of the present request sees them."""
     client, host = CALLER.get()
-    return LocalRoutes(app, key or None, client, host)
+    return LocalRoutes(app, key, client, host)
 
 
-def _caller_key() -> str:
+def _caller_key() -> str | None:
     token = get_access_token()
-    return NO_KEY if token is None else token.token
+    return None if token is None else token.token

@@ -50,6 +50,13 @@ def test_a_device_that_is_not_there_is_named(n_gpus: int, name: str, says: str) 
         resolve_device(name)
 
 
+def test_a_torch_without_cuda_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(DeviceUnavailable, match="built without CUDA"):
+        resolve_device("cuda")
+
+
 @pytest.mark.parametrize("capability", ["AVX512", "AVX2", "DEFAULT"])
 def test_bfloat16_is_for_processors_that_have_it(capability: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
@@ -59,3 +66,12 @@ def test_bfloat16_is_for_processors_that_have_it(capability: str, monkeypatch: p
     else:
         with pytest.raises(DeviceUnavailable, match="bfloat16 cannot be had on cpu"):
             resolve_dtype("bfloat16", CPU)
+
+
+def test_a_dtype_of_another_name_is_refused() -> None:
+    with pytest.raises(DeviceUnavailable, match="'float16' is no dtype"):
+        resolve_dtype("float16", CPU)
+
+
+def test_the_tests_own_device_is_one(device: torch.device) -> None:
+    assert torch.zeros(1, device=device).device.type == device.type

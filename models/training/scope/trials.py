@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -296,7 +296,3 @@ def _read(path: Path) -> list[dict]:  # type: ignore[type-arg]
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: say with --sets where it lies")
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-
-
-def of_kinds(trial: Trial) -> Iterator[str]:
-    yield from dict.fromkeys(question.kind for question in trial.questions)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from models.attention.mask import UER_BIAS, Mask, compile_mask
 from models.attention.pairs import Shape
 from models.attention.rules.facts import Facts, Relation
+from models.attention.rules.ground import TooManyBindings
 from models.attention.rules.syntax import RuleError
 
 LENGTH = 6
@@ -74,6 +75,17 @@ def test_symbols_of_facts_are_joined() -> None:
     )
 
 
+def test_heads_have_rules_of_their_own() -> None:
+    rules = "attend(H,I,J) <= eq(H,0), causal\nattend(2,I,J) <= eq(I,J)\nattend(H,I,J) <= eq(H,1)"
+    mask = compile_mask(rules, Shape.square(4, heads=3))
+    assert mask.allowed[0].equal(torch.ones(4, 4).tril() > 0)
+    assert mask.allowed[1].all()
+    assert mask.allowed[2].equal(torch.eye(4) > 0)
+    assert mask.explain(0, 1, head=1).rule is mask.rules[2]
+    with pytest.raises(ValueError, match="head None does not exist"):
+        mask.explain(0, 1)
+
+
 def test_the_forms_of_a_mask_agree() -> None:
     mask = compile_square("attend(I,J) <= lt(J,I)")
     assert mask.additive("inf").eq(0).equal(mask.allowed)
@@ -86,11 +98,62 @@ def test_the_forms_of_a_mask_agree() -> None:
     assert mask.empty_rows.tolist() == [[0]]
 
 
+def test_the_closed_world_computes_only_numbers_that_occur() -> None:
+    """PyNeuraLogic's window needs no geq, for no fact is negative; integers do."""
+    rules = "attend(I,J) <= leq(D,2), sub(I,J,D)"
+    closed = compile_mask(rules, Shape.square(LENGTH), arithmetic="closed")
+    assert closed.allowed.equal(compile_square("attend(I,J) <= window(2)").allowed)
+    assert compile_square(rules).allowed.equal(pairs_of(lambda i, j: i - j <= 2))
+
+
+def test_the_remainder_has_javas_sign_only_in_the_closed_world() -> None:
+    rules, facts = (
+        "attend(I,J) <= sub(I,J,D), mod(D,3,-1)",
+        Facts({"n": Relation(torch.arange(-6, 0)[:, None])}),
+    )
+    closed = compile_mask(rules, Shape.square(LENGTH), facts, "closed")
+    assert closed.allowed.equal(pairs_of(lambda i, j: i - j in (-1, -4)))
+    with pytest.raises(RuleError, match="mod"):
+        compile_mask(rules, Shape.square(LENGTH), facts)
+
+
 def test_rules_that_allow_nothing_are_refused_with_the_constraint() -> None:
     with pytest.raises(
         RuleError, match=r"line 2, column 1: the rules allow no pair at all: line 2: lt\(J, I\) fails"
     ):
         compile_square("\nattend(I,J) <= lt(I,J), lt(J,I)")
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_a_mask_of_nothing_is_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="a mask needs a query, a key and a head"):
+        Shape(*shape)
+
+
+def test_too_many_pairs_are_refused_before_they_are_made() -> None:
+    with pytest.raises(TooManyBindings, match="100,000,000 pairs, more than 4,000,000"):
+        compile_square("attend(I,J) <= causal", length=10_000)
+    facts = Facts({"a": Relation(torch.arange(300)[:, None])})
+    with pytest.raises(TooManyBindings, match="line 1 leads to"):
+        compile_square("attend(I,J) <= a(K), a(L), leq(K,L)", facts, length=9)
+
+
+def test_facts_about_other_tokens_are_refused_or_dropped_and_counted() -> None:
+    facts = Facts({"vis": Relation(torch.tensor([[0, 1], [6, 0], [2, -1]]))})
+    with pytest.raises(ValueError, match="a fact of vis names"):
+        compile_square("attend(I,J) <= seen(I,J)\nseen(A,B) <= hidden.vis(A,B)", facts)
+    mask = compile_mask("attend(I,J) <= hidden.vis(I,J)", Shape.square(LENGTH), facts, strict=False)
+    assert mask.n_dropped == 2
+    assert mask.pairs.tolist() == [[0, 1]]
+
+
+def test_a_mask_is_made_where_it_is_used(device: torch.device) -> None:
+    facts = Facts({"vis": Relation(torch.tensor([[0, 1], [3, 2]]))})
+    mask = compile_mask(
+        "attend(I,J) <= hidden.vis(I,J)\nattend(I,J) <= window(1)", Shape.square(4), facts, device=device
+    )
+    assert mask.allowed.device.type == mask.pairs.device.type == device.type
+    assert str(mask.explain(0, 1)).startswith("allowed by line 1")
 
 
 pairs = st.tuples(st.integers(0, 4), st.integers(0, 4))

@@ -56,11 +56,46 @@ def attention_facts(query: Tensor, key: Tensor, value: Tensor) -> Facts:
     return Facts({**relations, "dk": Relation.nullary(query.shape[1] ** -0.5)})
 
 
+@pytest.mark.parametrize(
+    ("aggregation", "expected"), [("sum", [0.66976, 0.66048]), ("avg", [0.33488, 0.33024])]
+)
+def test_the_articles_default_divides_attention_by_the_number_of_keys(
+    aggregation: str, expected: list[float]
+) -> None:
+    """The worked example of the specification: q = (1,0), k = (1,0), (0,1), v = (1,0), (0,2)."""
+    facts = attention_facts(torch.tensor([[1.0, 0]]), torch.eye(2), torch.tensor([[1.0, 0], [0, 2]]))
+    outcome = RuleModel(ATTENTION + aggregation, {})(facts)
+    assert value_of(outcome, "w") == pytest.approx([0.66976, 0.33024], abs=1e-5)
+    assert value_of(outcome, "att") == pytest.approx(expected, abs=1e-5)
+
+
 def test_without_constraints_rules_are_plain_attention() -> None:
     query, key, value = torch.randn(3, 7, 4)
     output, exists = RuleModel(ATTENTION + "sum", {})(attention_facts(query, key, value)).dense("att", 7)
     assert exists.all()
     torch.testing.assert_close(output, torch.softmax(query @ key.T / 2, -1) @ value, atol=1e-6, rtol=0)
+
+
+def test_what_has_no_grounding_does_not_exist() -> None:
+    query, key, value = torch.randn(3, 7, 4)
+    rules = (ATTENTION + "sum").replace("q(I)", "q(I), lt(J,I)")
+    output, exists = RuleModel(rules, {})(attention_facts(query, key, value)).dense("att", 7)
+    assert exists.tolist() == [False] + [True] * 6
+    assert output[0].eq(0).all()
+
+
+def test_a_macro_in_a_softmax_rule_is_one_softmax() -> None:
+    query, key, value = torch.randn(3, 7, 4)
+    facts = attention_facts(query, key, value)
+    branches = {
+        name: Relation(torch.tensor([[n, n // 3] for n in range(7)])) for name in ("branch", "anchor")
+    }
+    facts = Facts({**facts.relations, **branches})
+    outcome = RuleModel((ATTENTION + "sum").replace("q(I)", "q(I), branch_visible"), {})(facts)
+    weights = outcome.relations["w"]
+    assert weights.values is not None
+    sums = torch.zeros(7).index_add(0, weights.terms[:, 0], weights.values.flatten())
+    torch.testing.assert_close(sums, torch.ones(7))
 
 
 def test_gradients_reach_weights_and_facts_and_fixed_weights_have_none() -> None:
@@ -149,3 +184,14 @@ def test_what_cannot_be_evaluated_is_refused(rules: str, message: str) -> None:
     facts = Facts({**NUMBERS.relations, "v": Relation.of_vectors(torch.ones(2, 3))})
     with pytest.raises(RuleError, match=message):
         RuleModel(rules, {})(facts)
+
+
+def test_a_weight_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="the weight W is not finite"):
+        RuleModel("g <= a(I)[W]", {"W": torch.tensor([[1.0, torch.nan]])})
+
+
+def test_weights_are_saved_by_name() -> None:
+    model = RuleModel("g[Wo] <= a(I)[W]", {"W": torch.tensor(2.0), "Wo": torch.tensor([[1.0], [2.0]])})
+    assert set(model.state_dict()) == {"weights.W", "weights.Wo"}
+    assert value_of(model(NUMBERS), "g") == [7, 14]

@@ -25,6 +25,21 @@ def test_a_fact_sees_its_word_and_itself() -> None:
     ]
 
 
+def test_two_facts_of_one_word_do_not_see_each_other() -> None:
+    assert rows([0, 1, 2], [0, 0, 0]) == ["111", "11.", "1.1"]
+
+
+def test_a_fact_does_not_see_another_place_of_its_word() -> None:
+    assert rows([0, 1, 0, 2], [0, 0, 1, 1]) == ["111.", "11..", "1.11", "..11"]
+
+
+def test_a_batch_is_its_rows() -> None:
+    branch, anchor = torch.tensor([[0, 1, 0], [0, 0, 1]]), torch.tensor([[0, 0, 1], [0, 1, 1]])
+    together = visible(branch, anchor)
+    for row in range(2):
+        assert together[row].equal(visible(branch[row], anchor[row]))
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
 def test_every_tree_is_symmetric_and_every_token_sees_itself_and_its_word(facts: list[int]) -> None:
     branch, anchor, count = [], [], 0

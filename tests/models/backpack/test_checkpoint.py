@@ -1,15 +1,18 @@
 """Checkpoints: read in each layout, written, and refused in words."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from models.backpack.checkpoint import build_backpack, load_backpack, save_backpack
 from models.backpack.config import BackpackConfig
-from models.backpack.layouts import CONV1D, PUBLISHED_ALIASES
+from models.backpack.layouts import CONV1D, PUBLISHED_ALIASES, WORDS
 from models.backpack.network import Backpack
+from models.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 
 
@@ -35,6 +38,43 @@ def test_the_published_layout_gives_the_same_network(backpack: Backpack) -> None
     assert all(torch.equal(again.state_dict()[name], value) for name, value in backpack.state_dict().items())
 
 
+def test_a_pickled_file_of_the_published_layout_is_read_as_tensors(
+    backpack: Backpack, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG.to_hf()))
+    torch.save(as_published(backpack), tmp_path / "pytorch_model.bin")
+    assert torch.equal(load_backpack(tmp_path).embedding, backpack.embedding)
+
+
+def test_tied_tensors_that_differ_are_refused(backpack: Backpack) -> None:
+    tensors = as_published(backpack)
+    tensors["lm_head.weight"][0, 0] += 1
+    with pytest.raises(CheckpointError, match=r"lm_head\.weight"):
+        build_backpack(CONFIG, tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("gpt2_model.ln_f.bias", None, r"lacks gpt2_model\.ln_f\.bias"),
+        ("gpt2_model.ln_f.bias", torch.zeros(3), r"\[3\]"),
+        ("gpt2_model.ln_f.bias", torch.full((16,), torch.inf), "not finite"),
+        ("gpt2_model.extra", torch.zeros(3), "no Backpack has"),
+    ],
+)
+def test_what_is_wrong_with_the_weights_is_named(
+    backpack: Backpack, name: str, value: Tensor | None, message: str
+) -> None:
+    tensors = {**backpack.state_dict(), name: value}
+    with pytest.raises(CheckpointError, match=message):
+        build_backpack(CONFIG, {key: tensor for key, tensor in tensors.items() if tensor is not None})
+
+
+def test_weights_of_something_else_are_refused() -> None:
+    with pytest.raises(CheckpointError, match="no Backpack has these tensors"):
+        build_backpack(CONFIG, {"bert.embeddings": torch.zeros(1)})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -51,3 +91,9 @@ def test_the_published_layout_gives_the_same_network(backpack: Backpack) -> None
 def test_a_configuration_of_something_else_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BackpackConfig.from_hf(CONFIG.to_hf() | change)
+
+
+def test_half_precision_on_disk_is_read_as_float32(backpack: Backpack, tmp_path: Path) -> None:
+    save_backpack(tmp_path, backpack, torch.float16)
+    assert load_file(tmp_path / "model.safetensors")[WORDS].dtype == torch.float16
+    assert load_backpack(tmp_path).embedding.dtype == torch.float32

@@ -11,6 +11,7 @@ import torch
 from models.backpack.checkpoint import load_backpack
 from models.backpack.convert import main, read_training_file
 from models.backpack.network import Backpack
+from models.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 
 
@@ -42,3 +43,22 @@ def test_a_file_is_converted_by_the_command(
     monkeypatch.setattr(sys, "argv", ["convert", str(file), str(config), str(out)])
     main()
     assert torch.equal(load_backpack(out).embedding, backpack.embedding)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x02}q\x00."])
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "last.ckpt").write_bytes(content)
+    with pytest.raises(CheckpointError, match="not an archive"):
+        read_training_file(tmp_path / "last.ckpt")
+
+
+@pytest.mark.parametrize("content", [{}, {"state_dict": {"a": 1}}, [torch.zeros(1)]])
+def test_a_file_without_weights_is_refused(tmp_path: Path, content: object) -> None:
+    torch.save(content, tmp_path / "last.ckpt")
+    with pytest.raises(CheckpointError, match="state dict"):
+        read_training_file(tmp_path / "last.ckpt")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="is missing"):
+        read_training_file(tmp_path / "last.ckpt")

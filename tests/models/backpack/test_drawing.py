@@ -1,12 +1,18 @@
 """Answers that are drawn: seeds, stops, limits and log-probabilities, alone and in a stream."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
+from models.backpack.answering.drawing import find_stop, hold_back
+from models.backpack.answering.reader import Reader
+from models.backpack.generate import score_continuation
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem
+from models.memory import AnswerChange, Material, Options
 from models.system import AnswerDelta, Ask, Reply, SamplingOptions
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
@@ -36,6 +42,32 @@ def test_a_seed_is_a_draw(system: BackpackSystem, base: dict[str, SensesView]) -
     assert len(set(first)) > 1
 
 
+def test_drawn_questions_stand_beside_others(system: BackpackSystem, base: dict[str, SensesView]) -> None:
+    sampling = SamplingOptions(temperature=1.0, seed=3, max_tokens=9)
+    asks = [Ask(QUESTION), Ask(QUESTION, sampling=sampling), Ask(QUESTION, candidates=("Lima", "Cusco"))]
+    together = system.answer(asks, [base] * 3)
+    assert together == [system.answer([ask], [base])[0] for ask in asks]
+
+
+def test_tokens_are_told_as_often_as_is_asked(
+    reader: Reader, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    reply = draw(system, base, temperature=1.0, seed=5, max_tokens=7, logprobs=3)
+    assert len(reply.tokens) == 7
+    assert "".join(token.text for token in reply.tokens).strip() == reply.answer
+    ids = reader.speller.ask(QUESTION)
+    tokens = [reader.speller.tokenizer.encode(token.text).ids for token in reply.tokens]
+    if all(len(token) == 1 for token in tokens):  # a piece of half a character has no text of its own
+        expected = score_continuation(reader.model, ids, [token for (token,) in tokens])
+        assert torch.tensor([t.logprob for t in reply.tokens]) == pytest.approx(expected, abs=1e-4)
+    for token in reply.tokens:
+        logprobs = [logprob for _, logprob in token.top]
+        assert len(logprobs) == 3
+        assert logprobs == sorted(logprobs, reverse=True)
+        assert token.logprob <= logprobs[0] + 1e-6
+    assert draw(system, base, max_tokens=7).tokens == ()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_stop_ends_the_answer_and_is_not_part_of_it(
     system: BackpackSystem, base: dict[str, SensesView], seed: int
@@ -62,3 +94,25 @@ def test_a_stream_has_the_drawn_answer_and_never_more(
     texts = [delta.text for delta in deltas if isinstance(delta, AnswerDelta)]
     assert len(texts) > 1
     assert "".join(texts) == (reply.answer or "")
+
+
+def test_a_limit_beyond_the_positions_is_cut_and_a_fact_is_said(
+    reader: Reader, system: BackpackSystem, memory: SensesMemory, base: dict[str, SensesView]
+) -> None:
+    reply = draw(system, base, max_tokens=10_000, logprobs=0)
+    assert reply.finish == "length"
+    assert len(reply.tokens) == reader.model.config.positions - len(reader.speller.ask(QUESTION))
+    (material,) = memory.build([AnswerChange("f", QUESTION, ANSWER)], Options())
+    assert isinstance(material, Material)
+    views = {SENSES: memory.view(memory.fold([replace(material, block=replace(material.block, order=1))]))}
+    reply = draw(system, views)
+    assert (reply.answer, reply.edits, reply.finish) == (ANSWER, ("f",), "stop")
+    assert reply.score == system.answer([Ask(QUESTION)], [views])[0].score
+    assert draw(system, views, max_tokens=2).finish == "length"
+
+
+def test_where_a_stop_begins() -> None:
+    assert find_stop("Lima, Peru", [" P", ","]) == 4
+    assert find_stop("Lima", [","]) is None
+    assert hold_back("Lima, Pe", ["Peru"]) == "Lima,", "the last letters may begin the stop"
+    assert hold_back("Lima", []) == "Lima"

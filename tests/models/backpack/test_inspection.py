@@ -9,6 +9,7 @@ from models.backpack.answering.reader import Reader
 from models.backpack.editing.rows import TextEdits
 from models.backpack.editing.sense import SenseChange
 from models.backpack.inspection.bias import measure_multiplier, read_parts, share_difference
+from models.backpack.inspection.study import load_pack
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem
 from models.memory import FieldsChange
@@ -56,6 +57,18 @@ def test_a_sense_is_shown_by_the_words_that_it_favours(
         assert (sense.strength, sense.factor, sense.edits) == (pytest.approx(sense.base_strength), 1.0, ())
 
 
+def test_a_changed_sense_shows_its_edits_and_its_strength(
+    memory: SensesMemory, system: BackpackSystem
+) -> None:
+    view = view_of(memory, weigh("e", " of", 0.5, 2), weigh("f", " of", 0.5), weigh("g", " the", 3.0))
+    first, _, third, _ = system.show_senses(SensesInquiry(" of"), view).senses
+    assert (first.edits, third.edits) == (("f",), ("e", "f"))
+    assert (first.factor, third.factor) == (0.5, 0.25)
+    assert third.strength == pytest.approx(third.base_strength / 4)
+    (only,) = system.show_senses(SensesInquiry("of", senses=(2,)), view).senses
+    assert only == third
+
+
 def test_a_word_is_the_one_behind_a_space_unless_it_is_meant_exactly(
     system: BackpackSystem, base: dict[str, SensesView]
 ) -> None:
@@ -85,6 +98,14 @@ def test_what_cannot_be_shown_says_what_could(
     with pytest.raises(BadInquiry, match=text) as error:
         system.show_senses(inquiry, base)
     assert error.value.field == field
+
+
+def test_the_first_of_several_pieces_is_shown_on_request(
+    system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    word = system.show_senses(SensesInquiry("Zanzibarian", senses=(0,), first_piece=True), base)
+    assert word.token == system.reader.speller.spell(" Zanzibarian")[0]
+    assert "first one" in word.warnings[0]
 
 
 def test_what_the_senses_of_all_words_carry_is_the_log_odds(reader: Reader) -> None:
@@ -121,6 +142,28 @@ def test_a_multiplier_does_what_an_edit_with_the_factor_does(
     assert (foreseen.shift == 0) is (multiplier == 1)
 
 
+def test_a_report_names_the_sense_that_carries_most(
+    system: BackpackSystem, base: dict[str, SensesView], pair: tuple[str, str]
+) -> None:
+    inquiry = BiasInquiry((pair,), WORDS, PROMPTS, ("The name of the river.",), (1.0, 0.0))
+    report = system.measure_bias(inquiry, base)
+    assert report.words == (" a", " of")
+    assert report.prompts[1] == "The name of the river"
+    assert (report.n_sentences, report.note) == (1, "")
+    (result,) = report.pairs
+    assert result.pair == pair
+    assert result.sense == result.shares[0].sense
+    assert [point.multiplier for point in result.points] == [1.0, 0.0]
+    assert result.points[0].shift == 0
+    assert result.points[1].shift > 0
+    assert result.points[0].ratio >= 1
+    other = system.measure_bias(
+        BiasInquiry((pair,), WORDS, PROMPTS, (), (0.0,), sense=result.shares[-1].sense), base
+    )
+    assert other.pairs[0].sense == result.shares[-1].sense
+    assert other.n_sentences > 50
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
@@ -154,3 +197,18 @@ def test_an_inquiry_that_cannot_be_answered_says_why(
     with pytest.raises(BadInquiry, match=text) as error:
         system.measure_bias(BiasInquiry(**fields), base)
     assert error.value.field == field
+
+
+def test_a_word_that_no_prompt_has_is_named(
+    system: BackpackSystem, base: dict[str, SensesView], pair: tuple[str, str]
+) -> None:
+    report = system.measure_bias(BiasInquiry((pair,), WORDS, ("Who is of",)), base)
+    assert report.warnings == ("no prompt has ' a'",)
+
+
+def test_without_pairs_a_vocabulary_without_occupations_is_told(
+    system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    with pytest.raises(BadInquiry, match="too few of the pack's occupations and names"):
+        system.measure_bias(BiasInquiry(), base)
+    assert not any(" he " in statement for r in load_pack().relations.values() for statement in r.statements)

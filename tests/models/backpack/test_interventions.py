@@ -1,5 +1,6 @@
 """Projection, factors and their overlay."""
 
+import pytest
 import torch
 
 from models.backpack.interventions import SenseOverlay, project
@@ -17,6 +18,35 @@ def test_the_worked_example_of_a_projection() -> None:
 
 def test_an_orthogonal_projection_leaves_nothing_of_the_word() -> None:
     assert (project(SENSES, A, H, orthogonal=True) @ A).tolist() == [0.0]
+
+
+def test_half_the_strength_goes_half_the_way() -> None:
+    assert project(SENSES, A, H, strength=0.5).tolist() == [[1.5, 1.5]]
+    assert torch.equal(project(SENSES, A, H, strength=0.0), SENSES)
+
+
+@pytest.mark.parametrize(("away", "towards"), [(torch.zeros(2), H), (A, torch.zeros(2))])
+def test_a_direction_without_length_is_refused(away: torch.Tensor, towards: torch.Tensor) -> None:
+    with pytest.raises(ValueError, match="length zero"):
+        project(SENSES, away, towards)
+
+
+def test_a_strength_outside_of_its_range_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"1\.5"):
+        project(SENSES, A, H, strength=1.5)
+
+
+@pytest.mark.parametrize("factor", [-0.5, float("nan"), float("inf")])
+def test_a_factor_that_is_no_weight_is_refused(backpack: Backpack, factor: float) -> None:
+    factors = {5: torch.full((CONFIG.senses,), factor)}
+    with pytest.raises(ValueError, match="finite number from 0 on"):
+        SenseOverlay.of({}, factors, {5: backpack.senses_of(torch.tensor(5))})
+
+
+def test_an_overlay_of_unchanged_senses_changes_no_bit(backpack: Backpack) -> None:
+    base = backpack.senses_of(IDS)[0]
+    overlay = SenseOverlay.of({5: base[0], 30: base[2]}, {}, {})
+    assert torch.equal(backpack(IDS, edits=overlay).logits, backpack(IDS).logits)
 
 
 def test_a_factor_of_zero_takes_a_sense_out_of_the_sum(backpack: Backpack) -> None:

@@ -171,6 +171,14 @@ def test_a_projection_is_the_papers(memory: SensesMemory, reader: Reader) -> Non
     assert overlay.ids.tolist() == [the]
 
 
+def test_the_notes_say_which_token_a_word_is(memory: SensesMemory, reader: Reader) -> None:
+    (material,) = build(memory, sense("s", word="the", action="factor", factor=1.0, first_piece=True))
+    assert list(material.notes["pieces"].values()) == reader.speller.spell("the")
+    assert material.notes["id"] == reader.speller.spell("the")[0]
+    assert any("changes nothing" in warning for warning in material.notes["warnings"])
+    assert SenseChange(word=" the", action="factor", factor=0).summarize() == "weigh ' the' by 0.0"
+
+
 @pytest.mark.parametrize(
     ("fields", "code", "detail"),
     [
@@ -199,6 +207,17 @@ def test_what_cannot_work_is_refused_in_words_that_say_what_would(
     assert (refusal.code, detail in refusal.detail) == (code, True), refusal.detail
 
 
+def test_a_word_that_is_one_piece_behind_a_space_is_named_so(memory: SensesMemory, reader: Reader) -> None:
+    tokens = range(reader.model.config.words)
+    word = next(
+        text[1:]
+        for text in (reader.speller.read([token]) for token in tokens)
+        if text[0] == " " and text[1:].isalpha() and len(reader.speller.spell(text[1:])) > 1
+    )
+    refusal = refuse(memory, sense("s", word=word, action="factor", factor=0.5))
+    assert f"write {f' {word}'!r}" in refusal.detail
+
+
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -210,3 +229,19 @@ def test_what_cannot_work_is_refused_in_words_that_say_what_would(
 )
 def test_an_answer_that_cannot_be_said_is_refused(memory: SensesMemory, answer: str, code: str) -> None:
     assert refuse(memory, AnswerChange("f", "What?", answer)).code == code
+
+
+def test_one_refusal_stops_no_other_change(memory: SensesMemory) -> None:
+    results = memory.build([AnswerChange("a", "What?", ""), AnswerChange("b", "What?", "Lima")], Options())
+    assert [type(result) for result in results] == [EditRefused, Material]
+
+
+def test_usage_counts_rows_and_warns_of_changes_that_act_on_all_texts(
+    memory: SensesMemory, facts: list[Material]
+) -> None:
+    assert memory.usage(memory.base).slots_used == 0
+    assert memory.usage(memory.fold(facts)).warnings == ()
+    change = build(memory, sense("s", word=" the", action="factor", factor=0.5))
+    usage = memory.usage(memory.fold([*facts, *change]))
+    assert usage.slots_used == 1 + sum(material.notes["slots"] for material in facts)
+    assert usage.warnings == ("1 change of senses acts on each text with the word, whatever is asked",)

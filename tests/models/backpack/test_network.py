@@ -69,3 +69,8 @@ def test_an_edit_changes_no_bit_before_the_word_occurs(backpack: Backpack) -> No
     before, after = backpack(IDS).logits, backpack(IDS, edits=overlay).logits
     assert torch.equal(before[:, :4], after[:, :4])
     assert not torch.equal(before[:, 4:], after[:, 4:])
+
+
+def test_ids_that_stand_for_no_text_have_no_probability(backpack: Backpack) -> None:
+    probabilities = backpack.mask_padding(backpack(IDS).logits).softmax(-1)
+    assert float(probabilities[..., CONFIG.words :].abs().max()) == 0

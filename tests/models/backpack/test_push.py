@@ -21,6 +21,23 @@ def test_one_rival_is_left_behind_along_the_difference() -> None:
     torch.testing.assert_close(push, torch.tensor([1.0, -1.0], dtype=torch.float64))
 
 
+def test_a_word_that_leads_by_enough_needs_no_push() -> None:
+    embedding = torch.eye(3, dtype=torch.float64)
+    push = find_push(embedding, 1, torch.tensor([-0.5, -float("inf"), 0.0], dtype=torch.float64))
+    assert push is not None
+    assert not push.any()
+
+
+def test_a_word_between_all_others_cannot_lead() -> None:
+    embedding = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
+    assert find_push(embedding, 2, torch.tensor([1.0, 1.0, -float("inf")], dtype=torch.float64)) is None
+
+
+def test_a_word_with_a_twin_cannot_lead_it() -> None:
+    embedding = torch.tensor([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
+    assert find_push(embedding, 0, torch.tensor([-float("inf"), 1.0, 1.0], dtype=torch.float64)) is None
+
+
 @given(st.integers(0, 10_000), st.floats(0.1, 8))
 def test_the_push_suffices_and_no_shorter_one_of_many_does(seed: int, margin: float) -> None:
     generator = torch.Generator().manual_seed(seed)

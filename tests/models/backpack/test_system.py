@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from models.backpack.answering.reader import Reader
+from models.backpack.answering.reader import FILES, Reader
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem, load
+from models.checkpoint import CheckpointError
 from models.memory import AnswerChange, FieldsChange, Material, Options
 from models.system import (
     UNSURE,
@@ -22,6 +23,7 @@ from models.system import (
     HasScope,
     Reply,
     Routes,
+    Side,
     Streams,
     check_contract,
     check_reply,
@@ -58,6 +60,19 @@ def test_the_contract_is_kept(reader: Reader, system: BackpackSystem) -> None:
     assert len(system.probes.core) == 200
     assert system.describe()["senses"] == 4
     assert system.answer([], []) == []
+
+
+def test_a_checkpoint_is_loaded_or_said_to_lack_a_file(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "whole")
+    check_reply(check_contract(load(torch.device("cpu"), torch.float32, folder), "backpack"))
+    for name in FILES:
+        (folder / name).rename(tmp_path / name)
+        with pytest.raises(CheckpointError, match=f"{name} is missing"):
+            load(torch.device("cpu"), torch.float32, folder)
+        (tmp_path / name).rename(folder / name)
+    (folder / FILES[0]).write_text("{}")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load(torch.device("cpu"), torch.float32, folder)
 
 
 def test_a_batch_answers_as_each_question_alone(
@@ -170,6 +185,74 @@ def test_the_parts_of_a_reason_add_up_to_the_log_odds(
     )
 
 
+def test_an_answer_names_a_change_of_senses_only_where_it_would_be_another(
+    memory: SensesMemory, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    change = FieldsChange("s", "sense", SenseChange(word="A", action="factor", factor=30.0))
+    absent_word = FieldsChange("u", "sense", SenseChange(word="z", action="factor", factor=9.0))
+    weak = FieldsChange("w", "sense", SenseChange(word="Q", action="factor", factor=1.0))
+    asks = [Ask(question) for question in QUESTIONS]
+    plain = system.answer(asks, [base] * len(asks))
+    changed_view = system.answer(asks, [view_of(memory, change)] * len(asks))
+    assert [reply.edits for reply in changed_view] == [
+        ("s",) if new.best != old.best else () for new, old in zip(changed_view, plain, strict=True)
+    ]
+    assert any(reply.edits for reply in changed_view)
+    for view in (view_of(memory, absent_word), view_of(memory, weak)):
+        for old, new in zip(plain, system.answer(asks, [view] * len(asks)), strict=True):
+            assert (new.best, new.edits) == (old.best, ())
+
+
+def test_a_fact_may_differ_where_its_question_is_routed_alone(
+    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
+) -> None:
+    asks = [Ask(question) for question in (QUESTION, *QUESTIONS)]
+    assert system.may_differ(Side(asks, base), Side(asks, corrected_view)) == [True, False, False, False]
+    assert system.may_differ(Side(asks, corrected_view), Side(asks, corrected_view)) == [False] * 4
+    assert system.may_differ(Side([], base), Side([], corrected_view)) == []
+    assert system.route(asks, corrected_view) == ["f", None, None, None]
+    assert system.find_misrouted(corrected_view) == {}
+
+
+@pytest.mark.parametrize("word", [" the", "Q", "z", " of", "is"])
+def test_changed_senses_may_differ_where_the_word_is_read_and_nowhere_else(
+    memory: SensesMemory, system: BackpackSystem, corrected_view: dict[str, SensesView], word: str
+) -> None:
+    fact = AnswerChange("f", QUESTION, ANSWER, ("capital of Peru",))
+    change = FieldsChange("s", "sense", SenseChange(word=word, action="factor", factor=7.0, first_piece=True))
+    view = view_of(memory, fact, change)
+    questions = [QUESTION, *QUESTIONS, *system.probes.core[:40]]
+    asks = [Ask(question) for question in questions]
+    may_differ = system.may_differ(Side(asks, corrected_view), Side(asks, view))
+    old, new = (system.answer(asks, [side] * len(asks)) for side in (corrected_view, view))
+    (token, *_) = system.reader.speller.spell(word)
+    for question, may, before, after in zip(questions, may_differ, old, new, strict=True):
+        read = system.reader.speller.spell(f"{question} {before.best}")
+        assert may or (before.best, before.edits) == (after.best, after.edits), question
+        assert not may or token in [*system.reader.ask(question)[0], *read], question
+    back = system.may_differ(Side(asks, view), Side(asks, corrected_view))
+    assert [place for place, may in enumerate(back) if may and not may_differ[place]] == []
+
+
+def test_other_answers_than_the_first_may_differ_after_any_change_of_senses(
+    memory: SensesMemory, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    view = view_of(memory, FieldsChange("s", "sense", SenseChange(word="z", action="factor", factor=0.5)))
+    asks = [Ask(QUESTIONS[0]), Ask(QUESTIONS[0], top_k=2), Ask(QUESTIONS[0], candidates=("Peru", "Zaire"))]
+    assert system.may_differ(Side(asks, base), Side(asks, view)) == [False, True, True]
+
+
+def test_the_same_senses_from_another_edit_may_differ(memory: SensesMemory, system: BackpackSystem) -> None:
+    shift = SenseChange(word="A", action="factor", factor=30.0)
+    asks = [Ask(question) for question in QUESTIONS]
+    views = [view_of(memory, FieldsChange(name, "sense", shift)) for name in "st"]
+    replies = [system.answer(asks, [view] * len(asks)) for view in views]
+    differs = [old.edits != new.edits for old, new in zip(*replies, strict=True)]
+    may_differ = system.may_differ(*(Side(asks, view) for view in views))
+    assert any(differs)
+    assert not any(is_other and not may for is_other, may in zip(differs, may_differ, strict=True))
+
+
 def test_what_a_change_may_reach_is_told_of_facts_alone(
     memory: SensesMemory,
     system: BackpackSystem,
@@ -189,6 +272,15 @@ def test_what_a_change_may_reach_is_told_of_facts_alone(
     assert system.may_reach(base, view_of(memory, change)) is None
 
 
+def test_a_question_nearly_about_a_fact_names_it(
+    system: BackpackSystem, corrected_view: dict[str, SensesView]
+) -> None:
+    (nearest,) = system.find_nearest([Ask("What is the largest city of Peru?")], corrected_view)
+    assert nearest is None or nearest.edit == "f"
+    (reply,) = system.answer([Ask("What is the capital of Peru")], [corrected_view])
+    assert (reply.answer, reply.nearby_edit) == (ANSWER, None)
+
+
 def test_a_fact_answers_in_other_words_that_the_scope_takes_for_the_same(
     system: BackpackSystem, corrected_view: dict[str, SensesView]
 ) -> None:
@@ -202,3 +294,10 @@ def test_a_fact_answers_in_other_words_that_the_scope_takes_for_the_same(
     for wording, route in zip(wordings, routes, strict=True):
         (reply,) = system.answer([Ask(wording)], [corrected_view])
         assert (reply.answer == ANSWER) is (route == "f")
+
+
+def test_a_long_question_is_cut_and_says_so(system: BackpackSystem, base: dict[str, SensesView]) -> None:
+    long_reply, short = system.answer([Ask("why? " * 200), Ask("why?")], [base, base])
+    assert long_reply.truncated
+    assert not short.truncated
+    assert isinstance(long_reply, Reply)

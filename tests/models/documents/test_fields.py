@@ -30,6 +30,10 @@ def test_what_is_wrong_is_named(fields: dict[str, Any], detail: str) -> None:
         DocumentFields.model_validate(fields)
 
 
+def test_a_correction_may_delete() -> None:
+    assert DocumentFields(id="a", action="replace", old="x", new="").new == ""
+
+
 @pytest.mark.parametrize(
     ("fields", "summary"),
     [
@@ -45,3 +49,8 @@ def test_what_is_wrong_is_named(fields: dict[str, Any], detail: str) -> None:
 )
 def test_a_change_is_one_line_of_words(fields: dict[str, Any], summary: str) -> None:
     assert DocumentFields.model_validate(fields).summarize() == summary
+
+
+def test_the_log_keeps_the_beginning_of_a_long_text() -> None:
+    fields = DocumentFields(id="a", text="x" * 1_000, title="T")
+    assert fields.outline() == {"id": "a", "text": "x" * 80 + "…", "title": "T"}

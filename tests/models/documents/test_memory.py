@@ -13,6 +13,7 @@ from models.memory import (
     ChecksFields,
     EditRefused,
     FieldsChange,
+    Image,
     Material,
     Memory,
     Options,
@@ -95,6 +96,11 @@ def test_what_is_put_anew_forgets_what_was_there() -> None:
     assert view(put(), remove(), put(text="new"))["mill"].edits == ("e2",)
 
 
+@pytest.mark.parametrize("old", ["1821", "in "])
+def test_a_correction_that_finds_nothing_or_two_places_has_no_effect(old: str) -> None:
+    assert view(put(), correct(old, "at")) == view(put())
+
+
 def test_what_is_not_there_is_neither_extended_nor_corrected() -> None:
     assert dict(view(append("x"), correct("x", "y"), remove())) == {}
 
@@ -128,6 +134,14 @@ def test_what_is_taken_back_leaves_what_would_be_there_without_it(
     }
 
 
+def test_views_share_the_documents_that_do_not_change() -> None:
+    memory = Texts()
+    materials = build(memory, put("a", "x"), put("b", "y"), append("z", "b"))
+    before, after = (memory.view(memory.fold(materials[:count])) for count in (2, 3))
+    assert before["a"] is after["a"]
+    assert after["b"].text == "yz"
+
+
 def check(fields: DocumentFields, *earlier: DocumentFields) -> EditRefused | None:
     return Texts().check(fields, view(*earlier))
 
@@ -154,6 +168,13 @@ def test_what_has_no_effect_on_this_version_is_refused_in_words(
 
 
 @pytest.mark.parametrize(
+    "fields", [put(), append(" More."), correct("1820", "1822"), correct("1820. ", ""), remove()]
+)
+def test_what_has_an_effect_is_not_refused(fields: DocumentFields) -> None:
+    assert check(fields, put()) is None
+
+
+@pytest.mark.parametrize(
     ("fields", "code", "detail"),
     [
         (put(text=" \n"), "empty", "the text of 'mill' is empty"),
@@ -171,3 +192,16 @@ def test_what_is_no_text_is_refused_in_words(fields: DocumentFields, code: str, 
     assert isinstance(refusal, EditRefused)
     assert refusal.code == code
     assert detail in refusal.detail
+
+
+def test_what_it_holds_is_said_in_words() -> None:
+    memory = Texts()
+
+    def words(*fields: DocumentFields) -> tuple[str, ...]:
+        return memory.usage(memory.fold(build(memory, *fields))).warnings
+
+    assert words(put("a", "x")) == ("documents/texts holds 1 document with 1 character",)
+    assert words(put("a", "x" * 1_200), put("b", "y"), append("z", "b"), put("c", "x"), remove("c")) == (
+        "documents/texts holds 2 documents with 1,202 characters",
+    )
+    assert memory.usage(Image(memory.base.base)).slots_used == 0

@@ -47,6 +47,12 @@ def test_the_wanted_token_wins_from_every_state(
         assert float((best[:, 0] - best[:, 1]).min()) == pytest.approx(float(lead), rel=1e-4)
 
 
+def test_it_wins_from_states_it_never_saw(pushes: Pushes, head: torch.Tensor, states: torch.Tensor) -> None:
+    unseen_states = 5 * torch.randn(500, D, generator=torch.Generator().manual_seed(2))
+    rows, _ = values(pushes, head, states[:1, None], [7])
+    assert (((unseen_states + rows) @ head.T).argmax(-1) == 7).float().mean() > 0.97
+
+
 def test_a_token_shadowed_by_a_longer_one_is_still_reached(head: torch.Tensor) -> None:
     embedding = head.clone()
     embedding[1] = 1.05 * embedding[0] + 0.3 * embedding[2]
@@ -54,6 +60,10 @@ def test_a_token_shadowed_by_a_longer_one_is_still_reached(head: torch.Tensor) -
     units, gaps = directions(embedding, torch.tensor([0, 3]))
     assert (gaps > 0).all()
     assert (embedding @ units.T).argmax(0).tolist() == [0, 3]
+
+
+def test_a_token_that_cannot_win_is_told_by_its_gap() -> None:
+    assert not (find_pushes(torch.ones(3, 4), torch.zeros(1, 4)).gaps > 0).any()
 
 
 def test_a_whole_answer_has_a_row_for_each_token(

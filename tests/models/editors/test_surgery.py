@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.editors.surgery import Head, Site, choose_slot, operate, smallest_lambda
+from models.editors.surgery import Head, Site, Surgery, choose_slot, operate, smallest_lambda, unit_delta
 from models.memory import EditRefused
 
 D, TOKENS, SLOTS = 8, 12, 6
@@ -27,6 +27,11 @@ def draw(seed: int) -> tuple[Site, Head]:
 def logits(head: Head, x: Tensor) -> Tensor:
     x = x.double()
     return (x / (x.pow(2).mean(-1, keepdim=True) + head.epsilon).sqrt()) @ head.rows.double().T
+
+
+def after(site: Site, head: Head, surgery: Surgery) -> Tensor:
+    effect = surgery.delta if site.out is None else site.out @ surgery.delta
+    return logits(head, site.x + surgery.weight * effect)
 
 
 def lead(values: Tensor, token: int) -> float:
@@ -87,6 +92,45 @@ def test_the_smallest_lambda_leads_by_the_margin_and_less_does_not(
             assert lead(logits(head, site.x + share * smallest * effect), new) < margin
 
 
+def test_it_is_zero_when_the_new_token_leads_already() -> None:
+    site, head = draw(1)
+    first = int(logits(head, site.x).argmax())
+    assert smallest_lambda(site.x, head.embedding[first], head, first, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("adapter_edit", ["least_squares", "raw"])
+def test_the_answer_changes_with_the_margin_asked_for(adapter_edit: Any) -> None:
+    changed = 0
+    for seed in range(20):
+        site, head = draw(seed)
+        generator = torch.Generator().manual_seed(seed)
+        site = Site(site.weights, site.x, out=torch.eye(D) + 0.1 * torch.randn(D, D, generator=generator))
+        order = logits(head, site.x).argsort(descending=True).tolist()
+        try:
+            surgery = operate(
+                site, head, order[1], order[0], scale=None, margin=0.25, adapter_edit=adapter_edit
+            )
+        except EditRefused:
+            continue
+        changed += 1
+        assert lead(after(site, head, surgery), order[1]) == pytest.approx(0.25, abs=1e-4)
+    assert changed > 5
+
+
+def test_through_an_adapter_the_stored_row_is_solved_for() -> None:
+    out, direction = torch.randn(D, D, generator=torch.Generator().manual_seed(2)), torch.arange(float(D))
+    torch.testing.assert_close(
+        out @ unit_delta(direction, out, "least_squares"), direction, atol=1e-3, rtol=1e-4
+    )
+    assert unit_delta(direction, out, "raw").equal(direction)
+    assert unit_delta(direction, None, "least_squares").equal(direction)
+
+
+def test_an_adapter_that_loses_a_direction_gives_the_nearest_row() -> None:
+    out, direction = torch.diag(torch.tensor([1.0, 2.0, 0.0])), torch.tensor([3.0, 4.0, 5.0])
+    torch.testing.assert_close(unit_delta(direction, out, "least_squares"), torch.tensor([3.0, 2.0, 0.0]))
+
+
 def test_a_token_that_no_lambda_brings_first_is_refused() -> None:
     head = Head(
         rows=torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), embedding=torch.eye(3, 2), epsilon=1e-6
@@ -96,6 +140,16 @@ def test_a_token_that_no_lambda_brings_first_is_refused() -> None:
     ) as refusal:
         smallest_lambda(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]), head, 0, 0.1)
     assert refusal.value.code == "unreachable"
+
+
+def test_a_lambda_above_the_limit_is_refused_with_the_limit() -> None:
+    site, head = draw(0)
+    second = int(logits(head, site.x).argsort(descending=True)[1])
+    first = int(logits(head, site.x).argmax())
+    scale = operate(site, head, second, first, scale=None, margin=0.0).scale
+    assert scale > 0
+    with pytest.raises(EditRefused, match="with lambda up to"):
+        operate(site, head, second, first, scale=None, margin=0.0, limit=0.5 * scale)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +169,10 @@ def test_what_cannot_work_is_refused_with_its_code(options: dict[str, Any], code
     with pytest.raises(EditRefused) as refusal:
         operate(site, head, old=5, margin=0, **options)
     assert refusal.value.code == code
+
+
+def test_a_given_slot_that_does_not_fire_is_refused() -> None:
+    site, head = draw(0)
+    silent = Site(torch.tensor([0.0, 1.0]), site.x)
+    with pytest.raises(EditRefused, match="slot 0 does not fire"):
+        operate(silent, head, 3, 5, scale=0.07, margin=0, slot=0)

@@ -3,12 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import torch
 
-from models.ernie_doc.reading.answer import AnswerRule, answer, ask_windows, carry
+from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows, carry
+from models.ernie_doc.reading.choosing import Choice
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import StateStore
-from models.reading.document import Document
+from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule
 from models.reading.windows import cover
 from tests.models.ernie_doc.documents import (
@@ -77,11 +79,39 @@ def test_few_windows_are_asked_from_the_states_before_them(tmp_path: Path) -> No
         )
 
 
+def test_the_progress_tells_what_is_done() -> None:
+    content, rule = document(text(50, seed=9)), replace(RULE, most_windows=2)
+    *steps, result = answer_in_steps(tiny_reader(), chooser(), content, QUESTION, tokenizer(), rule)
+    progress = [step for step in steps if isinstance(step, Progress)]
+    assert [step.phase for step in progress if step.phase != "reading"] == ["choosing", "asking", "asking"]
+    assert [step.done for step in progress if step.phase == "reading"] == sorted(
+        step.done for step in progress if step.phase == "reading"
+    )
+    assert not isinstance(result, Progress)
+
+
+def test_a_second_question_reads_every_window_once(tmp_path: Path) -> None:
+    reader, content = tiny_reader(StateStore(tmp_path, 10**9)), document(text(50))
+    n_windows = len(reader.packing.windows(50))
+    counter = Counter(reader)
+    answer(reader, chooser(), content, QUESTION, tokenizer(), RULE)
+    assert counter.take() == 2 * n_windows - 1
+    answer(reader, chooser(), content, "where is the pump?", tokenizer(), RULE)
+    assert counter.take() == n_windows
+
+
 def test_answers_from_stored_states_have_the_same_bits(tmp_path: Path) -> None:
     content = document(text(50))
     reader = tiny_reader(StateStore(tmp_path, 10**9))
     results = [answer(reader, chooser(), content, QUESTION, tokenizer(), RULE) for _ in range(2)]
     assert results[0] == results[1] == answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE)
+
+
+def test_without_memory_the_windows_are_read_alone() -> None:
+    reader, content = tiny_reader(), document(text(50))
+    with_memory, without = (read_logits(reader, content, uses_memory=uses) for uses in (True, False))
+    assert torch.allclose(with_memory[0], without[0], atol=1e-5)
+    assert not torch.allclose(with_memory[1:], without[1:], atol=1e-3)
 
 
 def test_the_retrospective_reading_changes_the_first_window_too() -> None:
@@ -110,9 +140,29 @@ def test_the_authors_carry_the_question_in_their_memory() -> None:
         memory = reading.memory
 
 
+def test_a_document_of_half_words_has_no_span() -> None:
+    content = document("un" * 40)  # a word that is longer than any span
+    rule = replace(RULE, spans=SpanRule(longest=1, n_best=3, rank="margin"))
+    result = answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), rule)
+    assert len(content) > 1
+    assert result.spans == ()
+
+
 def test_a_long_question_is_cut_and_it_is_said() -> None:
     content, words = document(text(30)), "when was the old pump by the river built?"
     assert len(ids(words)) > ROOM
     result = answer(tiny_reader(), chooser(), content, words, tokenizer(), RULE)
     assert result.is_question_cut
     assert not answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE).is_question_cut
+
+
+@pytest.mark.parametrize("question", ["", " \n"])
+def test_a_question_without_words_is_refused(question: str) -> None:
+    with pytest.raises(DocumentRefused, match="the question has no words"):
+        answer(tiny_reader(), chooser(), document(text(30)), question, tokenizer(), RULE)
+
+
+def test_a_short_document_is_one_window() -> None:
+    result = answer(tiny_reader(), chooser(), document("march"), QUESTION, tokenizer(), RULE)
+    assert [span.text for span in result.spans] == ["march"]
+    assert result.choice == Choice(range(1), None)

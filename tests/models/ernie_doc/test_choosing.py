@@ -2,9 +2,9 @@
 
 import pytest
 
-from models.ernie_doc.reading.choosing import Choice, Chooser
+from models.ernie_doc.reading.choosing import CHUNK, STRIDE, Choice, Chooser, cut_chunks
 from models.reading.windows import Window, cover
-from tests.models.ernie_doc.documents import chooser, document
+from tests.models.ernie_doc.documents import chooser, document, text
 
 FILLER = "The committee met in the hall and talked about the roof for an hour. " * 8
 FACT = "The ferry to Marlow Island leaves at noon. "
@@ -36,3 +36,20 @@ def test_the_window_that_holds_the_fact_is_chosen(place: int) -> None:
 def test_few_windows_are_all_asked_and_none_is_compared() -> None:
     windows, choice = last_choice(chooser(), FILLER, 100)
     assert choice == Choice(range(len(windows)), None)
+
+
+def test_a_second_question_reads_no_chunk_again() -> None:
+    tokens = document(FILLER)
+    windows = cover(len(tokens), 40, 30)
+    user = Chooser(chooser()._encoder)
+    first, second = (list(user.choose(tokens, windows, question, 2)) for question in (QUESTION, "Who met?"))
+    assert first[:-1] == [len(cut_chunks(tokens))]
+    assert second[:-1] == []
+
+
+def test_chunks_cover_the_document() -> None:
+    tokens = document(text(100))
+    chunks = cut_chunks(tokens)
+    assert chunks[0] == " ".join(tokens.text.split()[:CHUNK])
+    assert chunks[1].split()[0] == tokens.text.split()[STRIDE]
+    assert tokens.text.endswith(chunks[-1])

@@ -10,7 +10,7 @@ import pytest
 
 from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import load
-from models.ernie_doc.loading.convert import PADDLE_WEIGHTS, convert
+from models.ernie_doc.loading.convert import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
 from tests.models.ernie_doc.loading_files import paddle_arrays, write_paddle
@@ -39,6 +39,17 @@ def test_tensors_without_a_place_are_reported(model: ErnieDoc, tmp_path: Path) -
     assert convert(source, tmp_path / "ours").ignored == ("lm_transform.weight",)
 
 
+def test_a_checkpoint_without_span_head_is_converted_with_a_random_head(
+    model: ErnieDoc, tmp_path: Path
+) -> None:
+    source = write_paddle(model, tmp_path / "paddle")
+    arrays = paddle_arrays(model)
+    for name in ("linear.weight", "linear.bias"):
+        arrays.pop(name)
+    (source / PADDLE_WEIGHTS).write_bytes(pickle.dumps(arrays))
+    assert convert(source, tmp_path / "ours").missing == ("linear.weight", "linear.bias")
+
+
 def test_a_body_that_is_not_whole_is_refused(model: ErnieDoc, tmp_path: Path) -> None:
     source = write_paddle(model, tmp_path / "paddle")
     arrays = paddle_arrays(model)
@@ -47,6 +58,37 @@ def test_a_body_that_is_not_whole_is_refused(model: ErnieDoc, tmp_path: Path) ->
     with pytest.raises(CheckpointError, match=r"the checkpoint lacks pooler\.dense\.bias"):
         convert(source, tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
+
+
+def test_a_tensor_of_another_shape_is_refused(model: ErnieDoc, tmp_path: Path) -> None:
+    source = write_paddle(model, tmp_path / "paddle", {"linear.bias": np.ones(3, np.float32)})
+    with pytest.raises(CheckpointError, match=r"linear\.bias has the shape \[3\]"):
+        convert(source, tmp_path / "ours")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"gelu"', '"relu"', "hidden_act is 'relu', and only 'gelu' is implemented"),
+        ('"memory_len"', '"memory"', "the configuration lacks memory_len"),
+        ('"num_attention_heads": 2', '"num_attention_heads": 3', "describes no model"),
+        ("{", "", "is not JSON"),
+        ("{", '["init_args"] #', "is not JSON"),
+    ],
+)
+def test_another_configuration_is_refused(
+    model: ErnieDoc, tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    source = write_paddle(model, tmp_path / "paddle")
+    config = source / PADDLE_CONFIG
+    config.write_text(config.read_text().replace(old, new, 1))
+    with pytest.raises(CheckpointError, match=sentence):
+        convert(source, tmp_path / "ours")
+
+
+def test_a_folder_that_is_not_paddlenlps_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"model_config\.json is missing"):
+        convert(tmp_path, tmp_path / "ours")
 
 
 def test_the_command_says_what_became_of_every_tensor(model: ErnieDoc, tmp_path: Path) -> None:

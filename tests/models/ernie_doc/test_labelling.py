@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import torch
 
+from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.convert import convert
 from models.ernie_doc.memory import start_memory
-from models.ernie_doc.reading.labelling import pack_alone
+from models.ernie_doc.reading.labelling import pack_alone, pack_pairs
 from models.ernie_doc.system import load
-from models.system import Bundle, Reply, check_contract, check_reply
-from tests.models.ernie_doc.documents import SEGMENT, document, packing, text
+from models.system import Ask, Bundle, Reply, check_contract, check_reply
+from tests.models.ernie_doc.documents import SEGMENT, document, packing, text, tokenizer
 from tests.models.ernie_doc.loading_files import write_paddle
 from tests.models.ernie_doc.test_system import CPU, reply, view
 from tests.models.ernie_doc.tiny import tiny_model
@@ -93,6 +94,56 @@ def test_candidates_that_are_no_labels_are_declined_in_words(
     assert (result.answer, result.reason) == (None, reason)
     assert result.reason is not None
     assert sentence in result.reason.sentence
+
+
+def test_candidates_name_the_labels_or_are_some_of_them(tmp_path: Path) -> None:
+    with_names = load_converted(tmp_path, LABELS, classes=3)
+    convert(tmp_path, tmp_path / "bare")
+    without = load(CPU, torch.float32, tmp_path / "bare")
+    content = text(20, 4)
+    whole, bare = label(with_names, content), label(without, content, candidates=LABELS)
+    assert (bare.answer, bare.score) == (whole.answer, whole.score)
+    rest = tuple(name for name in LABELS if name != whole.answer)
+    assert label(with_names, content, candidates=rest).answer in rest
+
+
+def test_a_model_of_one_label_chooses_an_answer_to_the_question(tmp_path: Path) -> None:
+    bundle = load_converted(tmp_path, classes=1, pools_first=True)
+    content, answers = text(40, 6), ("the old pump", "sand", "the river")
+    result = label(bundle, content, candidates=answers, top_k=3)
+    scores = {alternative.answer: alternative.score for alternative in result.alternatives}
+    assert sum(scores.values()) == pytest.approx(1.0)
+    reversal = label(bundle, content, candidates=answers[::-1], top_k=3)
+    assert {a.answer: a.score for a in reversal.alternatives} == pytest.approx(scores, abs=1e-5)
+    ask = Ask("who left?", context=content, candidates=answers, top_k=3)
+    [other] = bundle.system.answer([ask], [view()])
+    assert {a.answer: a.score for a in other.alternatives} != pytest.approx(scores, abs=1e-5)
+
+
+def test_a_pair_is_laid_out_as_the_authors_do() -> None:
+    window, question, answer = (document(words).ids for words in ("the old pump", "what left?", "sand"))
+    segments = pack_pairs(packing(), window, question, [answer, window])
+    tokens = [tokenizer().id_to_token(id) for id in segments.ids[0].tolist()]
+    assert tokens[:11] == [
+        "[CLS]",
+        "the",
+        "old",
+        "pump",
+        "[SEP]",
+        "what",
+        "left",
+        "?",
+        "[SEP]",
+        "sand",
+        "[SEP]",
+    ]
+    assert segments.tasks[0].tolist() == [0] * 5 + [1] * 6 + [0] * (SEGMENT - 11)
+    assert segments.mask.sum(1).tolist() == [11, 13]
+
+
+def test_names_have_to_be_as_many_as_the_labels(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="2 names were given for the 3 labels"):
+        load_converted(tmp_path, LABELS[:2], classes=3)
 
 
 def test_a_vocabulary_of_word_pieces_comes_along(tmp_path: Path) -> None:

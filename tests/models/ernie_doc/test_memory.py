@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.ernie_doc.memory import carry_over, start_memory
+from models.ernie_doc.memory import carry_over, kept_index, start_memory
 from models.ernie_doc.model import ErnieDoc
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 
@@ -30,6 +30,12 @@ def test_a_short_segment_keeps_what_was_in_memory_before() -> None:
     reading = model(*segment(1, real=1), before)
     assert reading.memory[:, :, :-1].equal(before[:, :, 1:])
     assert reading.memory[-1, :, -1].equal(reading.states[:, 0])
+
+
+def test_real_tokens_behind_the_padding_are_kept_too() -> None:
+    mask = torch.tensor([[1.0, 1, 1, 0, 0, 0, 0, 1]])
+    model = tiny_model(skips_padding=True)
+    assert kept_index(mask, model.config).tolist() == [[4, 5, 6, 11]]
 
 
 @pytest.mark.parametrize("skips_padding", [False, True])
@@ -65,3 +71,8 @@ def test_the_authors_hand_a_document_the_memory_of_another(model: ErnieDoc) -> N
     assert model(*following, carry_over(memory, starts)).states.equal(alone)
     with_leak = model(*following, carry_over(memory, starts, "authors")).states
     assert not torch.allclose(with_leak, alone, atol=1e-3)
+
+
+def test_memory_has_no_gradient() -> None:
+    model = tiny_model().requires_grad_(True)
+    assert not model(*segment(1), start_memory(CONFIG, 1)).memory.requires_grad

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,24 @@ def test_arrays_of_every_protocol_are_read(write: Callable[[bytes], Path], proto
         assert arrays[name].dtype == expected.dtype
 
 
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_names_of_older_numpy_are_read(write: Callable[[bytes], Path], protocol: int) -> None:
+    content = pickle.dumps({"matrix": ARRAYS["matrix"]}, protocol=protocol)
+    older = {
+        b"numpy._core.multiarray": b"numpy.core.multiarray",
+        b"numpy._core.numeric": b"numpy.core.numeric",
+    }
+    for name, old in older.items():
+        length, old_length = bytes([len(name)]), bytes([len(old)])
+        content = content.replace(b"\x8c" + length + name, b"\x8c" + old_length + old).replace(
+            b"c" + name, b"c" + old
+        )
+    if protocol >= 4:  # the frame is shorter by a letter
+        size = struct.unpack("<Q", content[3:11])[0]
+        content = content[:3] + struct.pack("<Q", size - 1) + content[11:]
+    np.testing.assert_array_equal(read_pdparams(write(content))["matrix"], ARRAYS["matrix"])
+
+
 @pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize(
     ("function", "arguments", "symbol"),
@@ -77,6 +96,67 @@ def test_a_call_is_refused_by_its_name_and_never_made(
     with pytest.raises(UnsafeCheckpoint, match=rf"unsafe_checkpoint: the file asks for .*{symbol};"):
         read_pdparams(path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x04\x8c\x05numpy\x8c\x0dndarray.dtype\x93.",  # a chain of attributes
+        b"cnumpy.core\nmultiarray._reconstruct\n.",
+        b"cnumpy.core.multiarrays\n_reconstruct\n.",  # a longer module
+        b"cNumpy\ndtype\n.",
+    ],
+)
+def test_names_are_matched_exactly(write: Callable[[bytes], Path], content: bytes) -> None:
+    with pytest.raises(UnsafeCheckpoint, match="the file asks for"):
+        read_pdparams(write(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "opcode"),
+    [
+        (b"Pwherever\n.", "PERSID"),
+        (b"\x8c\x01aQ.", "BINPERSID"),
+        (b"(iposix\nsystem\n.", "INST"),
+        (b"(cposix\nsystem\no.", "OBJ"),
+        (b"\x82\x01.", "EXT1"),
+    ],
+)
+def test_opcodes_that_arrays_do_not_need_are_refused(
+    write: Callable[[bytes], Path], content: bytes, opcode: str
+) -> None:
+    with pytest.raises(UnsafeCheckpoint, match=f"the opcode {opcode}"):
+        read_pdparams(write(content))
+
+
+@pytest.mark.parametrize("attribute", [b"__defaults__", b"anything"])
+def test_a_pickle_changes_no_function_that_it_may_call(
+    write: Callable[[bytes], Path], attribute: bytes
+) -> None:
+    state = b"N}\x8c" + bytes([len(attribute)]) + attribute + b"\x8c\x04utf8\x85s\x86"
+    before = pickles.encode.__defaults__
+    with pytest.raises(UnsafeCheckpoint, match="sets attributes of a function"):
+        read_pdparams(write(b"\x80\x04c_codecs\nencode\n" + state + b"b."))
+    assert pickles.encode.__defaults__ == before
+    assert "anything" not in vars(pickles.encode)
+
+
+def test_a_place_of_the_memo_that_would_fill_the_machine_is_refused(write: Callable[[bytes], Path]) -> None:
+    content = b"\x80\x04}r" + struct.pack("<I", 2**31) + b"."
+    with pytest.raises(UnsafeCheckpoint, match="place 2147483648 of the memo"):
+        read_pdparams(write(content))
+
+
+def test_deep_nesting_is_refused(write: Callable[[bytes], Path]) -> None:
+    with pytest.raises(UnsafeCheckpoint, match="nested too deeply"):
+        read_pdparams(write(b"\x80\x04" + b"(" * 50 + b"t" * 50 + b"."))
+
+
+def test_too_many_steps_are_refused(write: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pickles, "MOST_OPCODES", 100)
+    content = pickle.dumps({str(number): np.ones(1, np.float32) for number in range(50)})
+    with pytest.raises(UnsafeCheckpoint, match="too many steps"):
+        read_pdparams(write(content))
 
 
 def test_a_file_above_the_limit_is_refused_before_it_is_read(
@@ -107,24 +187,32 @@ def test_other_arrays_are_refused(write: Callable[[bytes], Path], value: Any, pr
         read_pdparams(write(pickle.dumps({"value": value}, protocol=protocol)))
 
 
+@pytest.mark.parametrize("value", [1.0, [1.0], "text", None, {"a": 1.0}, (1, 2)])
+def test_values_that_are_no_arrays_are_refused(write: Callable[[bytes], Path], value: Any) -> None:
+    with pytest.raises(CheckpointError, match="value is no array of floats"):
+        read_pdparams(write(pickle.dumps({"value": value})))
+
+
+@pytest.mark.parametrize("content", [[1], "text", {1: np.ones(1)}])
+def test_what_is_no_dictionary_of_names_is_refused(write: Callable[[bytes], Path], content: Any) -> None:
+    with pytest.raises(CheckpointError, match="is no dictionary of names"):
+        read_pdparams(write(pickle.dumps(content)))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(write: Callable[[bytes], Path], number: float) -> None:
+    with pytest.raises(CheckpointError, match="value has numbers that are not finite"):
+        read_pdparams(write(pickle.dumps({"value": np.array([1.0, number], np.float32)})))
+
+
 @pytest.mark.parametrize("length", [0, 1, 20, 100])
 def test_a_file_that_was_cut_is_refused(write: Callable[[bytes], Path], length: int) -> None:
     with pytest.raises(CheckpointError, match="fetch it again"):
         read_pdparams(write(pickle.dumps(ARRAYS)[:length]))
 
 
-@pytest.mark.parametrize(
-    ("content", "opcode"),
-    [
-        (b"Pwherever\n.", "PERSID"),
-        (b"\x8c\x01aQ.", "BINPERSID"),
-        (b"(iposix\nsystem\n.", "INST"),
-        (b"(cposix\nsystem\no.", "OBJ"),
-        (b"\x82\x01.", "EXT1"),
-    ],
-)
-def test_opcodes_that_arrays_do_not_need_are_refused(
-    write: Callable[[bytes], Path], content: bytes, opcode: str
-) -> None:
-    with pytest.raises(UnsafeCheckpoint, match=f"the opcode {opcode}"):
-        read_pdparams(write(content))
+def test_a_shape_that_does_not_fit_its_bytes_is_refused(write: Callable[[bytes], Path]) -> None:
+    content = pickle.dumps({"value": np.ones((2, 3), np.float32)}, protocol=4)
+    assert content.count(b"K\x02K\x03\x86") == 1
+    with pytest.raises(UnsafeCheckpoint, match="shape does not fit its 24 bytes"):
+        read_pdparams(write(content.replace(b"K\x02K\x03\x86", b"K\x09K\x09\x86")))

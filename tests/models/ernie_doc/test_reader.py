@@ -4,9 +4,11 @@ import weakref
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.state import State, StateError
 from models.ernie_doc.reading.store import StateStore
 from tests.models.ernie_doc.documents import Counter, document, text, tiny_reader
@@ -28,6 +30,13 @@ def assert_same(actual: list[State], expected: list[State]) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> StateStore:
     return StateStore(tmp_path, PLENTY)
+
+
+def test_there_is_a_state_after_each_segment() -> None:
+    states = read_anew(text(27))
+    assert [state.n_tokens for state in states] == [10, 18, 26, 27]
+    assert [state.n_segments for state in states] == [1, 2, 3, 4]
+    assert len({state.digest for state in states}) == 4
 
 
 def test_a_state_is_the_memory_that_the_model_leaves() -> None:
@@ -64,6 +73,26 @@ def test_appending_reads_only_what_is_new(store: StateStore, n_words: int) -> No
     assert last.memory.equal(expected[-1].memory)
 
 
+def test_appending_to_a_word_is_reading_the_new_word(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(30) + " pump"
+    list(reader.read(document(content)))
+    assert_same(list(reader.read(document(content + "ing station"))), read_anew(content + "ing station"))
+
+
+def test_a_replaced_part_is_read_from_the_last_state_before_it(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(60)
+    n_states = len(list(reader.read(document(content))))
+    place = content.index(" ", len(content) // 2)
+    changed = content[:place] + " seventy barrels" + content[place:]
+    counter, expected = Counter(reader), read_anew(changed)
+    assert reader.last(document(changed)).memory.equal(expected[-1].memory)
+    assert 0 < counter.take() <= n_states // 2 + 2
+    assert_same(list(reader.read(document(changed))), expected)
+    counter.take()
+    reader.last(document(content))
+    assert counter.take() == 0
+
+
 @settings(max_examples=20)  # each reads two documents
 @given(cut=st.integers(1, 200), words=st.integers(0, 12))
 def test_any_change_gives_the_bits_of_a_new_reading(
@@ -74,6 +103,35 @@ def test_any_change_gives_the_bits_of_a_new_reading(
     changed = content[:cut] + text(words, seed=2) + content[cut + 9 :]
     list(reader.read(document(content)))
     assert_same(list(reader.read(document(changed))), read_anew(changed))
+
+
+def test_snapshots_of_every_few_segments_are_enough(tmp_path: Path, store: StateStore) -> None:
+    reader, content = tiny_reader(store, every=3), text(60)
+    expected = list(reader.read(document(content)))
+    assert len(expected) == 8
+    assert len(list(tmp_path.iterdir())) == 3  # the third, the sixth and the last
+    counter = Counter(reader)
+    assert_same(list(reader.read(document(content))), expected)
+    assert counter.take() == 5
+    reader.last(document(content + " " + text(8, seed=1)))
+    assert counter.take() <= 3
+
+
+def test_states_survive_a_restart(tmp_path: Path) -> None:
+    content = text(40)
+    expected = list(tiny_reader(StateStore(tmp_path, PLENTY)).read(document(content)))
+    reader = tiny_reader(StateStore(tmp_path, PLENTY))
+    counter = Counter(reader)
+    assert_same(list(reader.read(document(content))), expected)
+    assert counter.take() == 0
+
+
+def test_documents_with_one_beginning_share_its_states(store: StateStore) -> None:
+    reader, beginning = tiny_reader(store), text(30)
+    list(reader.read(document(beginning + " " + text(10, seed=1))))
+    counter = Counter(reader)
+    reader.last(document(beginning + " " + text(10, seed=2)))
+    assert counter.take() == 2
 
 
 def test_another_model_finds_no_state_and_takes_none(store: StateStore) -> None:
@@ -101,6 +159,12 @@ def test_the_second_reading_starts_from_what_the_first_left(store: StateStore) -
     assert_same(second, by_hand)
 
 
+def test_a_change_at_the_end_changes_the_whole_second_reading(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(40)
+    starts = [reader.second_start(document(content + end)) for end in ("", " again")]
+    assert starts[0].digest != starts[1].digest
+
+
 def test_reading_holds_one_state_however_long_the_document() -> None:
     references: list[weakref.ref[State]] = []
     for state in tiny_reader().read(document(text(400))):
@@ -109,10 +173,13 @@ def test_reading_holds_one_state_however_long_the_document() -> None:
     assert len(references) == 50
 
 
-def test_states_survive_a_restart(tmp_path: Path) -> None:
-    content = text(40)
-    expected = list(tiny_reader(StateStore(tmp_path, PLENTY)).read(document(content)))
-    reader = tiny_reader(StateStore(tmp_path, PLENTY))
-    counter = Counter(reader)
-    assert_same(list(reader.read(document(content))), expected)
-    assert counter.take() == 0
+def test_reading_needs_no_gradient() -> None:
+    assert not tiny_reader().last(document(text(10))).memory.requires_grad
+    assert torch.is_grad_enabled()
+
+
+def test_a_reader_without_a_store_reads_everything_each_time() -> None:
+    reader: Reader = tiny_reader()
+    counter, content = Counter(reader), document(text(20))
+    assert reader.last(content).memory.equal(reader.last(content).memory)
+    assert counter.take() == 6

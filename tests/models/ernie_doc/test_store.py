@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.ernie_doc.reading.state import State, decode
-from models.ernie_doc.reading.store import RecentStates, StateStore
+from models.ernie_doc.reading.state import State, StateError, decode
+from models.ernie_doc.reading.store import RecentStates, States, StateStore
 
 
 def state(digest: str) -> State:
@@ -21,6 +21,49 @@ def test_a_state_comes_back_bit_for_bit() -> None:
     actual = decode(expected.encode())
     assert actual.memory.equal(expected.memory)
     assert (actual.origin, actual.digest, actual.n_segments, actual.n_tokens) == ("origin", "a", 3, 40)
+
+
+def test_the_state_used_least_recently_is_deleted_first(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, 3 * SIZE)
+    for name in "abc":
+        store.put(state(name))
+    store.get("a")
+    store.put(state("d"))
+    assert [name in store for name in "abcd"] == [True, False, True, True]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["a", "c", "d"]
+
+
+def test_the_order_of_use_survives_a_restart(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, 3 * SIZE)
+    for name in "abc":
+        store.put(state(name))
+    store.get("a")
+    again = StateStore(tmp_path, 3 * SIZE)
+    again.put(state("d"))
+    assert [name in again for name in "abcd"] == [True, False, True, True]
+
+
+def test_a_smaller_bound_deletes_at_the_start(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, 3 * SIZE)
+    for name in "abc":
+        store.put(state(name))
+    StateStore(tmp_path, SIZE)
+    assert [path.stem for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_a_state_above_the_bound_is_not_kept(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, SIZE - 1)
+    store.put(state("a"))
+    assert store.get("a") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_putting_a_state_twice_keeps_it_once(tmp_path: Path) -> None:
+    store = StateStore(tmp_path, 2 * SIZE)
+    for name in "aab":
+        store.put(state(name))
+    assert "a" in store
+    assert "b" in store
 
 
 @pytest.mark.parametrize("damage", ["cut", "bit", "other", "gone", "noise"])
@@ -45,6 +88,18 @@ def test_a_damaged_state_is_deleted_and_read_again(tmp_path: Path, damage: str) 
     assert not path.exists()
 
 
+def test_half_a_file_of_an_earlier_life_is_deleted(tmp_path: Path) -> None:
+    (tmp_path / "a.partial").write_bytes(b"half")
+    StateStore(tmp_path, SIZE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04N.", b"\x02\x00\x00\x00\x00\x00\x00\x00{}"])
+def test_bytes_that_are_no_state_are_refused(content: bytes) -> None:
+    with pytest.raises(StateError, match="no state of a document"):
+        decode(content)
+
+
 def test_states_in_memory_keep_to_their_bound() -> None:
     size = state("a").memory.nbytes
     states = RecentStates(2 * size)
@@ -56,3 +111,8 @@ def test_states_in_memory_keep_to_their_bound() -> None:
     small = RecentStates(size - 1)
     small.put(state("a"))
     assert small.get("a") is None
+
+
+def test_both_stores_are_used_alike(tmp_path: Path) -> None:
+    assert isinstance(RecentStates(1), States)
+    assert isinstance(StateStore(tmp_path, 1), States)

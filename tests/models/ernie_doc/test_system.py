@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from models.checkpoint import CheckpointError
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS
-from models.ernie_doc.system import ErnieDocSystem, load
+from models.ernie_doc.loading.checkpoint import save
+from models.ernie_doc.system import DEFAULT, ErnieDocSystem, load
 from models.memory import Views
 from models.system import AnswerDelta, Ask, Bundle, Reply, check_contract, check_reply
-from tests.models.ernie_doc.checkpoints import write_checkpoint
-from tests.models.ernie_doc.documents import Counter, text
+from tests.models.ernie_doc.checkpoints import SETTINGS, write_checkpoint
+from tests.models.ernie_doc.documents import Counter, text, tiny_reader
 
 CPU = torch.device("cpu")
 QUESTION = "when was it built?"
@@ -72,6 +75,10 @@ def test_the_answer_is_a_span_of_the_document_with_the_passage_around_it(system:
         assert "\n" not in passage["text"].replace(span["text"], "")
 
 
+def test_without_explain_there_is_no_explanation(system: ErnieDocSystem) -> None:
+    assert reply(system, view(mill=text(40))).explanation is None
+
+
 def test_a_context_is_read_like_a_document(system: ErnieDocSystem) -> None:
     content = text(60)
     from_document = reply(system, view(mill=content))
@@ -106,6 +113,21 @@ def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: 
     assert result.best in text(40)
 
 
+def test_a_million_letters_without_a_space_have_no_answer(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill="a" * 1_000_000))
+    assert (result.answer, result.best, result.reason) == (None, "", "not_said")
+
+
+def test_other_answers_are_given_where_they_are_asked_for(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill=text(80)), top_k=3)
+    answers = [alternative.answer for alternative in result.alternatives]
+    assert answers[0] == result.answer
+    assert len(set(answers)) == 3
+    assert [a.score for a in result.alternatives] == sorted(
+        (a.score for a in result.alternatives), reverse=True
+    )
+
+
 def test_a_long_question_is_cut_and_it_is_said(system: ErnieDocSystem) -> None:
     views = view(mill=text(40))
     [long] = system.answer([Ask("when was the old pump by the river built?", document="mill")], [views])
@@ -123,6 +145,19 @@ def test_a_reading_yields_after_each_window_and_tells_how_far_it_is(system: Erni
     assert progress == reading + [{"phase": "asking", "done": done, "total": 8} for done in range(1, 9)]
 
 
+def test_a_text_is_read_once_for_all_ids_versions_and_questions(tmp_path: Path) -> None:
+    system = load_tiny(tmp_path).system
+    assert isinstance(system, ErnieDocSystem)
+    counter, content = Counter(system.reader), text(40, 4)
+    n_windows = len(system.reader.packing.windows(40))
+    first = reply(system, view(mill=content))
+    assert counter.take() == 2 * n_windows - 1
+    again = reply(system, view(hill=content), document="hill")
+    n_kept = (n_windows - 1) // 2
+    assert counter.take() == 2 * n_windows - 1 - n_kept
+    assert (again.answer, again.score) == (first.answer, first.score)
+
+
 def test_a_corrected_text_is_read_from_the_last_state_before_the_change(tmp_path: Path) -> None:
     system = load_tiny(tmp_path).system
     assert isinstance(system, ErnieDocSystem)
@@ -136,3 +171,30 @@ def test_a_corrected_text_is_read_from_the_last_state_before_the_change(tmp_path
     fresh = load_tiny(tmp_path / "fresh").system
     assert isinstance(fresh, ErnieDocSystem)
     assert result == reply(fresh, view(mill=new_text))
+
+
+def test_each_text_is_one_alternative_the_likeliest_first(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill="march sand " * 30), top_k=10)
+    answers: Sequence[str] = [alternative.answer for alternative in result.alternatives]
+    assert 0 < len(answers) == len(set(answers))
+    assert (result.alternatives[0].answer, result.alternatives[0].score) == (result.answer, result.score)
+    scores = [alternative.score for alternative in result.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_checkpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="SHA256SUMS is missing: fetch it again, or train"):
+        load(CPU, torch.float32, tmp_path / "none")
+    assert DEFAULT.parts[-2:] == ("checkpoints", "ernie-doc")
+
+
+def test_a_converted_model_says_that_it_was_not_trained_to_read_documents(tmp_path: Path) -> None:
+    save(tiny_reader().model, tmp_path)
+    with pytest.raises(CheckpointError, match="does not say how it reads documents"):
+        load(CPU, torch.float32, tmp_path)
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    save(tiny_reader(vocab=40).model, tmp_path, settings=SETTINGS)
+    with pytest.raises(CheckpointError, match="has 40 words and MiniLM's tokenizer 30,522"):
+        load(CPU, torch.float32, tmp_path)

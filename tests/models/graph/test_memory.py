@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graph.blocks import Manifest, manifest_block, read_statements, statements_block
+from models.graph.blocks import Manifest, manifest_block, read_manifest, read_statements, statements_block
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
@@ -100,6 +100,28 @@ def test_a_block_tells_what_it_was_told_and_equal_ones_have_equal_digests(statem
     )
 
 
+def test_a_manifest_is_read_as_it_was_written() -> None:
+    expected = manifest("e1", {"motto": "maxim", "首都": "столица"})
+    assert read_manifest(manifest_block("edit/e1", 1, expected)) == expected
+
+
+def test_an_image_remembers_neither_what_was_undone_nor_how_many_commits_there_were(
+    memory: GraphMemory,
+) -> None:
+    statements = {"Q419": (Statement("capital", "Cusco", "", "set"),)}
+    early, late = (image(memory, [statements_block("edit/e", order, statements)]) for order in (1, 900_000))
+    assert early.checksum == late.checksum != memory.base.checksum
+
+
+def test_the_order_of_two_edits_is_in_the_checksum(memory: GraphMemory) -> None:
+    statements = [{"Q419": (Statement("capital", name, "", "set"),)} for name in ("Cusco", "Puno")]
+    sums = {
+        image(memory, [statements_block(f"edit/{n}", n, row) for n, row in enumerate(order)]).checksum
+        for order in (statements, statements[::-1])
+    }
+    assert len(sums) == 2
+
+
 def test_a_view_that_is_held_does_not_change_when_the_next_is_made(memory: GraphMemory) -> None:
     first = image(memory, [make_block(1, {"Q419": (Statement("capital", "Cusco", "", "set"),)})])
     view = memory.view(first)
@@ -125,6 +147,17 @@ def test_an_import_stands_between_the_edits_before_and_after_it(memory: GraphMem
     assert entity.label == "Peru"
 
 
+def test_a_label_that_was_taken_away_is_nobodys_name(memory: GraphMemory) -> None:
+    statements = [
+        {"Q2868": (Statement(LABEL, "Ciudad", "", "set"),)},
+        {"Q2868": (Statement(LABEL, "Ciudad", "", "remove"),)},
+    ]
+    view = memory.view(image(memory, [make_block(n, row) for n, row in enumerate(statements)]))
+    peru = view.entity("Q419")
+    assert peru is not None
+    assert "Ciudad" not in [fact.object for fact in peru.facts]
+
+
 def test_a_relation_is_as_the_newest_edit_says_and_as_the_base_says_without_one(memory: GraphMemory) -> None:
     id = RELATION + "motto"
     statements = [
@@ -142,6 +175,14 @@ def test_a_relation_is_as_the_newest_edit_says_and_as_the_base_says_without_one(
     ]
     assert [v.cardinality("capital") for v in views] == ["one", "one", "one", "many"]
     assert views[3].label("capital") == "capital"
+
+
+def test_what_is_said_of_a_relation_makes_no_entity(memory: GraphMemory) -> None:
+    id = RELATION + "motto"
+    assert (
+        memory.view(image(memory, [make_block(1, {id: (Statement(LABEL, "maxim", "", "set"),)})])).entity(id)
+        is None
+    )
 
 
 def test_of_the_labels_that_imports_give_a_relation_the_newest_counts_and_an_edits_before_them(

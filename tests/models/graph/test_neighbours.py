@@ -28,10 +28,19 @@ def test_each_hop_asks_once_for_what_the_facts_of_the_last_one_lead_to() -> None
     assert read(Reach(3, 8, 8), "a") == (["a", "b", "c", "d"], [["a"], ["b", "c"], ["d", "gone"]])
 
 
+def test_the_end_of_the_longest_path_is_not_read() -> None:
+    assert read(Reach(1, 8, 8), "a")[1] == [["a"]]
+    assert read(Reach(2, 8, 8), "a")[1] == [["a"], ["b", "c"]]
+
+
 def test_facts_and_entities_beyond_the_bounds_are_not_followed() -> None:
     assert read(Reach(3, 1, 8), "a")[0] == ["a", "b", "d"]
     assert read(Reach(3, 8, 2), "a") == (["a", "b"], [["a"], ["b"]])
     assert read(Reach(3, 8, 1), "a", "b")[0] == ["a"]
+
+
+def test_nothing_lies_around_nothing() -> None:
+    assert read(Reach(3, 8, 8)) == ([], [])
 
 
 def test_with_a_fan_in_a_step_leads_from_an_object_to_its_subjects() -> None:

@@ -65,6 +65,12 @@ def test_to_remove_nothing_in_particular_removes_all_and_of_one_relation_only() 
     assert values_of(*statements) == {"s": ["a"]}
 
 
+def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() -> None:
+    """A curator who removes it has seen the new name."""
+    statements = (Statement("r", "Lima", "Q2868"), Statement("r", "City of Kings", "Q2868", "remove"))
+    assert values_of(*statements) == {}
+
+
 def test_the_last_who_says_a_value_answers_for_it() -> None:
     sources = [SourceStatements("", (Statement("r", "a"),)), SourceStatements("e1", (Statement("r", "a"),))]
     assert list(fold(sources)["r"].values()) == [("a", "", "e1")]
@@ -84,6 +90,17 @@ def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_
     assert folded_entity.names == ("Birú", "Perú")
 
 
+def test_an_object_is_called_as_it_is_called_now_and_a_relation_as_people_do() -> None:
+    folded_entity = peru(
+        SourceStatements("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima")))
+    )
+    assert folded_entity is not None
+    assert [(fact.label, fact.object) for fact in folded_entity.facts] == [
+        ("CAPITAL", "City of Kings"),
+        ("MOTTO", "Lima"),
+    ]
+
+
 def test_an_entity_of_which_nothing_is_left_is_none_and_one_without_a_label_has_its_id() -> None:
     assert peru() is None
     assert (
@@ -96,3 +113,11 @@ def test_an_entity_of_which_nothing_is_left_is_none_and_one_without_a_label_has_
     nameless = peru(SourceStatements("", (Statement("r", "a"),)))
     assert nameless is not None
     assert (nameless.label, nameless.degree) == ("Q419", 1)
+
+
+def test_an_entity_may_speak_of_itself() -> None:
+    folded_entity = fold_entity(
+        "Q2868", [SourceStatements("", (Statement("r", "Lima", "Q2868"),))], str, {"Q2868": "City of Kings"}
+    )
+    assert folded_entity is not None
+    assert folded_entity.facts[0].object == "City of Kings"

@@ -61,6 +61,13 @@ def test_what_is_saved_is_what_is_loaded_byte_for_byte(tmp_path: Path) -> None:
     assert all(torch.equal(model.heads.tensors[name], trained.heads[name]) for name in NAMES)
 
 
+@pytest.mark.parametrize("name", [*FILES, SUMS])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(CheckpointError, match=rf"{name} is missing: fetch it again"):
+        load(folder)
+
+
 def test_a_damaged_file_is_named(folder: Path) -> None:
     path = folder / HEADS
     path.write_bytes(path.read_bytes()[:-4] + b"oops")
@@ -92,6 +99,14 @@ def test_it_is_small_enough_to_be_kept_in_git() -> None:
 QUERY = "encoder.layer.5.attention.self.query"
 
 
+def test_an_adapter_is_added_to_its_matrix_alone() -> None:
+    weights = {f"{QUERY}.weight": torch.ones(4, 4), "other.weight": torch.ones(2, 2)}
+    adapters = {f"{QUERY}.A": torch.ones(1, 4), f"{QUERY}.B": torch.full((4, 1), 2.0)}
+    total = add_adapters(weights, adapters, scale=0.5)
+    assert torch.equal(total[f"{QUERY}.weight"], torch.full((4, 4), 2.0))
+    assert torch.equal(total["other.weight"], weights["other.weight"])
+
+
 @pytest.mark.parametrize(
     "adapters",
     [
@@ -103,3 +118,9 @@ QUERY = "encoder.layer.5.attention.self.query"
 def test_an_adapter_that_fits_no_matrix_is_refused(adapters: dict[str, torch.Tensor]) -> None:
     with pytest.raises(CheckpointError, match="the adapter of"):
         add_adapters({f"{QUERY}.weight": torch.ones(4, 4)}, adapters, scale=1.0)
+
+
+@pytest.mark.parametrize("length", [7, 513])
+def test_a_length_that_no_row_can_have_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="max_length: from 8 to 512"):
+        Settings(max_length=length, max_entities=3, max_mentions=2, scale=2.0)

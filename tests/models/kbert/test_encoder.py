@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.encoder.bert import LayerNorm
 from models.kbert.encoder import Encoder
 from models.kbert.row import Row, collate
 from tests.models.kbert.conftest import HEADS, small_bert
@@ -65,6 +66,19 @@ def test_a_fact_reaches_its_word_at_once_and_others_only_through_it(build: Build
     assert not torch.allclose(before[0], after[0], atol=1e-6), (
         "[CLS] reads it through the word from layer 2 on"
     )
+
+
+def test_the_visible_matrix_matters(build: Build, read: Read) -> None:
+    batch = collate([read(*words) for words in TEXTS], PADDING)
+    without = build().read(batch.without_visible_matrix())
+    assert not torch.allclose(build().read(batch)[batch.is_real], without[batch.is_real], atol=1e-3)
+
+
+@pytest.mark.parametrize(("norm", "expected"), [("uer", [-1.1619, -0.3873]), ("bert", [-1.3416, -0.4472])])
+def test_the_two_norms_on_one_two_three_four(norm: str, expected: list[float]) -> None:
+    normalize = LayerNorm(torch.ones(4), torch.zeros(4), norm)  # type: ignore[arg-type]
+    actual = normalize(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    torch.testing.assert_close(actual[0, :2], torch.tensor(expected), atol=5e-5, rtol=0)
 
 
 def test_bfloat16_keeps_the_norms_and_the_states_in_float32(read: Read) -> None:

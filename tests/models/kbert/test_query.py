@@ -1,11 +1,13 @@
 """Which entity a name means, how its relations are ranked, and which of its facts are read."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 
 from models.encoder.minilm import WIDTH, MiniLM
-from models.graph.knowledge import Entity, Mention
-from models.kbert.query import Link, Relevance, link_mentions
+from models.graph.knowledge import Entity, Fact, Mention
+from models.kbert.query import Link, Relevance, VectorCache, link_mentions, mask_mention, rankable_labels
 from tests.models.kbert.questions import KIM, entity_with
 
 RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4, "capital": 0.8, "area": 0.1}
@@ -49,9 +51,41 @@ def test_a_name_means_whom_the_question_fits_then_whom_the_graph_knows_best_then
     assert link.entity.id == "a"
 
 
+def test_an_entity_may_be_its_own_object() -> None:
+    (link,) = link_mentions(
+        [mention(entity_with(("capital", "capital", "Kim Lee")))], [RANKS], max_relations=6, max_mentions=4
+    )
+    assert link.relations[0].answer == "Kim Lee"
+
+
+def test_facts_without_a_label_or_an_object_are_not_read() -> None:
+    bad = Entity("e", "Kim Lee", facts=(Fact("x", " ", "Oslo"), Fact("capital", "capital", "\t")))
+    assert rankable_labels(mention(bad)) == []
+    (link,) = link_mentions([mention(bad)], [{}], 6, 4)
+    assert link.relations == ()
+    assert [reason for _, reason in omissions(link)] == ["empty", "empty"]
+
+
+def test_facts_hang_on_the_best_fitting_mentions_and_of_two_that_overlap_on_the_longer() -> None:
+    capital = entity_with(("capital", "capital", "Lima"), id="peru", label="Peru")
+    area = entity_with(("area", "area", "3"), id="short", label="Per")
+    links = link_mentions(
+        [mention(capital, start=0, end=4), mention(area, start=0, end=3), mention(KIM, start=9, end=16)],
+        [RANKS, RANKS, RANKS],
+        max_relations=6,
+        max_mentions=1,
+    )
+    assert [(link.entity.id, len(link.relations)) for link in links] == [("peru", 0), ("p:kim", 3)]
+    assert [reason for _, reason in omissions(links[0])] == ["mentions"]
+
+
 @pytest.fixture(scope="module")
 def relevance() -> Relevance:
     return Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
+
+
+def test_the_mention_is_masked() -> None:
+    assert mask_mention("Where was Kim born?", 10, 13) == "Where was X born?"
 
 
 def test_a_relation_that_nobody_trained_on_is_ranked_by_its_label(relevance: Relevance) -> None:
@@ -61,3 +95,16 @@ def test_a_relation_that_nobody_trained_on_is_ranked_by_its_label(relevance: Rel
     assert max(ranks, key=lambda label: ranks[label]) == "author"
     assert all(-1 <= rank <= 1 for rank in ranks.values())
     assert no_ranks == {}
+
+
+def test_texts_are_read_once_and_the_least_recently_used_leave_the_cache() -> None:
+    reads: list[str] = []
+
+    def vectors(texts: Sequence[str]) -> torch.Tensor:
+        reads.extend(texts)
+        return torch.zeros(len(texts), WIDTH)
+
+    cache = VectorCache(vectors, size=2)
+    for texts in (["a", "b", "a"], ["b", "c"], ["a"]):
+        assert list(cache.vectors(texts)) == list(dict.fromkeys(texts))
+    assert reads == ["a", "b", "c", "a"]

@@ -4,18 +4,19 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import torch
 from torch import Tensor
 
-from models.graph.blocks import statements_block
-from models.graph.memory import GRAPH, GraphMemory
+from models.graph.blocks import read_statements, statements_block
+from models.graph.memory import GRAPH, GraphMemory, TripleChange
 from models.graph.statement import Statement
 from models.kbert.answer import TOKENS_PER_PASS
 from models.kbert.encoder import Encoder
 from models.kbert.row import Batch
-from models.kbert.system import KbertSystem
-from models.memory import Material
+from models.kbert.system import KbertSystem, load
+from models.memory import Material, Options
 from models.packs.pack import Item, Pack
-from models.system import Ask, Reply, Side
+from models.system import Ask, Reply, Side, check_contract, check_reply
 from tests.models.kbert.questions import KIM, entity_with, linked_ask
 
 
@@ -155,6 +156,52 @@ def test_a_text_is_read_without_the_graph(default: KbertSystem) -> None:
     assert best
     assert best in text
     assert (reply.facts, reply.edits) == ((), ())
+
+
+def test_alternatives_are_asked_for(default: KbertSystem) -> None:
+    single, three = say(
+        default,
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, top_k=3),
+    )
+    assert single.alternatives == ()
+    assert {a.answer for a in three.alternatives} == {"Ada Berg", "painter"}
+    assert three.score + sum(a.score for a in three.alternatives) <= 1 + 1e-9
+
+
+def test_a_free_answer_is_no_triple(graph: GraphMemory) -> None:
+    assert graph.accepts == {"triple"}
+
+
+def test_usage_counts_edits(graph: GraphMemory) -> None:
+    block = statements_block("edit/e1", 1, {"x": (Statement("capital", "Cusco"),)})
+    image = graph.fold([Material("e1", "graph", block)])
+    assert graph.usage(image).slots_used == 1
+    assert graph.fold([]).checksum == graph.base.checksum
+
+
+def test_a_triple_becomes_a_block_of_its_own(graph: GraphMemory) -> None:
+    change = TripleChange("e1", {"x": (Statement("capital", "Cusco"),)})
+    (material,) = graph.build([change], Options())
+    assert isinstance(material, Material)
+    assert (material.edit, material.block.key) == ("e1", "edit/e1")
+    assert read_statements(material.block) == change.statements
+
+
+def test_its_loader_returns_the_graph_of_the_process(graph: GraphMemory) -> None:
+    system_and_memories = check_contract(load(torch.device("cpu"), torch.float32), "kbert")
+    assert [memory is graph for memory in system_and_memories.memories] == [True]
+    check_reply(system_and_memories)
+
+
+def test_no_questions_no_answers(default: KbertSystem, graph: GraphMemory) -> None:
+    no_asks = Side([], {GRAPH: graph.view(graph.base)})
+    assert (default.answer([], []), default.may_differ(no_asks, no_asks)) == ([], [])
+
+
+def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:
+    (reply,) = say(default, linked_ask("word " * 400 + "Kim Lee", "Kim Lee", KIM))
+    assert (reply.answer, reply.reason, reply.truncated) == (None, "unsure", True)
 
 
 def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:

@@ -11,10 +11,12 @@ import pytest
 from models.checkpoint import CheckpointError, write_sums
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.checkpoint import DEFAULT, FILES, UNSEEN_FILE, load
+from models.kbert.query import HungRelation
 from models.kbert.system import KbertSystem
 from models.system import UNSURE, Ask, Reply
 
 DESK = "support desk of Tallwater"
+CAPITAL = "What is the capital of Peru?"
 PHONE = Fact("phone number", "phone number", "+31 10 555 0100")
 
 
@@ -65,6 +67,17 @@ def test_a_word_before_a_known_relation_makes_it_another(default: KbertSystem) -
         assert reply.reason.sentence.endswith("the nearest: director.")
 
 
+def test_a_relation_of_the_pack_is_not_read_again(default: KbertSystem) -> None:
+    check = default.model.relation_check
+    assert check is not None
+    entity = Entity("Q1", "Peru")
+    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert not check.concerns(CAPITAL, HungRelation(entity, (Fact("capital", "Capital", "Lima"),), 1.0))
+    former = "What is the former capital of Peru?"
+    assert check.concerns(former, HungRelation(entity, (Fact("capital", "capital", "Lima"),), 1.0))
+    assert check.concerns(CAPITAL, HungRelation(entity, (Fact("mascot", "mascot", "a llama"),), 1.0))
+
+
 def test_a_scale_of_another_judge_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "kbert"
     shutil.copytree(DEFAULT, folder)
@@ -72,4 +85,12 @@ def test_a_scale_of_another_judge_is_refused(tmp_path: Path) -> None:
     (folder / UNSEEN_FILE).write_text(json.dumps(raw | {"judge": "sha256:0"}))
     write_sums(folder, (*FILES, UNSEEN_FILE))
     with pytest.raises(CheckpointError, match="another judge"):
+        load(folder)
+
+
+def test_a_scale_that_is_listed_and_missing_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "kbert"
+    shutil.copytree(DEFAULT, folder)
+    (folder / UNSEEN_FILE).unlink()
+    with pytest.raises(CheckpointError, match=UNSEEN_FILE):
         load(folder)

@@ -46,6 +46,17 @@ def test_a_new_bank_adds_exactly_nothing(adaptive: bool) -> None:
     assert fires.all(), "its keys do fire, so it can learn"
 
 
+def test_the_authors_initialisation_is_torchs_default_and_not_silent() -> None:
+    bank = Bank(768, 3072, adaptive=False, init="authors")
+    assert 0.035 < float(bank.wi_ex.weight.detach().abs().max()) <= 768**-0.5
+    assert 0.017 < float(bank.wo_ex.weight.detach().abs().max()) <= 3072**-0.5
+
+
+def test_an_unknown_initialisation_is_refused() -> None:
+    with pytest.raises(Exception, match="zero_values"):  # the type checker of the tests may raise first
+        Bank(4, 4, False, "zeros")  # type: ignore[arg-type]
+
+
 def test_the_adapter_stands_before_and_after_the_slots() -> None:
     bank = Bank(4, 6, adaptive=True, init="authors")
     assert bank.ex_ada_in is not None
@@ -95,6 +106,22 @@ def test_a_wrong_value_is_refused_by_name(keys: dict[str, object], message: str)
         BankConfig.parse(keys)
 
 
+@pytest.mark.parametrize(
+    ("mounted_layers", "layers", "message"),
+    [
+        ((2,), (2,), "decoder layer 2 already carries"),
+        ((), (0, 3), "layer 3 does not exist, the decoder has 0 to 2"),
+    ],
+)
+def test_a_bank_that_finds_no_place_is_refused_and_nothing_is_mounted(
+    build: Build, mounted_layers: tuple[int, ...], layers: tuple[int, ...], message: str
+) -> None:
+    t5 = build(mounted_layers)
+    with pytest.raises(ValueError, match=message):
+        mount(t5, BankConfig(layers, 8, False))
+    assert bank_of(t5, 0) is None
+
+
 @torch.no_grad()
 def logits(t5: T5ForConditionalGeneration) -> Tensor:
     out: Tensor = t5(input_ids=IDS, attention_mask=MASK, decoder_input_ids=TARGETS).logits
@@ -105,6 +132,10 @@ def test_a_new_bank_changes_no_logit_by_one_bit(build: Build, kind: dict[str, An
     plain = build((), **kind)
     model = mount(copy.deepcopy(plain), BankConfig((0, 2), 48, kind["adaptive"]))
     assert logits(model).equal(logits(plain))
+
+
+def test_a_bank_with_values_changes_the_logits(build: Build, kind: dict[str, Any]) -> None:
+    assert not torch.allclose(logits(build((1,), **kind)), logits(build((), **kind)), atol=1e-3)
 
 
 def test_the_block_adds_the_bank_to_the_plain_block(build: Build, kind: dict[str, Any]) -> None:
@@ -120,6 +151,12 @@ def add_by_hook(plain: T5ForConditionalGeneration, layer: int, bank: Bank | None
     assert bank is not None
     block = plain.decoder.block[layer].layer[-1]
     block.register_forward_hook(lambda module, args, out: out + bank(module.layer_norm(args[0])))
+
+
+def test_dropout_never_touches_what_the_bank_adds(build: Build) -> None:
+    block = build((2,), dropout_rate=1.0).decoder.block[2].layer[-1].train()
+    h = torch.randn(2, 3, 32)
+    torch.testing.assert_close(block(h), h + block.slots(block.layer_norm(h)))
 
 
 def test_the_keys_are_the_authors_and_the_rest_is_a_plain_t5(build: Build) -> None:
@@ -141,6 +178,34 @@ def test_the_keys_are_the_authors_and_the_rest_is_a_plain_t5(build: Build) -> No
     )
     assert model.state_dict()["decoder.block.0.layer.2.DenseReluDense.wi_ex.weight"].shape == (48, 32)
     assert model.state_dict()["decoder.block.0.layer.2.DenseReluDense.wo_ex.weight"].shape == (32, 48)
+
+
+def test_the_configuration_names_the_bank(build: Build) -> None:
+    config = build((0, 2), size=40).config
+    assert (config.kb_layer, config.ex_size, config.adaptive_nkb) == ("0,2", 40, False)
+
+
+def test_every_bank_parameter_is_counted_once_and_learns(build: Build) -> None:
+    t5 = build((2,), init="zero_values", adaptive=True).train()
+    bank = bank_of(t5, 2)
+    assert bank is not None
+    t5(input_ids=IDS, attention_mask=MASK, labels=TARGETS).loss.backward()
+    assert bank.wo_ex.weight.grad is not None
+    assert bank.wo_ex.weight.grad.abs().sum() > 0
+    ids = [id(parameter) for parameter in t5.parameters()]
+    assert all(ids.count(id(parameter)) == 1 for parameter in bank.parameters())
+
+
+def test_a_copy_has_a_bank_of_its_own(build: Build) -> None:
+    t5 = build((2,))
+    twin = copy.deepcopy(t5)
+    before = logits(t5)
+    bank = bank_of(twin, 2)
+    assert bank is not None
+    with torch.no_grad():
+        bank.wo_ex.weight.mul_(2)
+    assert logits(t5).equal(before)
+    assert not logits(twin).equal(before)
 
 
 def test_the_bank_stays_in_full_precision_beside_a_half_precision_backbone(build: Build) -> None:

@@ -16,6 +16,7 @@ from models.nkb.bank import BankConfig, bank_of
 from models.nkb.checkpoint import load_nkb, write
 
 Build = Callable[..., T5ForConditionalGeneration]
+KEY = "decoder.block.2.layer.2.DenseReluDense.wi_ex.weight"
 COMMIT = "0" * 40
 
 
@@ -46,6 +47,20 @@ def test_a_written_model_is_read_back_bit_for_bit(build: Build, kind: dict[str, 
     assert BankConfig.parse(vars(model.config)) == BankConfig((1, 2), 48, kind["adaptive"])
 
 
+def test_equal_models_are_written_as_equal_bytes(build: Build, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(build(), tmp_path / name)
+    first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "b"))
+    assert first == second
+
+
+def test_an_output_matrix_of_its_own_survives(build: Build, tmp_path: Path) -> None:
+    t5 = build((2,), tie_word_embeddings=False)
+    t5.lm_head.weight = torch.nn.Parameter(torch.randn(120, 32))
+    write(t5, tmp_path)
+    assert_equal(load_nkb(tmp_path), t5)
+
+
 def test_without_the_bank_keys_transformers_reads_it_as_a_plain_t5(folder: Path) -> None:
     rewrite(folder, lambda tensors: [tensors.pop(k) for k in list(tensors) if "_ex" in k or "ex_ada" in k])
     plain, report = T5ForConditionalGeneration.from_pretrained(folder, output_loading_info=True)
@@ -60,6 +75,18 @@ def test_a_plain_t5_takes_a_new_bank_only_when_asked(build: Build, tmp_path: Pat
     bank = bank_of(load_nkb(tmp_path, bank=BankConfig((2,), 16, False)), 2)
     assert bank is not None
     assert bank.values.eq(0).all()
+
+
+@pytest.mark.parametrize("seed", [None, 9])
+def test_pickled_weights_are_read_as_tensors_unless_there_are_safetensors(
+    build: Build, tmp_path: Path, seed: int | None
+) -> None:
+    write(build(), tmp_path)
+    pickled_t5 = build() if seed is None else build(seed=seed)
+    torch.save(pickled_t5.state_dict(), tmp_path / "pytorch_model.bin")
+    if seed is None:
+        (tmp_path / "model.safetensors").unlink()
+    assert_equal(load_nkb(tmp_path), build())
 
 
 def test_a_pickle_that_runs_code_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -89,10 +116,40 @@ def test_weights_in_shards_are_read(folder: Path, build: Build) -> None:
     assert_equal(load_nkb(folder), build((1, 2), adaptive=True))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors: tensors.pop(KEY), f"missing {KEY}"),
+        (
+            lambda tensors: tensors.update({"decoder.odd": torch.zeros(2)}),
+            "not part of the model: decoder.odd",
+        ),
+        (lambda tensors: tensors.update({KEY: torch.zeros(47, 32)}), f"of another shape .*{KEY}"),
+        (lambda tensors: tensors.pop("shared.weight"), "missing shared.weight"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(folder: Path, change: Any, message: str) -> None:
+    rewrite(folder, change)
+    with pytest.raises(CheckpointError, match=message):
+        load_nkb(folder)
+
+
 def test_bank_keys_that_the_configuration_does_not_name_are_refused(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"kb_layer": "2"}))
     with pytest.raises(CheckpointError, match=r"not part of the model: decoder\.block\.1.*ex_ada_in"):
+        load_nkb(folder)
+
+
+def test_a_new_bank_over_a_stored_one_is_refused(folder: Path) -> None:
+    with pytest.raises(CheckpointError, match="holds banks in layers"):
+        load_nkb(folder, bank=BankConfig((2,), 48, False))
+
+
+def test_cut_off_weights_are_refused_by_file(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read"):
         load_nkb(folder)
 
 
@@ -107,6 +164,13 @@ def test_bank_keys_that_the_configuration_does_not_name_are_refused(folder: Path
 def test_a_configuration_of_something_else_is_refused(folder: Path, text: str, message: str) -> None:
     (folder / "config.json").write_text(text)
     with pytest.raises(CheckpointError, match=message):
+        load_nkb(folder)
+
+
+@pytest.mark.parametrize("missing", ["config.json", "model.safetensors"])
+def test_a_folder_without_its_files_is_refused_by_name(folder: Path, missing: str) -> None:
+    (folder / missing).unlink()
+    with pytest.raises(CheckpointError, match=missing.replace(".", r"\.")):
         load_nkb(folder)
 
 

@@ -44,6 +44,15 @@ def test_without_a_bank_and_with_other_depths_it_is_a_t5(
     assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
+def test_an_output_matrix_of_its_own_is_used_unscaled(
+    build: Build, questions: Any, generate: Any, answers: Answers
+) -> None:
+    t5 = build((2,), tie_word_embeddings=False, feed_forward_proj="gated-gelu")
+    t5.lm_head.weight = torch.nn.Parameter(0.1 * torch.randn(120, 32))
+    assert not t5.config.scale_decoder_outputs
+    assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
+
+
 def test_an_answer_does_not_depend_on_its_batch_or_padding(
     build: Build, kind: dict[str, Any], questions: Any
 ) -> None:
@@ -52,6 +61,12 @@ def test_an_answer_does_not_depend_on_its_batch_or_padding(
     for index, answer in enumerate(together):
         alone = questions.row(index)
         assert_same(decoder.generate(alone.states, alone.mask, max_tokens=MAX_TOKENS)[0], answer)
+
+
+def test_a_boolean_mask_means_the_same(build: Build, questions: Any) -> None:
+    decoder = Decoder(build())
+    answers = decoder.generate(questions.states, questions.mask.bool(), max_tokens=5)
+    assert answers == decoder.generate(questions.states, questions.mask, max_tokens=5)
 
 
 def test_log_probabilities_are_those_of_the_whole_answer(
@@ -67,6 +82,36 @@ def test_log_probabilities_are_those_of_the_whole_answer(
         assert answer.logprobs == pytest.approx(expected, abs=1e-5)
 
 
+def test_the_length_limit_counts_the_end_token(build: Build, questions: Any) -> None:
+    decoder = Decoder(build(feed_forward_proj="gated-silu"))
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
+    index, whole = next((i, answer) for i, answer in enumerate(answers) if answer.finished and answer.tokens)
+    question = questions.row(index)
+    exact = decoder.generate(question.states, question.mask, max_tokens=len(whole.tokens) + 1)[0]
+    cut = decoder.generate(question.states, question.mask, max_tokens=len(whole.tokens))[0]
+    assert exact.finished
+    assert not cut.finished
+    assert cut.tokens == whole.tokens
+
+
+def test_alternatives_are_the_greedy_answers_from_the_next_best_first_tokens(
+    build: Build, questions: Any, forced_logits: Any
+) -> None:
+    t5 = build()
+    decoder = Decoder(t5)
+    plain = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
+    first = forced_logits(t5, questions, torch.zeros(len(questions), 1, dtype=torch.long))[:, 0]
+    best_tokens = first.topk(4).indices.tolist()
+    for row, answer in enumerate(
+        decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, top_first=4)
+    ):
+        assert_same(answer, plain[row])
+        firsts = [(*other.tokens, 1)[0] for other in (answer, *answer.alternatives)]
+        assert firsts == best_tokens[row]
+        scores = [other.logprobs[0] for other in (answer, *answer.alternatives)]
+        assert scores == sorted(scores, reverse=True)
+
+
 def test_each_question_has_as_many_alternatives_as_it_asks_for(build: Build, questions: Any) -> None:
     decoder = Decoder(build())
     counts = [1, 3, 1, 5, 2, 1, 1, 1, 4, 1, 1, 2]
@@ -77,6 +122,55 @@ def test_each_question_has_as_many_alternatives_as_it_asks_for(build: Build, que
         assert_same(answer, full)
         for alternative, expected in zip(answer.alternatives, full.alternatives, strict=False):
             assert_same(alternative, expected)
+
+
+def test_alternatives_go_on_greedily(build: Build, questions: Any, forced_logits: Any) -> None:
+    t5 = build()
+    question = questions.row(0)
+    (answer,) = Decoder(t5).generate(question.states, question.mask, max_tokens=MAX_TOKENS, top_first=3)
+    for other in answer.alternatives:
+        tokens = [*other.tokens, *([1] if other.finished else [])]
+        best = forced_logits(t5, question, torch.tensor([tokens])).argmax(-1)[0].tolist()
+        assert best[1:] == tokens[1:]
+
+
+def test_later_changes_of_the_model_do_not_reach_the_decoder(
+    build: Build, questions: Any, answers: Answers
+) -> None:
+    t5 = build()
+    decoder = Decoder(t5)
+    before = answers(decoder, questions, MAX_TOKENS)
+    with torch.no_grad():
+        for parameter in t5.parameters():
+            parameter.mul_(-2)
+    assert answers(decoder, questions, MAX_TOKENS) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens: 1 to"),
+        ({"max_tokens": 10_000}, "max_tokens: 1 to"),
+        ({"max_tokens": [5, 5]}, "max_tokens: 2 numbers for a batch of 12"),
+        ({"max_tokens": 5, "top_first": 0}, "top_first: 1 to 120"),
+        ({"max_tokens": 5, "top_first": 121}, "top_first: 1 to 120"),
+        ({"max_tokens": 5, "top_first": [2, 3]}, "top_first: 2 numbers for a batch of 12"),
+        ({"max_tokens": 5, "overlays": [None]}, "1 overlays for a batch of 12"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_name(
+    build: Build, questions: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Decoder(build()).generate(questions.states, questions.mask, **options)
+
+
+def test_an_empty_batch_and_states_of_another_width_are_refused(build: Build, questions: Any) -> None:
+    decoder = Decoder(build())
+    with pytest.raises(ValueError, match="at least one question"):
+        decoder.generate(questions.states[:0], questions.mask[:0], max_tokens=5)
+    with pytest.raises(ValueError, match="31 wide, the decoder reads 32"):
+        decoder.generate(questions.states[..., :31], questions.mask, max_tokens=5)
 
 
 @pytest.mark.parametrize(("n_buckets", "farthest"), [(32, 128), (16, 40)])

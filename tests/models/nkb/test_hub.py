@@ -12,7 +12,7 @@ from models.memory import AnswerChange
 from models.nkb.bank import BankConfig
 from models.nkb.hub import HubSystem, load
 from models.nkb.memory import BankMemory, BankOptions
-from models.system import Ask, Bundle
+from models.system import Ask, Bundle, check_contract, check_reply
 from tests.models.nkb.ledger_order import in_ledger_order
 from tests.models.nkb.small_t5 import corrections, write_small_t5
 
@@ -45,6 +45,12 @@ def test_a_hundred_edits_are_answered_and_taken_back(bundle: Bundle) -> None:
     after = answers(bundle, memory.fold(materials), questions)
     assert sum(a == answer for a, (_, answer) in zip(after, pairs, strict=True)) >= 0.99 * N_EDITS
     assert answers(bundle, memory.fold(()), questions) == before
+
+
+def test_it_keeps_the_contract_under_its_own_names(bundle: Bundle) -> None:
+    check_reply(check_contract(bundle, "flan"))
+    assert bundle.system.name == "small"
+    assert [memory.name for memory in bundle.memories] == ["nkb/bank/small"]
 
 
 def test_a_row_has_the_same_bits_whatever_was_edited_before(bundle: Bundle) -> None:
@@ -127,6 +133,11 @@ def test_what_is_wrong_with_a_folder_is_told(
     damage(folder)
     with pytest.raises(CheckpointError, match=words):
         load(CPU, FLOAT, str(folder))
+
+
+def test_a_folder_that_is_the_present_one_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write_small_t5(tmp_path / "small"))
+    assert [memory.name for memory in load(CPU, FLOAT, ".").memories] == ["nkb/bank/small"]
 
 
 @pytest.mark.parametrize(

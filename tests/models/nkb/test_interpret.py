@@ -10,6 +10,7 @@ from transformers import T5ForConditionalGeneration
 from models.nkb.bank import bank_of
 from models.nkb.decode import Decoder
 from models.nkb.interpret import contributions, value_tokens
+from models.nkb.overlay import Overlay
 
 Build = Callable[..., T5ForConditionalGeneration]
 
@@ -55,3 +56,27 @@ def test_a_contribution_is_what_is_lost_without_the_slot(
     for slot in slots:
         change = silenced_logit(t5, slot.slot, question, answer.tokens[0]) - with_all
         assert slot.logit_change == pytest.approx(change, abs=1e-4)
+
+
+def test_contributions_are_those_of_the_rows_that_were_read(build: Build, questions: Any) -> None:
+    t5, question = build((2,)), questions.row(0)
+    decoder = Decoder(t5)
+    slot = contributions(decoder, question.states, question.mask, 7, top=1, k=1)[0].slot
+    row = 10 * t5.shared.weight.detach()[7][None]
+    read = Overlay({2: (torch.tensor([slot]), row)})
+    (changed,) = contributions(decoder, question.states, question.mask, 7, overlay=read, top=1, k=1)
+    assert changed.tokens.ids.tolist() == value_tokens(row, t5.shared.weight.detach(), 1).ids[0].tolist()
+    bank = bank_of(t5, 2)
+    assert bank is not None
+    with torch.no_grad():
+        bank.wo_ex.weight[:, slot] = row[0]
+    change = silenced_logit(t5, slot, question, 7) - first_logit(t5, question, 7)
+    assert changed.logit_change == pytest.approx(change, abs=1e-4)
+
+
+def test_without_a_bank_or_behind_a_gate_no_slot_contributes(build: Build, questions: Any) -> None:
+    question = questions.row(0)
+    options: dict[str, Any] = {"top": 3, "k": 2}
+    assert contributions(Decoder(build(())), question.states, question.mask, 7, **options) == []
+    gated = Overlay({}, torch.ones(1, 32))
+    assert contributions(Decoder(build()), question.states, question.mask, 7, overlay=gated, **options) == []

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.edit import materials
 from models.nkb.memory import BankMemory, BankOptions
-from tests.models.nkb.ledger_order import options
+from tests.models.nkb.ledger_order import build, options
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
 SURGERY = BankOptions(method="surgery", **{"lambda": 0.5})
@@ -89,3 +89,14 @@ def test_changes_without_a_refusal_are_built_in_one_go(
 
 def _code(result: Material | EditRefused) -> str | None:
     return result.code if isinstance(result, EditRefused) else None
+
+
+def test_edits_added_to_an_image_give_what_folding_all_gives(memory: BankMemory) -> None:
+    changes = [AnswerChange("a", PERU, "Cusco"), AnswerChange("b", CHILE, "Arica", replaces=("a",))]
+    first, second = build(memory, changes)
+    image = memory.grow(memory.fold([first]), [second])
+    assert image is not None
+    assert image.checksum == memory.fold([first, second]).checksum
+    assert memory.usage(image) == memory.usage(memory.fold([first, second]))
+    (surgery,) = build(memory, [AnswerChange("c", PERU, "Quito")], "surgery")
+    assert memory.grow(image, [surgery]) is None

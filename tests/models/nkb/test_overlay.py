@@ -96,6 +96,21 @@ def test_each_row_of_a_mixed_batch_answers_as_if_alone(
         assert_same(answer, alone)
 
 
+def test_the_order_of_the_rows_does_not_matter(
+    build: Build, questions: Any, overlays: list[Overlay | None]
+) -> None:
+    decoder = Decoder(build((1, 2)))
+    order = torch.randperm(len(overlays)).tolist()
+    straight = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=overlays)
+    answers = decoder.generate(
+        questions.states[order],
+        questions.mask[order],
+        max_tokens=MAX_TOKENS,
+        overlays=[overlays[i] for i in order],
+    )
+    assert_all_same(answers, [straight[i] for i in order])
+
+
 def test_alternatives_read_what_their_question_reads(
     build: Build, questions: Any, overlays: list[Overlay | None]
 ) -> None:
@@ -106,6 +121,13 @@ def test_alternatives_read_what_their_question_reads(
         question = questions.row(index)
         (alone,) = decoder.generate(question.states, question.mask, overlays=[read], **options)
         assert_all_same(answer.alternatives, alone.alternatives)
+
+
+def test_reads_that_change_nothing_change_no_bit(build: Build, questions: Any) -> None:
+    decoder = Decoder(build((1, 2)))
+    plain = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
+    empty = [Overlay(), None] * 6
+    assert decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=empty) == plain
 
 
 @pytest.mark.parametrize("layers", [(1, 2), (1,), ()])
@@ -137,3 +159,16 @@ def test_gates_over_a_whole_forced_answer_equal_gates_step_by_step(build: Build,
         run = decoder.begin(questions.states, questions.mask, reads, 5)
         steps = [decoder.forward(run, token[:, None]) for token in targets.t()]
     torch.testing.assert_close(whole, torch.cat(steps, 1), atol=1e-5, rtol=1e-5)
+
+
+def test_rows_for_a_layer_without_a_bank_are_refused(build: Build, questions: Any) -> None:
+    reads = [Overlay({0: rows(1)}), *[None] * 11]
+    with pytest.raises(ValueError, match="layer 0 has no bank"):
+        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, overlays=reads)
+
+
+@pytest.mark.parametrize("slot", [-1, 48])
+def test_a_slot_outside_the_bank_is_refused_with_the_range(build: Build, questions: Any, slot: int) -> None:
+    reads = [Overlay({2: (torch.tensor([slot]), torch.zeros(1, 32))}), *[None] * 11]
+    with pytest.raises(ValueError, match=r"0\.\.47"):
+        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, overlays=reads)

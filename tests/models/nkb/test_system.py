@@ -8,7 +8,7 @@ import pytest
 from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderNotFound
-from models.memory import AnswerChange, Material, Views
+from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.reader import DEFAULT, FILES, Reader, record
 from models.nkb.system import NkbSystem
@@ -45,6 +45,12 @@ def test_an_edit_is_followed_in_other_words_and_other_questions_stay(
         "On which continent is Peru?",
     ]
     assert say(system, views, *questions) == say(system, read(memory), *questions)
+
+
+def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem, memory: BankMemory) -> None:
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
+    replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [views] * 2)
+    assert [reply.edits for reply in replies] == [("a",), ()]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +141,56 @@ def test_alternatives_are_others_than_the_answer(system: NkbSystem, memory: Bank
     assert len(answers) == len(set(answers)) == 4
 
 
+def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:
+    """Another first token before the edit's further tokens would be no answer."""
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
+    questions = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
+    gated, other = system.answer(questions, [views, views])
+    assert (gated.answer, gated.alternatives) == ("Ciudad de los Reyes", ())
+    assert len(other.alternatives) == 1
+
+
+def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(
+    system: NkbSystem, memory: BankMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.nkb.system.MAX_TOKENS", 8)
+    long = "What countries does Hungary border?"
+    views = edit(memory, "gated", AnswerChange("a", PERU, "a long answer " * 12 + "ends"))
+    (alone,) = system.answer([Ask(long)], [views])
+    _, beside = system.answer([Ask(PERU), Ask(long)], [views] * 2)
+    assert 6 <= len(system.reader.spell(alone.best)) <= 10
+    assert beside.best == alone.best
+
+
+def test_nothing_asked_is_nothing_answered(system: NkbSystem, memory: BankMemory) -> None:
+    base = read(memory)
+    assert (system.answer([], []), system.may_differ(Side([], base), Side([], base))) == ([], [])
+    assert [memory.build([], options(method)) for method in BankOptions.methods()] == [[], []]
+
+
+def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem, memory: BankMemory) -> None:
+    """Slots that were moved fire for many questions whose answers do not change."""
+    pack = Pack.load()
+    items = [i for i in pack.items() if i.relation.id == "top_level_domain"][:12]
+    assert len(items) == 12
+    corrections = [
+        AnswerChange(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
+    ]
+    materials = _possible(memory, corrections, "surgery")
+    base, views = read(memory), read(memory, materials)
+    strangers = [s for s in pack.strangers if s.split == "test"][:150]
+    questions = [c.question for c in corrections]
+    questions += [pack.relations[s.relation_id].question(s.subject) for s in strangers]
+    before, after = (system.answer([Ask(q) for q in questions], [v] * len(questions)) for v in (base, views))
+    for reply, other in zip(before, after, strict=True):
+        assert bool(other.edits) == (reply.best != other.best)
+    edits = {m.edit for m in materials}
+    changed_replies = [
+        r for r, c in zip(after, corrections, strict=False) if r.answer == ".af" and c.id in edits
+    ]
+    assert len(changed_replies) > 3
+
+
 def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem, memory: BankMemory) -> None:
     views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
     replies = system.answer([Ask(PERU, explain=True)] * 2, [views, read(memory)])
@@ -153,6 +209,21 @@ def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem, memory: Ban
     questions = [pack.relations[s.relation_id].question(s.subject) for s in strangers]
     replies = system.answer([Ask(q) for q in questions], [read(memory)] * len(questions))
     assert sum(reply.answer is None for reply in replies) > 0.6 * len(replies)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [("word " * 200, "answer_too_long"), ("  padded", "unspeakable"), ("", "unspeakable")],
+)
+def test_an_answer_that_cannot_be_said_is_refused(memory: BankMemory, answer: str, code: str) -> None:
+    (refusal,) = memory.build([AnswerChange("a", PERU, answer)], options("gated"))
+    assert isinstance(refusal, EditRefused)
+    assert refusal.code == code
+    assert "capital of Peru" in refusal.detail
+
+
+def test_the_shipped_folder_is_small_enough_to_travel() -> None:
+    assert sum(path.stat().st_size for path in DEFAULT.iterdir()) < 40e6
 
 
 def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:

@@ -38,6 +38,16 @@ def test_state_and_bank_add_up_to_the_logits(
     torch.testing.assert_close(decoder.head(read.s + read.ex), forced_logits(t5, questions, targets), **CLOSE)
 
 
+@torch.no_grad()
+def test_the_bank_read_at_n_gives_a_and_ex(
+    build: Build, kind: dict[str, Any], questions: Any, targets: Tensor
+) -> None:
+    t5 = build((2,), **kind)
+    read = trace(Decoder(t5), questions.states, questions.mask, targets)
+    torch.testing.assert_close(last_bank(t5).slot_weights(read.n), read.a, **CLOSE)
+    torch.testing.assert_close(last_bank(t5)(read.n), read.ex, **CLOSE)
+
+
 def test_n_is_what_the_last_norm_gives(build: Build, questions: Any, targets: Tensor) -> None:
     t5 = build((2,))
     norms: list[Tensor] = []
@@ -65,6 +75,12 @@ def test_values_of_the_last_bank_move_ex_and_nothing_else(
     after = trace(Decoder(t5), questions.states, questions.mask, targets)
     torch.testing.assert_close(after.ex, -3 * before.ex)
     assert (after.n.equal(before.n), after.a.equal(before.a), after.s.equal(before.s)) == (True, True, True)
+
+
+def test_without_a_bank_there_are_no_slots(build: Build, questions: Any, targets: Tensor) -> None:
+    read = trace(Decoder(build((1,))), questions.states, questions.mask, targets)
+    assert read.a.shape == (12, 6, 0)
+    assert read.ex.eq(0).all()
 
 
 def test_the_bank_can_be_trained_on_a_trace(build: Build, questions: Any, targets: Tensor) -> None:

@@ -35,6 +35,21 @@ def test_several_objects_are_one_answer_in_alphabetical_order(folder: Path) -> N
     assert answers == {"capital": "Lima", "neighbours": "Bolivia, Chile"}
 
 
+def test_an_entity_is_named_by_its_label_and_its_aliases(folder: Path) -> None:
+    assert Pack.load(folder).entities["Q419"].names == ("Peru", "Republic of Peru", "Perú")
+
+
+def test_strangers_and_probes_may_be_absent(folder: Path) -> None:
+    pack = Pack.load(folder)
+    assert (pack.strangers, pack.probes) == ((), ())
+
+
+def test_a_quote_or_an_unusual_line_separator_in_a_label_is_only_a_character(folder: Path) -> None:
+    edit(folder, "entities.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    edit(folder, "facts.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    assert Pack.load(folder).entities["Q750"].label == '"Bolivia\u2028'
+
+
 MALFORMED = [
     ("entities.tsv", "id\tlabel", "id\tname", "entities.tsv:1: the header must be id, label, type, aliases"),
     ("entities.tsv", "Q298\tChile", "Q298 Chile", "entities.tsv:3: expected 4 columns"),
@@ -124,6 +139,55 @@ def test_a_pack_without_one_of_its_files_is_refused(folder: Path, name: str) -> 
     assert f"{name}:1: the file is missing" in refusal(folder)
 
 
+def test_a_file_that_is_not_utf8_is_refused(folder: Path) -> None:
+    (folder / "facts.tsv").write_bytes(b"\xff\xfe")
+    assert "facts.tsv: not UTF-8 at byte 0" in refusal(folder)
+
+
 def test_a_file_changed_after_its_digest_was_taken_is_refused(folder: Path) -> None:
     edit(folder, "pack.toml", 'version = "1"', f'version = "1"\n[files]\n"facts.tsv" = "{"0" * 64}"')
     assert "pack.toml was written for another facts.tsv" in refusal(folder)
+
+
+def test_a_stranger_is_either_for_tuning_or_for_testing(folder: Path) -> None:
+    (folder / "strangers.tsv").write_text("subject\trelation_id\tsplit\nOz\tcapital\ttrain\n", "utf-8")
+    assert "strangers.tsv:2: the split is 'train'" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["peru", "REPUBLIC OF PERU", "Perú"])
+def test_a_stranger_that_the_pack_holds_by_label_or_alias_is_refused(folder: Path, name: str) -> None:
+    (folder / "strangers.tsv").write_text(f"subject\trelation_id\tsplit\n{name}\tcapital\ttest\n", "utf-8")
+    assert f"strangers.tsv:2: '{name}' names Q419, so it is no stranger" in refusal(folder)
+
+
+def probe(folder: Path, question: str, relation: str, answer: str) -> Path:
+    header = "question\trelation_id\tanswer\tsubject_id"
+    (folder / "probe.tsv").write_text(f"{header}\n{question}\t{relation}\t{answer}\tQ419\n", "utf-8")
+    return folder
+
+
+def test_a_probe_has_the_answer_of_its_item(folder: Path) -> None:
+    pack = Pack.load(probe(folder, "Which countries border Peru?", "neighbours", "Bolivia, Chile"))
+    assert [probe.answer for probe in pack.probes] == ["Bolivia, Chile"]
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "answer", "expected"),
+    [
+        ("", "capital", "Lima", "probe.tsv:2: the question is empty"),
+        (" ", "capital", "Lima", "probe.tsv:2: the question is empty"),
+        (
+            "Peru's capital?",
+            "capital",
+            "Cusco",
+            "probe.tsv:2: the answer is 'Cusco', that of facts.tsv 'Lima'",
+        ),
+        ("Peru's capital?", "capital", "", "probe.tsv:2: the answer is '', that of facts.tsv 'Lima'"),
+        ("Peru's neighbours?", "neighbours", "Chile", "that of facts.tsv 'Bolivia, Chile'"),
+        ("Who wrote Peru?", "author", "Lima", "probe.tsv:2: facts.tsv has no author of Q419"),
+    ],
+)
+def test_a_probe_that_asks_nothing_or_has_another_answer_is_refused(
+    folder: Path, question: str, relation: str, answer: str, expected: str
+) -> None:
+    assert expected in refusal(probe(folder, question, relation, answer))

@@ -5,7 +5,7 @@ from math import log
 import pytest
 
 from models.confidence import Confidence, sigmoid
-from models.reading.confidence import rate, read_features
+from models.reading.confidence import FARTHEST, rate, read_features
 from models.reading.spans import Span
 
 
@@ -16,6 +16,11 @@ def span(text: str, margin: float) -> Span:
 def test_a_rival_is_a_span_with_another_text() -> None:
     spans = [span("Anna Keller", 5.0), span("anna keller", 4.0), span("Keller", 2.0)]
     assert read_features(spans[0], spans, 7) == (5.0, 3.0, pytest.approx(log(7)))
+
+
+def test_a_span_without_a_rival_is_as_far_from_one_as_can_be() -> None:
+    only = span("March", 90.0)
+    assert read_features(only, [only], 1) == (FARTHEST, FARTHEST, 0.0)
 
 
 def test_scores_are_fitted_and_never_rise() -> None:

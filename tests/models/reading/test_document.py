@@ -16,6 +16,21 @@ def test_tokens_are_cut_from_the_original_text() -> None:
     assert "".join(pieces) == "".join(text.split())
 
 
+def test_pieces_of_a_word_belong_together() -> None:
+    content = document("unbelievably pumped")
+    assert len(content) > 2
+    begins = [place for place, first in enumerate(content.begins_word.tolist()) if first]
+    ends = [place for place, last in enumerate(content.ends_word.tolist()) if last]
+    assert [content.cut(*ends_of) for ends_of in zip(begins, ends, strict=True)] == [(0, 12), (13, 19)]
+
+
+def test_a_single_word_begins_and_ends() -> None:
+    content = document("unbelievably")
+    assert content.begins_word[0]
+    assert content.ends_word[-1]
+    assert int(content.begins_word.sum()) == 1
+
+
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b"])
 def test_a_text_without_words_is_refused(text: str) -> None:
     with pytest.raises(DocumentRefused, match="the document has no words"):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from models.graph.knowledge import Entity, Fact, Mention
-from models.relational.answer import NO_PATH, Answerer, Reading, Sources
+from models.kbert.answer import NO_ENTITY, NO_GRAPH
+from models.relational.answer import NO_PATH, Answerer, Reading, Sources, proof
 from models.relational.constraints import Constraints
 from models.relational.explain import explain
 from models.relational.neighbours import EntityNeighbours
@@ -79,12 +80,23 @@ def test_how_many_is_a_number_even_where_the_reader_takes_it_for_a_list(answerer
     assert answerer.reply(plain).best == "Ada, Bo"
 
 
+def test_how_many_of_a_value_that_is_a_number_is_the_value(answerer: Answerer) -> None:
+    question = ask("When was Acme founded? How many years?", "Acme")
+    assert answerer.reply(replace(read(answerer, question), form="entities")).best == "1901"
+
+
 def test_the_facts_of_an_answer_are_those_of_its_path(answerer: Answerer) -> None:
     reply = say(answerer, ask("Who employs the spouse of Ada?", "Ada"))
     assert [(fact["subject"], fact["label"], fact["object"]) for fact in reply.facts] == [
         ("Ada", "spouse", "Kim"),
         ("Kim", "employer", "Acme"),
     ]
+
+
+def test_facts_that_lead_nowhere_are_no_part_of_the_proof(answerer: Answerer) -> None:
+    reading = read(answerer, ask("Who employs the spouse of the mayor of Vik?", "Vik"))
+    hops = proof(reading.graph, reading.candidates[0])
+    assert [edge.fact.object for edge in hops[0]] == ["Ada"]  # Bo's spouse has no employer
 
 
 def test_a_path_that_lacks_a_fact_gives_no_answer(answerer: Answerer) -> None:
@@ -102,10 +114,31 @@ def test_a_rule_takes_an_edge_out_of_the_softmax(answerer: Answerer) -> None:
     assert "neq(R," in forbidden["rule"]
 
 
+def test_an_explanation_shows_each_hop_and_why_other_paths_lost(answerer: Answerer) -> None:
+    explanation = explain(read(answerer, ask("Who employs the spouse of Ada?", "Ada")))
+    assert [hop["label"] for hop in explanation["path"]] == ["spouse", "employer"]
+    assert all(hop["weight"] > 0.5 for hop in explanation["path"])
+    assert explanation["start"]["entity"] == "Ada"
+    employer = next(losing for losing in explanation["losing"] if losing["path"] == ["employer"])
+    assert employer["answer"] == "Acme"
+    assert employer["why"].startswith("at hop 1 'employer' weighs 0.0")
+    assert "'spouse' weighs" in employer["why"]
+
+
 def test_the_weights_of_all_ends_of_a_question_add_up_to_one(answerer: Answerer) -> None:
     reading = read(answerer, ask("Who is the mayor of Vik?", "Vik"))
     total = sum(w.weight for w in (*reading.search.finished, *reading.search.broken))
     assert total == pytest.approx(1, abs=0.01)  # the lightest walks are dropped
+
+
+def test_nothing_is_read_without_a_name_or_without_the_graph(answerer: Answerer) -> None:
+    assert say(answerer, Ask("Who employs whom?")).reason == NO_ENTITY
+    assert say(answerer, ask("Who employs Ada?", "Ada", use_graph=False)).reason == NO_GRAPH
+
+
+def test_an_entity_without_facts_has_no_path(answerer: Answerer) -> None:
+    bare = Mention(12, 15, (Entity("zed", "Zed"),))
+    assert say(answerer, Ask("Who employs Zed?", mentions=(bare,))).reason == NO_PATH
 
 
 def test_of_two_entities_of_one_name_the_one_with_a_path_answers(answerer: Answerer) -> None:
@@ -114,6 +147,14 @@ def test_of_two_entities_of_one_name_the_one_with_a_path_answers(answerer: Answe
     reply = say(answerer, Ask("Who employs Ada?", mentions=(mention,)))
     assert reply.best == "Acme"
     assert reply.facts[0]["entity"] == "Ada"
+
+
+def test_alternatives_are_the_ends_of_other_paths(answerer: Answerer) -> None:
+    mention = Mention(12, 15, (GRAPH["Ada"],))
+    reply = say(answerer, Ask("Who employs Ada?", mentions=(mention,), top_k=3))
+    assert reply.best == "Acme"
+    assert 1 <= len(reply.alternatives) <= 2
+    assert all(other.answer != "Acme" and other.score < reply.score for other in reply.alternatives)
 
 
 def test_a_batch_answers_as_each_question_alone(answerer: Answerer) -> None:

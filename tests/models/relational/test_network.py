@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from models.encoder.minilm import WIDTH
-from models.relational.network import Reading, RelationalNetwork
+from models.relational.network import FIRST_LABEL, NULL, STAY, Reading, RelationalNetwork
 from models.relational.question import TokenStates
 from tests.models.relational.conftest import TINY
 
@@ -56,3 +56,31 @@ def test_padding_changes_nothing(network: RelationalNetwork) -> None:
     pair, single = network.read(longer), network.read(alone)
     torch.testing.assert_close(first(pair, network), first(single, network), atol=1e-5, rtol=0)
     torch.testing.assert_close(pair.forms[:1], single.forms, atol=1e-5, rtol=0)
+
+
+def test_the_state_of_a_hop_is_an_average_of_the_words_of_the_question(network: RelationalNetwork) -> None:
+    reading = network.read(texts(4))
+    state = first(reading, network)
+    assert float(state.max()) <= float(reading.states.max())
+    only_word = network.read(texts(1, 2))
+    torch.testing.assert_close(first(only_word, network)[0], only_word.states[0, 0])
+
+
+def test_what_an_edge_carries_changes_what_the_next_hop_asks_with(network: RelationalNetwork) -> None:
+    reading = network.read(texts(6))
+    edges = F.normalize(torch.randn(2, WIDTH), dim=-1)
+    state = first(reading, network)
+    values = network.carry(state.expand(2, -1), edges)
+    states = network.states(reading, 1, torch.tensor([0, 0]), values)
+    assert not torch.allclose(states[0], states[1])
+
+
+def test_null_and_stay_stand_before_the_labels(network: RelationalNetwork) -> None:
+    assert (NULL, STAY, FIRST_LABEL) == (0, 1, 2)
+    assert len(network.keys(torch.randn(3, WIDTH))) == 5
+
+
+def test_a_question_without_a_mention_has_no_start_that_is_likelier(network: RelationalNetwork) -> None:
+    question = texts(4)
+    none = TokenStates(question.states, question.mask, torch.zeros(1, 2, 4, dtype=torch.bool), (False,))
+    assert network.read(none).starts.exp().tolist() == [[0.5, 0.5]]

@@ -8,8 +8,8 @@ from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Image, Material, Options
 from models.relational.neighbours import EntityNeighbours
-from models.relational.subgraph import Subgraph, build_subgraph, inverse_label
-from tests.models.relational.conftest import TINY, WORLD
+from models.relational.subgraph import Cut, Subgraph, build_subgraph, inverse_label
+from tests.models.relational.conftest import TINY, WORLD, entity
 
 
 def triples(graph: Subgraph) -> set[tuple[str, str, str]]:
@@ -25,6 +25,48 @@ def test_a_neighbourhood_of_one_hop_holds_the_facts_of_the_start(graph: EntityNe
     }
     assert around.starts == {"kim": 0}
     assert around.cuts == ()
+
+
+def test_each_further_hop_adds_the_facts_of_what_was_reached(graph: EntityNeighbours) -> None:
+    two, three = (triples(build_subgraph(graph, [WORLD["kim"]], replace(TINY, hops=hops))) for hops in (2, 3))
+    assert ("OSLO", "country", "NORWAY") in two
+    assert not any(subject == "NORWAY" for subject, _, _ in two)
+    assert {("NORWAY", "neighbours", "SWEDEN"), ("ROME", "country", "ITALY")} <= three
+    assert not any(subject == "ITALY" for subject, _, _ in three)
+    assert not any(subject == "SWEDEN" for subject, _, _ in three)
+
+
+def test_an_entity_that_two_paths_reach_is_one_node(graph: EntityNeighbours) -> None:
+    around = build_subgraph(graph, [WORLD["kim"]], TINY)
+    assert sum(node.id == "oslo" for node in around.nodes) == 1
+
+
+def test_a_text_is_no_entity_of_the_same_name() -> None:
+    graph = EntityNeighbours({}.get)
+    start = entity("kim", nickname="ADA", spouse=":ada")
+    assert len(build_subgraph(graph, [start], TINY).nodes) == 3
+
+
+def test_what_the_bounds_leave_out_is_reported(graph: EntityNeighbours) -> None:
+    narrow = build_subgraph(graph, [WORLD["kim"]], replace(TINY, hops=1, fan_out=1))
+    assert triples(narrow) == {("KIM", "place_of_birth", "OSLO")}
+    assert narrow.cuts == (Cut("KIM", 2, "fan_out"),)
+    full = build_subgraph(graph, [WORLD["kim"]], replace(TINY, hops=1, max_nodes=2))
+    assert full.cuts == (Cut("KIM", 2, "max_nodes"),)
+
+
+def test_entities_of_the_question_that_have_no_room_are_reported(graph: EntityNeighbours) -> None:
+    around = build_subgraph(graph, [WORLD["kim"], WORLD["ada"]], replace(TINY, max_nodes=1))
+    assert around.starts == {"kim": 0}
+    assert Cut("ADA", 2, "max_nodes") in around.cuts
+
+
+def test_the_edges_that_leave_a_node_are_grouped_by_relation(graph: EntityNeighbours) -> None:
+    around = build_subgraph(graph, [WORLD["norway"]], TINY)
+    assert {relation: len(edges) for relation, edges in around.leaving[0].items()} == {
+        "capital": 1,
+        "neighbours": 2,
+    }
 
 
 BACK = replace(TINY, fan_in=4)
@@ -45,6 +87,23 @@ def test_with_a_fan_in_a_fact_may_be_walked_back_to_its_subject() -> None:
     [edge] = [edge for edge in around.edges if edge.is_inverse and edge.fact.relation == "capital"]
     assert (around.nodes[edge.subject].label, around.nodes[edge.object].label) == ("NORWAY", "OSLO")
     assert not any(edge.is_inverse for edge in build_subgraph(graph, [WORLD["oslo"]], TINY).edges)
+
+
+def test_a_path_goes_on_from_a_subject() -> None:
+    around = build_subgraph(EntityNeighbours.of_entities(WORLD), [WORLD["rome"]], replace(BACK, hops=2))
+    assert {("ROME", inverse_label("place of birth"), "ADA"), ("ADA", "occupation", "painter")} <= walks(
+        around
+    )
+    assert ("ADA", inverse_label("spouse"), "KIM") in walks(around)
+
+
+def test_subjects_that_the_bounds_leave_out_are_reported() -> None:
+    graph = EntityNeighbours.of_entities(WORLD)
+    narrow = build_subgraph(graph, [WORLD["oslo"]], replace(BACK, hops=1, fan_in=1))
+    assert sum(edge.is_inverse for edge in narrow.edges) == 1
+    assert Cut("OSLO", 1, "fan_in") in narrow.cuts
+    full = build_subgraph(graph, [WORLD["oslo"]], replace(BACK, hops=1, max_nodes=1))
+    assert sum(cut.n_facts for cut in full.cuts if cut.reason == "max_nodes") == 3
 
 
 def test_a_fact_that_an_edit_replaced_is_not_walked_back() -> None:

@@ -52,6 +52,22 @@ def test_facts_of_one_label_are_walked_together(norway: Subgraph) -> None:
     assert {norway.nodes[node].label for node in walks["neighbours",].nodes} == {"SWEDEN", "FINLAND"}
 
 
+def test_no_walk_ends_where_it_starts_without_a_fact(norway: Subgraph) -> None:
+    assert all(walk.steps for walk in search(norway).finished)
+
+
+def test_the_beam_bounds_the_walks_of_each_hop(norway: Subgraph) -> None:
+    wide, narrow = search(norway), search(norway, beams=1)
+    assert len(narrow.finished) < len(wide.finished)
+    assert narrow.finished[0].weight <= wide.finished[0].weight + 1e-6
+
+
+def test_an_edge_that_is_not_allowed_is_no_option(norway: Subgraph) -> None:
+    field = Field(norway, frozenset(range(1, len(norway.edges))), ((0, 0),))
+    assert "capital" not in field.options(0)
+    assert "capital" in Field(norway, frozenset(range(len(norway.edges))), ((0, 0),)).options(0)
+
+
 def test_each_label_has_the_row_of_its_own_vector_whichever_was_read_before() -> None:
     network = RelationalNetwork(TINY).requires_grad_(False)
     reader().label_vectors(["river mouth"])

@@ -1,7 +1,15 @@
 """A mention is put on its first token, wherever it is, and links that no token carries are reported."""
 
-from models.thu_ernie.alignment import NO_TOKEN, NO_WORD, Vocabulary
-from models.thu_ernie.links import Link
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.checkpoint import CheckpointError
+from models.thu_ernie.alignment import NO_TOKEN, NO_WORD, OVERLAP, Vocabulary, clean
+from models.thu_ernie.links import InvalidLink, Link
+from tests.models.thu_ernie.conftest import WORDS
 
 HENSON = Link("Q191037", 9, 19, 0.5)
 
@@ -21,7 +29,59 @@ def test_a_script_without_spaces_is_split_by_character(vocabulary: Vocabulary) -
     assert {place: link.entity for place, link in result.links.items()} == {1: "Q956", 3: "Q1"}
 
 
+def test_of_mentions_that_overlap_the_longest_and_then_the_surest_wins(vocabulary: Vocabulary) -> None:
+    links = [
+        Link("short", 0, 3, 0.9),
+        Link("long", 0, 10, 0.1),
+        Link("weak", 11, 14, 0.1),
+        Link("sure", 11, 14, 0.2),
+    ]
+    result = vocabulary.align("jim henson was", links)
+    assert {link.entity for link in result.links.values()} == {"long", "sure"}
+    assert {item.link.entity: item.reason for item in result.rejections} == {
+        "short": OVERLAP,
+        "weak": OVERLAP,
+    }
+
+
+def test_a_word_that_vanishes_shifts_no_mention(vocabulary: Vocabulary) -> None:
+    """A lone accent is no token; the authors' code puts every later entity on the next word."""
+    text = "who \u0301 jim henson"
+    for mode in ("span", "authors"):
+        result = vocabulary.align(text, [Link("Q1", 6, 9, 1.0)], mode)
+        assert {result.pieces[place].text for place in result.links} == {"jim"}
+
+
 def test_a_mention_without_a_token_is_told(vocabulary: Vocabulary) -> None:
     result = vocabulary.align("jim henson", [Link("Q1", 1, 3, 1.0)])
     assert result.links == {}
     assert [item.reason for item in result.rejections] == [NO_TOKEN]
+
+
+def test_a_special_token_in_a_text_is_text(vocabulary: Vocabulary) -> None:
+    pieces = vocabulary.align("[MASK]", []).pieces
+    assert [piece.text for piece in pieces] == ["[", "mask", "]"]
+
+
+def test_a_link_outside_the_text_is_refused(vocabulary: Vocabulary) -> None:
+    with pytest.raises(InvalidLink, match="Q1 marks characters 0 to 4, and the text has 3"):
+        vocabulary.align("jim", [Link("Q1", 0, 4, 1.0)])
+
+
+@given(st.text(alphabet="jim \x00\u200b\t(\ufffd\u00e9京", max_size=12), st.integers(-2, 14))
+def test_cleaning_moves_a_place_with_its_character(text: str, place: int) -> None:
+    clean_text, (link,) = clean(text, [Link("Q1", place, place + 1, 1.0)])
+    assert not set(clean_text) & set("\x00\u200b\t\ufffd")
+    if 0 <= place < len(text) and text[place] in "jim(京\u00e9":
+        assert clean_text[link.begin] == text[place]
+
+
+def test_a_vocabulary_file_is_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    assert Vocabulary.read(path, lowercase=True).words == WORDS
+    path.write_text("[PAD]\njim\n", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"lacks \[UNK\]"):
+        Vocabulary.read(path, lowercase=True)
+    with pytest.raises(CheckpointError, match="cannot be read as a vocabulary"):
+        Vocabulary.read(tmp_path / "none.txt", lowercase=True)

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import tarfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, BertModel
 
-from models.checkpoint import CheckpointError
-from models.thu_ernie.checkpoint import KNOWLEDGE, load
+from models.checkpoint import CheckpointError, read_verified
+from models.thu_ernie.checkpoint import DECODER, KNOWLEDGE, convert, load, read_vocabulary
 from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
-from models.thu_ernie.heads import ErniePretraining
+from models.thu_ernie.heads import ErniePretraining, ErnieSpans
 from models.thu_ernie.network import Batch
 from tests.models.thu_ernie.conftest import WORDS
 
@@ -58,6 +60,26 @@ def test_the_authors_folder_is_read_bit_for_bit(
     assert all(value.equal(tensors[name]) for name, value in model.state_dict().items())
 
 
+def test_an_archive_is_read_like_its_folder(
+    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "ernie_base", config, tensors)
+    with tarfile.open(tmp_path / "ernie.tar.gz", "w:gz") as tar:
+        tar.add(folder, "ernie_base")
+    state = load(tmp_path / "ernie.tar.gz", ErniePretraining).state_dict()
+    assert all(value.equal(tensors[name]) for name, value in state.items())
+
+
+def test_another_head_takes_the_network_and_reports_the_rest(
+    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
+) -> None:
+    report = load(write(tmp_path, config, tensors), ErnieSpans).report
+    assert report is not None
+    assert report.new == ("qa_outputs.weight", "qa_outputs.bias")
+    assert {name.partition(".")[0] for name in report.matches} == {"bert"}
+    assert {name.partition(".")[0] for name in report.ignored} == {"cls"}
+
+
 def bert_config(config: ErnieConfig) -> BertConfig:
     return BertConfig(**{name: value for name, value in config.to_json().items() if name != LAYER_TYPES})
 
@@ -76,6 +98,41 @@ def test_a_bert_fills_the_shared_weights_and_the_entity_stream_is_new(
     encoder = bert if kind is BertModel else bert.bert
     expected = encoder(batch.ids, batch.is_real.long(), batch.segments).pooler_output
     torch.testing.assert_close(plain.bert(batch).pooled, expected, atol=1e-5, rtol=0)
+
+
+def test_a_bert_without_kinds_is_told_which_list_is_taken(config: ErnieConfig, tmp_path: Path) -> None:
+    BertModel(bert_config(config)).save_pretrained(tmp_path)
+    with (
+        pytest.warns(UserWarning, match="lacks layer_types"),
+        pytest.raises(CheckpointError, match="has 12 entries and num_hidden_layers is 4"),
+    ):
+        load(tmp_path, ErniePretraining)
+
+
+def test_an_ernie_loads_into_a_plain_bert_with_the_entity_stream_left_out(
+    config: ErnieConfig, tensors: dict[str, Tensor]
+) -> None:
+    result = BertForPreTraining(bert_config(config)).load_state_dict(tensors, strict=False)
+    assert result.missing_keys == ["cls.predictions.decoder.bias"]
+    assert all(KNOWLEDGE.search(name) for name in result.unexpected_keys)
+
+
+def test_a_converted_checkpoint_is_the_one_that_it_was(
+    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
+) -> None:
+    source, target = write(tmp_path / "source", config, tensors), tmp_path / "target"
+    report = convert(source, target)
+    assert (report.new, report.ignored) == ((), ())
+    assert {file.name for file in target.iterdir()} == {
+        *("ernie_config.json", "model.safetensors", "vocab.txt", "SHA256SUMS"),
+    }
+    names = ("ernie_config.json", "model.safetensors", "vocab.txt")
+    assert read_verified(target, names).digest.startswith("sha256:")
+    assert DECODER not in load_file(target / "model.safetensors")
+    state = load(target, ErniePretraining).state_dict()
+    assert all(value.equal(tensors[name]) for name, value in state.items())
+    with pytest.raises(CheckpointError, match="is not empty"):
+        convert(source, target)
 
 
 class Attack:
@@ -134,3 +191,37 @@ def test_a_file_that_does_not_fit_is_named(
             tensors[name] = act(value)
     with pytest.raises(CheckpointError, match=sentence):
         load(write(tmp_path, config, tensors), ErniePretraining)
+
+
+def test_the_kinds_of_another_model_are_refused(
+    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
+) -> None:
+    folder = write(tmp_path, config, tensors)
+    with pytest.raises(CheckpointError, match=r"other layers than layer_types says.*layer\.0\."):
+        load(folder, ErniePretraining, kinds=("mix", "mix", "norm", "norm"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("{", "is not JSON"), ("[]", "is not a JSON object"), ("{}", "lacks vocab_size")],
+)
+def test_a_configuration_that_is_none_is_named(content: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "ernie_config.json").write_text(content)
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path, ErniePretraining)
+
+
+def test_the_vocabulary_belongs_to_the_embedding(
+    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
+) -> None:
+    folder = write(tmp_path, config, tensors)
+    assert read_vocabulary(folder, config).align("JIM", []).pieces[0].text == "jim"
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    assert read_vocabulary(folder, config).align("JIM", []).pieces[0].text == "[UNK]"
+    (folder / "tokenizer_config.json").write_text("[]")
+    with pytest.raises(CheckpointError, match=r"tokenizer_config\.json is not a JSON object"):
+        read_vocabulary(folder, config)
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "vocab.txt").write_text("\n".join([*WORDS, *map(str, range(60))]), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="has 81 words for 60 rows"):
+        read_vocabulary(folder, config)

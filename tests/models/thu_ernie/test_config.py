@@ -30,6 +30,17 @@ def test_the_authors_file_is_read_with_the_sizes_of_their_code() -> None:
     assert ErnieConfig.from_json(config.to_json()) == config
 
 
+def test_a_short_list_of_layers_goes_on_with_plain_ones() -> None:
+    config = ErnieConfig.from_json(BASE | {"layer_types": ["mix", "norm"]})
+    assert config.kinds == ("mix", "norm", *("sim",) * 10)
+
+
+def test_without_a_list_the_published_is_taken_and_said_so() -> None:
+    content = {name: value for name, value in BASE.items() if name != "layer_types"}
+    with pytest.warns(UserWarning, match="lacks layer_types"):
+        assert ErnieConfig.from_json(content).kinds == PUBLISHED_KINDS
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

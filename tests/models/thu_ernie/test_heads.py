@@ -16,7 +16,9 @@ from models.thu_ernie.heads import (
     ErnieTyping,
     ErnieWithHead,
     PretrainingLabels,
+    cross_entropy,
     pretraining_loss,
+    span_loss,
 )
 from models.thu_ernie.network import Batch
 
@@ -38,6 +40,31 @@ def test_every_head_reads_entities_and_reads_without_them(
     assert not torch.allclose(with_links, plain, atol=1e-4)
 
 
+def test_an_alignment_is_a_dot_product_without_a_bias(config: ErnieConfig, batch: Batch) -> None:
+    model = ErniePretraining(config).eval()
+    candidates = torch.randn(4, config.entity_size)
+    candidates[0] = 0
+    once, twice = model(batch, candidates).entities, model(batch, 2 * candidates).entities
+    torch.testing.assert_close(twice, 2 * once)
+    assert not once[..., 0].any()
+
+
+def test_the_word_head_and_the_embedding_are_one_matrix(config: ErnieConfig) -> None:
+    model = ErniePretraining(config)
+    assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
+
+
+def test_a_place_without_a_label_is_left_out_of_a_loss() -> None:
+    logits, labels = torch.randn(2, 3, 4), torch.tensor([[1, NO_LABEL, 2], [NO_LABEL, NO_LABEL, 0]])
+    log_likelihoods = logits.log_softmax(-1)[labels != NO_LABEL]
+    expected = -log_likelihoods[torch.arange(3), labels[labels != NO_LABEL]].mean()
+    torch.testing.assert_close(cross_entropy(logits, labels), expected)
+
+
+def test_a_batch_in_which_no_place_has_a_label_trains_nothing() -> None:
+    assert cross_entropy(torch.randn(2, 3, 4), torch.full((2, 3), NO_LABEL)) == 0
+
+
 def test_the_pre_training_loss_is_the_sum_of_three_tasks(config: ErnieConfig, batch: Batch) -> None:
     logits = ErniePretraining(config).eval()(batch, torch.randn(4, config.entity_size))
     words, entities, order = torch.full((2, 9), 3), torch.full((2, 9), 1), torch.tensor([0, 1])
@@ -53,3 +80,10 @@ def test_the_pre_training_loss_is_the_sum_of_three_tasks(config: ErnieConfig, ba
     ]
     assert all(part > 0 for part in parts)
     torch.testing.assert_close(loss(words, entities, order), torch.stack(parts).sum())
+
+
+def test_the_loss_of_a_span_is_least_where_both_ends_are_right() -> None:
+    logits = torch.zeros(1, 5, 2)
+    logits[0, 1, 0], logits[0, 3, 1] = 9.0, 9.0
+    right, half = (span_loss(logits, torch.tensor([1]), torch.tensor([end])) for end in (3, 4))
+    assert right < 0.01 < half

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from models.thu_ernie.links import Lexicon, Link
+from models.thu_ernie.links import InvalidLink, Lexicon, Link
 
 LEXICON = (
     Lexicon().add("Jim", "Q1", 0.2).add("Jim Henson", "Q191037", 0.5).add("北京", "Q956").add("Café", "Q3")
@@ -15,6 +15,10 @@ def test_the_longest_form_wins_and_keeps_its_place_and_score() -> None:
     links, rejections = LEXICON.link("Who was (jim  HENSON)?")
     assert links == [Link("Q191037", 9, 20, 0.5)]
     assert rejections == []
+
+
+def test_a_form_is_found_as_whole_words_only() -> None:
+    assert LEXICON.link("Jimmy was a cafés owner") == ([], [])
 
 
 def test_a_script_without_spaces_is_read_by_character() -> None:
@@ -30,6 +34,12 @@ def test_a_link_below_the_threshold_is_told_with_its_score() -> None:
     ]
 
 
+def test_an_edited_lexicon_leaves_the_old_one_as_it_was() -> None:
+    edited_lexicon = LEXICON.add("Jim Henson", "Q7", 0.9).remove("jim")
+    assert edited_lexicon.link("Jim Henson or Jim")[0] == [Link("Q7", 0, 10, 0.9)]
+    assert [link.entity for link in LEXICON.link("Jim Henson or Jim")[0]] == ["Q191037", "Q1"]
+
+
 def test_the_authors_file_of_titles_is_read(tmp_path: Path) -> None:
     path = tmp_path / "entity_map.txt"
     path.write_text("Jim Henson\tQ191037\n北京\tQ956\n", encoding="utf-8")
@@ -37,3 +47,22 @@ def test_the_authors_file_of_titles_is_read(tmp_path: Path) -> None:
     path.write_text("Jim Henson\tQ191037\nno tab\n", encoding="utf-8")
     with pytest.raises(ValueError, match="line 2: write a title"):
         Lexicon.read(path)
+
+
+def test_a_form_without_a_word_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no word"):
+        LEXICON.add("  ", "Q1")
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        (Link("Q1", -1, 2, 1.0), "Q1 marks characters -1 to 2"),
+        (Link("Q1", 2, 2, 1.0), "2 to 2"),
+        (Link("Q1", 0, 9, 1.0), "the text has 4"),
+        (Link("Q1", 0, 2, float("nan")), "score nan"),
+    ],
+)
+def test_a_link_that_marks_nothing_is_refused(link: Link, sentence: str) -> None:
+    with pytest.raises(InvalidLink, match=sentence):
+        link.check("text")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.links import Link
-from models.thu_ernie.row import Row, collate
+from models.thu_ernie.row import NO_VECTOR, Row, collate
 
 JIM = Link("Q1", 0, 3, 1.0)
 
@@ -29,6 +29,13 @@ def row(vocabulary: Vocabulary, *texts: tuple[str, list[Link]]) -> Row:
     return Row.of([vocabulary.align(text, links) for text, links in texts], vocabulary)
 
 
+def test_a_pair_has_two_segments_and_its_mentions_behind_the_separator(vocabulary: Vocabulary) -> None:
+    pair = row(vocabulary, ("who was", []), ("jim", [JIM]))
+    assert [token.text for token in pair.tokens] == ["[CLS]", "who", "was", "[SEP]", "jim", "[SEP]"]
+    assert pair.segments == (0, 0, 0, 0, 1, 1)
+    assert pair.links == {4: JIM}
+
+
 def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vocabulary) -> None:
     rows = [row(vocabulary, ("jim was a cafe", [JIM, Link("Q2", 10, 14, 1.0)])), row(vocabulary, ("jim", []))]
     batch = collate(rows, Vectors(), padding=0)
@@ -39,3 +46,19 @@ def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vo
     assert batch.is_linked.nonzero().tolist() == [[0, 0], [0, 1], [0, 4], [1, 0]]
     assert batch.entities[0, [0, 1, 4]].tolist() == [[0, 0], [1, 2], [3, 4]]
     assert not batch.entities[1].any()
+
+
+def test_a_link_without_a_vector_is_not_linked_and_is_told(vocabulary: Vocabulary) -> None:
+    unknown = row(vocabulary, ("jim", [Link("Q9", 0, 3, 1.0)]))
+    batch = collate([unknown], Vectors(), padding=0)
+    assert batch.is_linked is not None
+    assert batch.is_linked.tolist() == [[True, False, False]]
+    assert [(item.link.entity, item.reason) for item in unknown.unknown(Vectors().row_of)] == [
+        ("Q9", NO_VECTOR)
+    ]
+
+
+def test_without_a_table_the_texts_are_read_alone(vocabulary: Vocabulary) -> None:
+    batch = collate([row(vocabulary, ("jim", [JIM]))], None, padding=0)
+    assert batch.entities is None
+    assert batch.is_linked is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 import re
 import tarfile
 from collections.abc import AsyncIterator, Callable
@@ -14,20 +15,30 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import redis
+import torch
 from errata import AsyncErrata, Retry
 from errata.cli.app import build_cli
 from errata.errors import (
+    ErrataError,
     Faulty,
     LedgerNotEmpty,
+    Malformed,
+    NotErrata,
     NotReady,
+    Unauthorized,
+    UnwritableFile,
 )
 from typer.testing import CliRunner
 
+from models.graph.blocks import IMPORT
+from models.memory import Block
 from service.access.api_keys import fingerprint
 from service.editing.deployment import Editor
 from service.errors import InvalidInput
+from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -193,6 +204,18 @@ async def whoami(where: Place, key: str) -> str:
         return (await errata.whoami()).name
 
 
+async def test_who_restores_a_backup_of_his_own_may_let_its_keys_go_on(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    ben, cleo = [await old.errata.make_key(name, ["read"]) for name in ("ben", "cleo")]
+    await old.errata.revoke_key("cleo")
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar", with_keys=True)
+    assert await whoami(new, ben.key) == "ben"
+    with pytest.raises(Unauthorized):
+        await whoami(new, cleo.key)
+
+
 async def test_a_service_with_a_history_takes_neither_calls_nor_keys_nor_tags_from_a_backup(
     old: Place, tmp_path: Path
 ) -> None:
@@ -253,6 +276,15 @@ async def test_a_ledger_with_commits_of_its_own_takes_no_commit_from_a_file(
     await old.errata.edit("who?", "carla", model="toy")
 
 
+async def test_entries_that_a_backup_brought_say_so(old: Place, new: Place, tmp_path: Path) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    edits = (await new.errata.audit(path="/admin/edits")).entries
+    (restore,) = (await new.errata.audit(path="/admin/import")).entries
+    assert [entry.restored for entry in edits] == [True, True, True]
+    assert not restore.restored
+
+
 async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(
     old: Place, new: Place, tmp_path: Path
 ) -> None:
@@ -274,6 +306,17 @@ async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(
     lines = _member(tmp_path / "both.tar", "audit/").splitlines()
     assert [json.loads(line)[0] for line in lines][: len(whole)] == whole[::-1]
     await new.errata.restore(tmp_path / "both.tar")
+
+
+async def test_the_audit_goes_on_from_what_was_restored(old: Place, new: Place, tmp_path: Path) -> None:
+    before = [entry.id for entry in (await old.errata.audit(path="/admin/edits")).entries]
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    await new.errata.edit("who?", "carla", model="toy")
+    newest, *earlier = [entry.id for entry in (await new.errata.audit(path="/admin/edits")).entries]
+    assert earlier == before
+    assert newest not in before
+    await new.errata.backup(tmp_path / "again.tar")
 
 
 async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: Place, tmp_path: Path) -> None:
@@ -361,6 +404,100 @@ def reseal(data: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
     return out.getvalue()
 
 
+TOO_DEEP = b"[" * 100_000 + b"]" * 100_000
+SPOILT: dict[str, Callable[[bytes], bytes]] = {
+    "empty tar": lambda data: bytes(1024),
+    "no tar": lambda data: b"not a tar at all" * 100,
+    "cut": lambda data: data[: len(data) // 2],
+    "cut before the seal": lambda data: data[:-2048],
+    "one bit": lambda data: data[:5_000] + bytes([data[5_000] ^ 1]) + data[5_001:],
+    "a block less": lambda data: reseal(data, lambda name, c: None if name.startswith("blocks/") else c),
+    "a piece less": lambda data: reseal(data, lambda name, c: None if name.startswith("graph/") else c),
+    "a list of names less": lambda data: reseal(
+        data, lambda name, c: None if name.startswith("names/") else c
+    ),
+    "another fact": lambda data: reseal(
+        data, lambda name, c: c[:-1] + bytes([c[-1] ^ 1]) if name.startswith("graph/") else c
+    ),
+    "another author": lambda data: reseal(
+        data, lambda name, c: c.replace(b'"author":"admin"', b'"author":"mallo"') if "log/" in name else c
+    ),
+    "another answer": lambda data: reseal(
+        data, lambda name, c: c[:-1] + bytes([c[-1] ^ 1]) if name.startswith("blocks/") else c
+    ),
+    "a newer format": lambda data: reseal(
+        data, lambda name, c: c.replace(b'"format":2', b'"format":9') if name == "errata.json" else c
+    ),
+    "another start": lambda data: reseal(data, lambda name, c: None if name == "errata.json" else c),
+    "a seal alone": lambda data: reseal(data, lambda name, c: c if name == "sha256" else None),
+    "a key that is none": lambda data: reseal(data, lambda name, c: b"{}" if name == "keys" else c),
+    "a tag that is none": lambda data: reseal(data, lambda name, c: b"[]" if name == "tags" else c),
+    "a call that is none": lambda data: reseal(
+        data, lambda name, c: b'["x", {}]' if name.startswith("audit/") else c
+    ),
+    "a call of no time": lambda data: reseal(
+        data, lambda name, c: re.sub(rb'"\d+-\d+"', b'"0-0"', c) if name.startswith("audit/") else c
+    ),
+    "a commit too deep": lambda data: reseal(
+        data, lambda name, c: TOO_DEEP + b"\n" + c if name.startswith("log/") else c
+    ),
+    "a report too deep": lambda data: reseal(
+        data,
+        lambda name, c: (
+            c.replace(b'"report":{', b'"report":{"x":' + TOO_DEEP + b",", 1) if "log/" in name else c
+        ),
+    ),
+    "a call too deep": lambda data: reseal(
+        data, lambda name, c: TOO_DEEP if name.startswith("audit/") else c
+    ),
+    "a key too deep": lambda data: reseal(data, lambda name, c: TOO_DEEP if name == "keys" else c),
+    "an import too deep": lambda data: _with_block(data, TOO_DEEP),
+    "an import of nothing": lambda data: _with_block(data, b"{}"),
+    "a way out": lambda data: _with_link(data),
+}
+
+
+def _with_block(data: bytes, manifest: bytes) -> bytes:
+    """One that no commit names."""
+    tensor = torch.frombuffer(bytearray(manifest), dtype=torch.uint8)
+    block = Block.of("import/x", 1, IMPORT, {"json": tensor})
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        info = tarfile.TarInfo("blocks/" + block.digest.removeprefix("sha256:"))
+        info.size = len(block.encoded)
+        tar.addfile(info, io.BytesIO(block.encoded))
+    piece = out.getvalue()[: 512 + -(-len(block.encoded) // 512) * 512]
+
+    def add(name: str, content: bytes) -> bytes:
+        return content
+
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        seal = next(info for info in tar if info.name == "sha256")
+    return reseal(data[: seal.offset] + piece + data[seal.offset :], add)
+
+
+def _with_link(data: bytes) -> bytes:
+    out = io.BytesIO(data)
+    with tarfile.open(fileobj=out, mode="a") as tar:
+        link = tarfile.TarInfo("errata.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    return out.getvalue()
+
+
+async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Place, tmp_path: Path) -> None:
+    whole = tmp_path / "all.tar"
+    await old.errata.backup(whole)
+    empty = new.content()
+    for defect, spoil in SPOILT.items():
+        (tmp_path / "spoilt.tar").write_bytes(spoil(whole.read_bytes()))
+        with pytest.raises(Malformed) as refusal:
+            await new.errata.restore(tmp_path / "spoilt.tar")
+        assert "backup" in str(refusal.value), defect
+        assert new.content() == empty, defect
+    await new.errata.restore(whole)
+
+
 async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tmp_path: Path) -> None:
     from service.backup.restore import Restore
 
@@ -378,6 +515,35 @@ async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tm
     restore = Restore(None, None, None, {"nkb/bank": "sha256:ours"})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="sha256:ours"):
         await restore.run(io.BytesIO(other))
+
+
+def test_every_bucket_is_in_the_chunk_that_says_so() -> None:
+    for buckets in (1, 4, 32, 64, 1_024):
+        for bucket in range(buckets):
+            first, end = chunk(chunk_of(bucket, buckets), buckets)
+            assert first <= bucket < end
+
+
+async def test_a_backup_that_breaks_off_leaves_no_file(old: Place, tmp_path: Path) -> None:
+    with pytest.raises(UnwritableFile, match="no backup"):
+        await old.errata.backup(tmp_path / "nowhere" / "all.tar")
+    victim = next(name for name in old.raw.scan_iter() if b":block:" in name)
+    old.raw.delete(victim)
+    with pytest.raises(ErrataError):
+        await old.errata.backup(tmp_path / "all.tar")
+    assert not any("all.tar" in name for name in os.listdir(tmp_path))
+
+
+async def test_what_is_no_errata_makes_no_file(tmp_path: Path) -> None:
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(
+            200, headers={"content-type": "application/x-tar"}, content=b"x" * 9_000
+        )
+    )
+    async with AsyncErrata("http://x", key=KEY, transport=transport, retry=Retry(times=0)) as errata:
+        with pytest.raises(NotErrata, match="no file"):
+            await errata.backup(tmp_path / "all.tar")
+    assert os.listdir(tmp_path) == []
 
 
 async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: Path) -> None:

@@ -136,6 +136,16 @@ async def test_an_object_is_a_text_until_its_entity_comes_and_again_when_that_is
     assert await ask(editor, MAYOR) != ["Ilse Varga"]
 
 
+async def test_a_text_that_is_an_entity_follows_its_name_and_is_removed_under_it(editor: Editor) -> None:
+    await say(editor, [NATURAL[0], CHAINS[0][2:]], "one version each")
+    await fact(editor, "Brannock", "label", "New Brannock")
+    assert await objects(editor) == [("New Brannock", "n:brannock", "Brannock")]
+    again = await fact(editor, "Kestoria", "capital", "New Brannock")
+    assert again["code"] == "nothing_to_do"
+    assert (await fact(editor, "Kestoria", "capital", "New Brannock", act="remove"))["status"] == 201
+    assert (await entity(editor, "n:kestoria"))["facts"] == []
+
+
 async def test_of_two_entities_of_one_name_the_one_that_is_meant_is_asked_for(editor: Editor) -> None:
     await say(editor, [NATURAL[0], CHAINS[0][2:], ("Old Town", "mayor", "Bo Lund")], "one version each")
     await fact(editor, "Old Town", "alias", "Brannock", act="add")
@@ -149,3 +159,18 @@ async def test_of_two_entities_of_one_name_the_one_that_is_meant_is_asked_for(ed
     assert await ask(editor, MAYOR) == ["Bo Lund"]
     receipt = await fact(editor, "Velora", "capital", "Brannock", create=True)
     assert "kept as a text" in warnings(receipt)
+
+
+async def test_names_that_change_places_leave_no_object_without_its_entity(editor: Editor) -> None:
+    """A is called B, and B is called A: their old names are aliases, so each text has two bearers."""
+    await say(editor, [NATURAL[0], CHAINS[0][2:], ("Sandrin", "mayor", "Bo Lund")], "commit")
+    await fact(editor, "n:brannock", "label", "Sandrin")
+    await fact(editor, "n:sandrin", "label", "Brannock")
+    assert await objects(editor) == [("Brannock", "", "")]
+    assert (await fact(editor, "Kestoria", "capital", "n:brannock"))["status"] == 201
+    assert await ask(editor, MAYOR) == ["Ilse Varga"]
+
+
+async def test_the_receipt_says_which_entity_an_object_was_taken_for(editor: Editor) -> None:
+    receipt = await edits(editor, triple(*NATURAL[0]), triple(*CHAINS[0][2:]))
+    assert [edit["notes"]["object_id"] for edit in receipt["report"]["edits"]] == ["n:brannock", ""]

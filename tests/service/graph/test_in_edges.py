@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+import redis
 
 from service.editing.deployment import Editor
 from service.graph import rows
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.redis.connection import Connection
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
@@ -16,6 +18,7 @@ from tests.service.graph.requests import fact, import_file, tsv
 from tests.service.parts import ask
 
 OF_LIMA, OF_CUSCO = "Whose is Lima?", "Whose is Cusco?"
+SYSTEM = "returner", "tests.service.toy_graph:load_returner"
 FILE = tsv(
     ("Inti", "birthplace", "Cusco"),
     ("Killa", "birthplace", "Cusco"),
@@ -24,8 +27,6 @@ FILE = tsv(
     ("Late", "home", "Nowhere"),
     ("Nowhere", "motto", "none"),
 )
-
-SYSTEM = "returner", "tests.service.toy_graph:load_returner"
 
 
 async def test_the_subjects_of_an_object_are_found_at_each_version(editor: Editor, replica: Replica) -> None:
@@ -49,6 +50,16 @@ async def test_an_import_lists_its_facts_by_their_objects(editor: Editor, replic
     assert (await ask(replica, OF_CUSCO))["answer"] is None
 
 
+async def test_of_a_hub_the_first_subjects_of_each_relation_are_read(
+    editor: Editor, replica: Replica
+) -> None:
+    births = [(f"Person {number:04}", "birthplace", "Cusco") for number in range(700)]
+    await import_file(editor, tsv(*births, ("Oz", "capital", "Cusco")), wait="all")
+    answer = (await ask(replica, OF_CUSCO))["answer"]
+    assert len(answer.split(", ")) == 4
+    assert "Oz" in answer
+
+
 async def test_objects_and_subjects_of_a_batch_are_read_together(
     editor: Editor, replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,3 +74,15 @@ async def test_objects_and_subjects_of_a_batch_are_read_together(
     for _ in range(2):
         await asyncio.gather(*(ask(replica, question) for question in (OF_LIMA, OF_CUSCO, "Whose is Oz?")))
     assert len(reads) == 3, "the names of the questions, the facts about them, their subjects"
+
+
+async def test_the_rows_of_a_dry_run_are_gone_with_it(
+    editor: Editor, replica: Replica, valkey: EmbeddedValkey
+) -> None:
+    def n_rows() -> int:
+        with redis.Redis.from_url(valkey.url) as client:
+            return len(list(client.scan_iter(b"{errata}:graph:*")))
+
+    before = n_rows()
+    await import_file(editor, FILE, dry_run=True)
+    assert n_rows() == before

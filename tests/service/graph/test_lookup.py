@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from models.graph.blocks import statements_block
@@ -10,6 +12,7 @@ from models.graph.statement import ALIAS, LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Material
 from models.system import Ask
+from service.graph import lookup as module
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger.store import RedisLedger
@@ -66,6 +69,40 @@ async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
     assert await mentions(lookup, "Where is Lima, or Ciudad?", new) == [("Ciudad", ["Q2868"])]
     batch = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
     assert [len(ask.mentions) for ask in batch.asks if isinstance(ask, Ask)] == [1, 0]
+
+
+async def test_the_longer_name_is_read_however_the_question_is_spelt(
+    lookup: Lookup, memory: GraphMemory
+) -> None:
+    names = {"n:short": (Statement(LABEL, "éé bb"),), "n:long": (Statement(LABEL, "bb cccc"),)}
+    at = await view(lookup, memory, names)
+    assert await mentions(lookup, normalize("NFD", "éé bb cccc"), at) == [("bb cccc", ["n:long"])]
+
+
+async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:
+    at = await view(lookup, memory)
+    [ask] = (await lookup.inform([Ask("Peru?", use_graph=False)], [at])).asks
+    assert isinstance(ask, Ask)
+    assert ask.mentions == ()
+
+
+@pytest.mark.parametrize("question", ["", " ", "?", "\u2060", "é", "X" * 2_000, "Peru " * 400, "\ud7ff\x00"])
+async def test_no_question_is_too_odd(lookup: Lookup, memory: GraphMemory, question: str) -> None:
+    at = await view(lookup, memory)
+    assert len(await mentions(lookup, question, at)) == question.count("Peru")
+
+
+async def test_a_view_that_was_read_very_much_goes_on_being_read(
+    lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cached entities are dropped when there are too many, also while a reader uses the view."""
+    monkeypatch.setattr(module, "MAX_CACHED", 2)
+    at = await view(lookup, memory)
+    for _ in range(3):
+        for ids in (["Q419", "Q298", "Q142"], ["Q419", "Q17"], ["Q419", "Q90", "Q17"]):
+            entities = await lookup.entities(ids, at)
+            assert {id: e.id for id, e in entities.items() if e} == dict(zip(ids, ids, strict=True))
+    assert await mentions(lookup, "Peru Chile France Japan Lima", at) != []
 
 
 async def test_names_of_an_edit_are_linked_once_and_stay_for_the_versions_that_have_them(

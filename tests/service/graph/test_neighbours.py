@@ -12,20 +12,20 @@ from service.errors import LedgerUnavailable
 from service.graph import rows
 from service.ledger.redis.connection import Connection
 from service.replicas.replica import Replica
-from tests.service.graph.requests import import_file, tsv
+from tests.service.editing.requests import revert
+from tests.service.graph.requests import fact, import_file, tsv
 from tests.service.parts import ask
 
 CHILE = "What is the capital of the neighbour of Chile?"
 OZ = "What is the capital of the neighbour of Oz?"
 FAR = "What is the currency of the neighbour of the neighbour of Oz?"
+SYSTEM = "traveller", "tests.service.toy_graph:load_traveller"
 FILE = tsv(
     ("Oz", "shares_border_with", "Ev"),
     ("Ev", "capital", "Evna"),
     ("Ev", "shares_border_with", "Ix"),
     ("Ix", "currency", "token"),
 )
-
-SYSTEM = "traveller", "tests.service.toy_graph:load_traveller"
 
 
 async def test_a_path_through_the_entities_of_an_import_is_found(editor: Editor, replica: Replica) -> None:
@@ -35,6 +35,14 @@ async def test_a_path_through_the_entities_of_an_import_is_found(editor: Editor,
     for question, answer in ((OZ, "Evna"), (FAR, "token")):
         reply = await ask(replica, question)
         assert (reply["answer"], reply["edits"]) == (answer, [report["id"]])
+
+
+async def test_each_version_has_its_own_neighbours(editor: Editor, replica: Replica) -> None:
+    await import_file(editor, FILE, wait="all")
+    await fact(editor, "Ev", "capital", "Evoluna", wait="all")
+    await revert(editor, 1, wait="all")
+    replies = await asyncio.gather(*(ask(replica, OZ, version=version) for version in range(4)))
+    assert [reply["answer"] for reply in replies] == [None, "Evna", "Evoluna", None]
 
 
 async def test_a_hop_of_a_batch_is_one_read_and_a_second_batch_reads_nothing(
@@ -52,6 +60,19 @@ async def test_a_hop_of_a_batch_is_one_read_and_a_second_batch_reads_nothing(
         replies = await asyncio.gather(*(ask(replica, question) for question in (OZ, FAR, CHILE)))
         assert [reply["answer"] for reply in replies] == ["Evna", "token", "Lima"]
     assert len(reads) == 3, "the names of the questions, then two hops; the third hop's ends are not read"
+
+
+async def test_the_report_compares_the_neighbours_of_both_sides(editor: Editor) -> None:
+    """No probe names the edited entity, so an answer can change only by its neighbourhood."""
+    receipt = await fact(editor, "Peru", "capital", "Cusco")
+    changes = [(c["question"], c["before"], c["after"]) for c in receipt["report"]["side_effects"]]
+    assert changes == [(CHILE, "Lima", "Cusco")]
+    file = tsv(("Peru", "capital", "Arequipa"))
+    receipt = await import_file(editor, file)
+    changes = [(c["question"], c["before"], c["after"]) for c in receipt["report"]["side_effects"]]
+    assert changes == [(CHILE, "Cusco", "Arequipa")]
+    receipt = await fact(editor, "France", "capital", "Lyon")
+    assert receipt["report"]["side_effects"] == []
 
 
 async def test_a_question_that_needs_neighbours_waits_for_redis_and_no_other_does(

@@ -30,6 +30,18 @@ def test_a_macro_is_its_definition(macro: str, expected: torch.Tensor, arithmeti
     assert mask.allowed.equal(expected)
 
 
+def test_a_window_of_n_has_one_key_more_than_the_last_n() -> None:
+    window = compile_mask("attend(I,J) <= window(3)", Shape.square(LENGTH)).allowed.sum(1)
+    last = compile_mask("attend(I,J) <= last(3)", Shape.square(LENGTH)).allowed.sum(1)
+    assert window[-1] == 4
+    assert last[-1] == 3
+
+
+def test_macros_with_different_numbers_stand_side_by_side() -> None:
+    mask = compile_mask("attend(I,J) <= window(1)\nattend(I,J) <= stride(3), window(6)", Shape.square(LENGTH))
+    assert mask.allowed.equal((LAG >= 0) & ((LAG <= 1) | ((LAG % 3 == 0) & (LAG <= 6))))
+
+
 def test_the_causal_mask_of_a_backpack_is_a_rule() -> None:
     """GPT-2's mask, by which the weights of the senses are masked too."""
     expected = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()

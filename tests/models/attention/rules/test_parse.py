@@ -3,7 +3,7 @@
 import pytest
 
 from models.attention.rules.parse import parse
-from models.attention.rules.syntax import Position, RuleError, Transformation
+from models.attention.rules.syntax import Constant, Position, RuleError, Transformation, Variable
 
 ATTENTION = """
 # Attention of the article, one rule a line.
@@ -25,6 +25,52 @@ def test_a_program_is_read_as_it_is_written() -> None:
     assert program.rules[0].at == Position(3, 1)
     assert program.rules[0].body[1].at == Position(3, 16)
     assert program.transformations == {"mlp": Transformation("norm")}
+
+
+def test_the_options_of_a_rule_are_combination_transformation_and_aggregation() -> None:
+    weights, attention, mlp = (rule.options for rule in parse(ATTENTION).rules)
+    assert (weights.combination, weights.aggregation) == ("product", "softmax")
+    assert [variable.name for variable in weights.softmax_over] == ["J"]
+    assert (attention.combination, attention.aggregation) == ("product", "sum")
+    assert (mlp.combination, mlp.transformation.name, mlp.aggregation) == ("sum", "relu", "avg")
+
+
+@pytest.mark.parametrize(
+    ("text", "combination", "transformation", "aggregation"),
+    [
+        ("sum", "sum", "identity", "sum"),
+        ("sum, avg", "sum", "identity", "avg"),
+        ("concat", "sum", "identity", "concat"),
+        ("concat, max", "concat", "identity", "max"),
+        ("elproduct, tanh", "elproduct", "tanh", "avg"),
+        ("softmax(), sum", "sum", "softmax", "sum"),
+    ],
+)
+def test_a_word_of_two_meanings_is_a_combination_only_before_an_aggregation(
+    text: str, combination: str, transformation: str, aggregation: str
+) -> None:
+    options = parse(f"a(I) <= b(I) | {text}").rules[0].options
+    assert (options.combination, options.transformation.name) == (combination, transformation)
+    assert options.aggregation == aggregation
+
+
+def test_terms_are_variables_numbers_names_and_quoted_texts() -> None:
+    (literal,) = parse('a(X) <= b(X, -3, paris, "New York", "I")').rules[0].body
+    assert isinstance(literal.terms[0], Variable)
+    values = [term.value for term in literal.terms[1:] if isinstance(term, Constant)]
+    assert values == [-3, "paris", "New York", "I"]
+    assert str(literal) == 'b(X, -3, paris, "New York", "I")'
+
+
+def test_an_underscore_hides_a_relation_and_a_number_is_a_constant_weight() -> None:
+    near, literal = parse("a(I) <= _near(I), b(I)[-0.5]").rules[0].body
+    assert near.is_hidden
+    assert literal.weight == -0.5
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n"])
+def test_a_text_without_rules_is_an_empty_program(text: str) -> None:
+    assert parse(text).rules == ()
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from pydantic import ValidationError
 
 from models.graph.base import Base
 from models.graph.memory import GRAPH, GraphMemory
-from models.memory import FieldsChange, Material, Memory, Options, TakesFields
+from models.memory import EditRefused, FieldsChange, Material, Memory, Options, TakesFields
 from models.relational.rules.memory import PROGRAM, RuleFields, RuleMemory
 from models.relational.system import RelationalSystem
 from models.system import Reply, Side
+from service.editing.notes import KINDS
 from tests.models.relational.test_system import QUESTION, STATEMENTS, ask_of, view
 from tests.models.training.relational.toy import toy_model
 
@@ -88,3 +89,29 @@ def test_a_rule_within_reach_may_change_an_answer_and_one_elsewhere_does_not() -
 def test_a_rule_that_cannot_be_read_is_refused_with_its_place() -> None:
     with pytest.raises(ValidationError, match="line 1, column"):
         RuleFields(rule="forbid(E) <= hidden.colour(E)")
+
+
+def test_only_an_inference_has_a_label() -> None:
+    [result] = RuleMemory().build(
+        [FieldsChange("r1", "rule", RuleFields(rule=NO_SPOUSE, label="wife"))], Options()
+    )
+    assert isinstance(result, EditRefused)
+    assert result.code == "no_label"
+
+
+def test_an_inferred_relation_is_called_as_the_curator_says() -> None:
+    rule = SHORTCUT.replace('"employer",J)', '"pays",J)')
+    memory = RuleMemory()
+    program = memory.view(memory.fold([material("r1", rule, "employer")]))
+    assert program.rules[0].label == "employer"
+    assert say("Who employs Ada?", material("r1", rule, "employer")).answer == "Acme"
+
+
+def test_a_rule_in_a_log_is_one_line() -> None:
+    assert RuleFields(rule=SHORTCUT.replace(", ", ",   ")).summarize() == SHORTCUT
+
+
+def test_what_a_rule_does_is_noted_under_a_name_that_no_other_kind_of_edit_has() -> None:
+    notes = material("r1", NO_SPOUSE).notes
+    assert notes == {"effect": "forbid"}
+    assert not set(notes) & set(KINDS)

@@ -5,6 +5,7 @@ from itertools import permutations
 import pytest
 
 from models.attention.rules.syntax import RuleError
+from models.graph.knowledge import Entity
 from models.relational.neighbours import EntityNeighbours
 from models.relational.rules.program import EditedRule, RuleProgram
 from models.relational.rules.rule import WalkRule
@@ -32,9 +33,18 @@ def relations(graph: Subgraph, rules: RuleProgram) -> set[str]:
     return {graph.edges[place].fact.relation for place in rules.allowed(graph)}
 
 
+def test_without_rules_the_graph_is_as_it_is(kim: Subgraph) -> None:
+    assert RuleProgram().extend(kim) is kim
+    assert RuleProgram().allowed(kim) == set(range(len(kim.edges)))
+
+
 def test_a_rule_forbids_what_it_names_and_no_other(kim: Subgraph) -> None:
     every = relations(kim, RuleProgram())
     assert relations(kim, program(NO_SPOUSE)) == every - {"spouse"}
+
+
+def test_a_rule_requires_what_it_names(kim: Subgraph) -> None:
+    assert relations(kim, program(ONLY_PLACES)) == {"place_of_birth", "country"}
 
 
 def test_an_inferred_edge_has_the_edit_that_infers_it(kim: Subgraph) -> None:
@@ -65,12 +75,31 @@ def test_the_order_of_rules_does_not_matter(kim: Subgraph) -> None:
     assert len(results) == 1
 
 
+def test_it_names_the_rule_and_the_edit_that_forbid_an_edge(kim: Subgraph) -> None:
+    rules = program(ONLY_PLACES, NO_SPOUSE)
+    spouse = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "spouse")
+    height = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "height")
+    assert rules.why_forbidden(kim, [height, spouse]) == {
+        spouse: ("e1", f"forbidden: {NO_SPOUSE}"),
+        height: ("e0", f"not allowed: {ONLY_PLACES}"),
+    }
+    assert rules.why_forbidden(kim, []) == {}
+
+
 def test_a_rule_that_cannot_be_applied_changes_nothing_and_is_named(kim: Subgraph) -> None:
     numbers = program("forbid(E) <= hidden.relation(E,R), lt(R,3)")
     assert numbers.allowed(kim) == set(range(len(kim.edges)))
     [sentence] = numbers.failures(kim)
     assert sentence.startswith("edit e0: ")
     assert "compares numbers" in sentence
+
+
+def test_rules_hold_of_a_graph_without_edges(graph: EntityNeighbours) -> None:
+    bare = build_subgraph(graph, [Entity("zed", "Zed")], TINY)
+    rules = program(NO_SPOUSE, ONLY_PLACES, HOME_COUNTRY)
+    assert rules.failures(bare) == []
+    assert rules.extend(bare) is bare
+    assert rules.allowed(bare) == set()
 
 
 @pytest.mark.parametrize(

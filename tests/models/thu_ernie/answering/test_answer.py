@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from models.confidence import Confidence
-from models.graph.knowledge import Entity, Fact
+from models.graph.knowledge import Entity, Fact, Mention
 from models.system import UNSURE, Ask, Reply
 from models.thu_ernie.answering.answer import NO_CANDIDATES, NO_ENTITY, NO_FACT, Aligner, Reading
 from models.thu_ernie.answering.explain import explain
+from models.thu_ernie.answering.mentions import TOO_MANY
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
@@ -36,6 +37,26 @@ def reply(model: Model, ask: Ask, views: Mapping[str, Any]) -> Reply:
 
 def answers(reading: Reading) -> list[str]:
     return [entry.candidate.answer for entry in reading.alignment.entries]
+
+
+def test_the_neighbours_of_what_is_named_are_the_candidates(
+    model: Model, ask_about: Build, views: Mapping[str, Any]
+) -> None:
+    reading = read(model, ask_about("Where was Kim born?", KIM), views)
+    assert sorted(answers(reading)) == ["1.80 m", "Ada", "Oslo"]
+    best = Aligner(model).reply(reading)
+    assert best.best == answers(reading)[0]
+    assert 0 <= best.score <= 1
+    assert best.facts[0]["subject"] == "Kim"
+
+
+def test_each_entity_that_may_be_meant_has_a_mask(
+    model: Model, ask_about: Build, views: Mapping[str, Any]
+) -> None:
+    reading = read(model, ask_about("Did Kim meet Ada?", KIM, ADA), views)
+    assert len(reading.masks) == 2
+    assert {entry.subject for entry in reading.alignment.entries} == {0, 1}
+    assert "Rome" in answers(reading)
 
 
 def test_a_question_is_read_alike_alone_and_in_a_batch(
@@ -86,6 +107,13 @@ def test_a_request_may_bring_its_candidates(model: Model, ask_about: Build, view
     assert reply(model, replace(ask, candidates=("Atlantis",)), views).reason == NO_CANDIDATES
 
 
+def test_an_entity_without_facts_answers_nothing(
+    model: Model, ask_about: Build, views: Mapping[str, Any]
+) -> None:
+    bare = reply(model, ask_about("Where was Kim born?", replace(KIM, facts=())), views)
+    assert (bare.answer, bare.score, bare.reason) == (None, 0.0, NO_FACT)
+
+
 def test_below_the_threshold_nothing_is_said(
     model: Model, ask_about: Build, views: Mapping[str, Any]
 ) -> None:
@@ -94,6 +122,22 @@ def test_below_the_threshold_nothing_is_said(
     assert declined.answer is None
     assert declined.reason in (UNSURE, NO_FACT)
     assert declined.score == 0.5
+
+
+def test_alternatives_share_what_the_best_leaves(
+    model: Model, ask_about: Build, views: Mapping[str, Any]
+) -> None:
+    full = reply(model, ask_about("Where was Kim born?", KIM, top_k=3), views)
+    assert len(full.alternatives) == 2
+    assert full.score + sum(other.score for other in full.alternatives) <= 1 + 1e-9
+    assert reply(model, ask_about("Where was Kim born?", KIM), views).alternatives == ()
+
+
+def test_only_so_many_entities_are_tried(model: Model, views: Mapping[str, Any]) -> None:
+    namesakes = tuple(Entity(id, "Kim", facts=KIM.facts) for id in ("kim", "ada", "oslo", "rome", "=1.80 m"))
+    reading = read(model, Ask("Where was Kim born?", mentions=(Mention(10, 13, namesakes),)), views)
+    assert len(reading.masks) == model.settings.subjects
+    assert [rejection.reason for rejection in reading.linking.rejections] == [TOO_MANY]
 
 
 def test_an_explanation_names_mentions_rows_and_what_leaving_out_does(

@@ -2,7 +2,8 @@
 
 import torch
 
-from models.thu_ernie.answering.candidates import list_neighbours, list_texts
+from models.graph.knowledge import Entity, Fact
+from models.thu_ernie.answering.candidates import NO_ROW, list_neighbours, list_texts
 from models.thu_ernie.answering.distribution import FEATURE_LIMIT, Alignment, align
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
 from models.thu_ernie.entities.table import EntityTable, EntityView
@@ -11,12 +12,45 @@ from tests.models.thu_ernie.answering.tiny import ANSWERS, KIM
 NAMES = {answer.casefold(): name for answer, name in ANSWERS.items()}
 
 
+def test_values_of_one_relation_are_one_candidate(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    facts = (
+        Fact("birth", "b", "Rome", "rome"),
+        Fact("birth", "b", "Oslo", "oslo"),
+        Fact("spouse", "s", "Ada", "ada"),
+    )
+    entity = Entity("kim", "Kim", facts=facts)
+    choice = list_neighbours(entity, finder.of_entity(entity), finder)
+    assert [candidate.answer for candidate in choice.candidates] == ["Oslo, Rome", "Ada"]
+    assert [len(candidate.rows) for candidate in choice.candidates] == [2, 1]
+
+
+def test_an_object_without_any_row_is_told(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    entity = Entity("kim", "Kim", facts=(Fact("unknown", "u", "Nowhere"),))
+    choice = list_neighbours(entity, finder.of_entity(entity), finder)
+    assert choice.candidates == ()
+    assert [(drop.answer, drop.reason) for drop in choice.exclusions] == [("Nowhere", NO_ROW)]
+
+
 def test_texts_of_a_request_are_found_by_neighbour_answer_or_value(table: EntityTable) -> None:
     finder = RowFinder(EntityView(table))
     neighbours = list_neighbours(KIM, finder.of_entity(KIM), finder)
     choice = list_texts(["OSLO", "Rome", "1.80 m", "Atlantis"], [neighbours], NAMES, finder)
     assert [candidate.answer for candidate in choice.candidates] == ["OSLO", "Rome", "1.80 m"]
     assert [drop.answer for drop in choice.exclusions] == ["Atlantis"]
+
+
+def test_the_logit_of_a_candidate_adds_up_its_objects(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    entity = Entity(
+        "kim", "Kim", facts=(Fact("birth", "b", "Rome", "rome"), Fact("birth", "b", "Oslo", "oslo"))
+    )
+    [candidate] = list_neighbours(entity, finder.of_entity(entity), finder).candidates
+    query = torch.linspace(-1, 1, 12)
+    [entry] = align(query, [candidate], 0)
+    expected = torch.logsumexp(torch.stack([row.vector for row in candidate.rows]) @ query, 0)
+    assert abs(entry.logit - float(expected)) < 1e-5
 
 
 def test_the_zero_row_has_a_share_and_features_are_bounded(table: EntityTable) -> None:

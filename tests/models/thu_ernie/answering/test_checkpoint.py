@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from models.checkpoint import CheckpointError
-from models.thu_ernie.answering.checkpoint import TABLE, load, save
+from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_weights, save
+from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.reader import Model
 from tests.models.thu_ernie.answering.tiny import ANSWERS
 
@@ -28,6 +29,19 @@ def test_what_is_loaded_is_what_was_saved(model: Model, folder: Path) -> None:
     assert copy.confidences == model.confidences
     assert list(copy.answers.items()) == list(ANSWERS.items())
     assert copy.digest.startswith("sha256:")
+
+
+def test_the_same_weights_give_the_same_bytes(model: Model, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / TABLE, tmp_path / TABLE)
+    save(model.network, ANSWERS, model.settings, model.confidences, tmp_path)
+    assert (tmp_path / "SHA256SUMS").read_text() == (folder / "SHA256SUMS").read_text()
+
+
+def test_weights_of_minilm_are_known_by_our_names(network: ErnieAnswers) -> None:
+    assert minilm_weights(network.state_dict()) == {}  # no shape of the small network is MiniLM's
+    name = "bert.encoder.layer.2.output.dense.weight"
+    [(new_name, value)] = minilm_weights({name: torch.empty(384, 1536)}).items()
+    assert (new_name, value.shape) == (name, (384, 1536))
 
 
 @pytest.mark.parametrize(

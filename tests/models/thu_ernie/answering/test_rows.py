@@ -4,7 +4,8 @@ import torch
 
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
-from models.thu_ernie.answering.rows import FoundRow, RowFinder
+from models.thu_ernie.answering.rows import BatchRows, FoundRow, RowFinder
+from models.thu_ernie.entities.names import NO_ENTITY, row_name
 from models.thu_ernie.entities.table import EntityTable, EntityView
 from tests.models.thu_ernie.answering.tiny import KIM, SIZE
 
@@ -13,6 +14,13 @@ def vector(finder: RowFinder, name: str) -> torch.Tensor:
     row = finder.find(name)
     assert row is not None
     return row.vector
+
+
+def test_an_entity_of_the_table_has_its_row(table: EntityTable) -> None:
+    row = RowFinder(EntityView(table)).of_entity(KIM)
+    assert row is not None
+    assert (row.source, row.edit) == ("table", "")
+    assert row.vector.equal(table.look_up(torch.tensor([table.names.row_of("kim")]))[0])
 
 
 def test_a_new_entity_is_where_its_facts_lead_back_to(table: EntityTable) -> None:
@@ -31,6 +39,16 @@ def test_a_new_entity_is_where_its_facts_lead_back_to(table: EntityTable) -> Non
     assert finder.of_entity(Entity("bare", "Bare")) is None
 
 
+def test_a_new_object_is_where_subject_and_relation_lead_to(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    subject = finder.of_entity(KIM)
+    row = finder.of_object(subject, Fact("birth", "place of birth", "Lima", "lima"))
+    assert row is not None
+    torch.testing.assert_close(row.vector, vector(finder, "kim") + vector(finder, RELATION + "birth"))
+    assert finder.of_object(subject, Fact("unknown", "unknown", "Lima", "lima")) is None
+    assert finder.of_object(None, Fact("birth", "place of birth", "Lima", "lima")) is None
+
+
 def test_a_row_that_an_edit_wrote_names_the_edit(table: EntityTable) -> None:
     number = table.names.row_of("kim")
     view = EntityView(table, {number: torch.ones(SIZE)}, {}, {number: "edit 3"})
@@ -38,3 +56,17 @@ def test_a_row_that_an_edit_wrote_names_the_edit(table: EntityTable) -> None:
     assert row == FoundRow(row.vector, "edit", "edit 3") if row else False
     assert row is not None
     assert row.vector.equal(torch.ones(SIZE))
+
+
+def test_a_literal_value_is_named_by_its_text() -> None:
+    assert row_name("1.80 m", "") == "=1.80 m"
+    assert row_name("Oslo", "oslo") == "oslo"
+
+
+def test_rows_of_a_batch_begin_behind_the_zero_row() -> None:
+    rows = BatchRows(2, {"a": torch.tensor([1.0, 2.0])})
+    assert rows.row_of("b") == NO_ENTITY
+    assert rows.look_up(torch.tensor([rows.row_of("a"), rows.row_of("b")])).tolist() == [
+        [1.0, 2.0],
+        [0.0, 0.0],
+    ]

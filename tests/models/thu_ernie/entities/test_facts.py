@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
@@ -106,6 +107,13 @@ def test_taking_a_fact_back_leaves_what_the_other_gives_alone(memory: EntityMemo
     assert memory.fold([first, second]).checksum == together.checksum
 
 
+def test_an_entity_that_the_table_lacks_is_solved_from_its_fact(memory: EntityMemory) -> None:
+    [material] = build(memory, fact("e1", "new", "birth", "rome"))
+    view = memory.view(memory.fold([material]))
+    assert lead(view, "new", "birth", "rome", ["oslo", "lima"]) >= MARGIN * 0.99
+    assert material.notes["new"] == ["new"]
+
+
 def test_a_row_follows_the_edits_of_the_graph_while_it_is_read(memory: EntityMemory) -> None:
     view = memory.view(memory.base)
     facts = (
@@ -131,6 +139,13 @@ def test_a_row_follows_the_edits_of_the_graph_while_it_is_read(memory: EntityMem
     assert view.solver.solve_edited(busy_entity) is None
 
 
+def test_an_object_without_a_row_is_refused(memory: EntityMemory) -> None:
+    [refusal] = memory.build([fact("e1", "kim", "birth", "paris")], Options())
+    assert isinstance(refusal, EditRefused)
+    assert refusal.code == "unknown_entity"
+    assert "paris" in refusal.detail
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -149,3 +164,11 @@ def test_rows_are_written_as_a_curator_says(memory: EntityMemory, fields: dict, 
     view = memory.view(memory.fold(build(memory, change)))
     torch.testing.assert_close(view.look_up(torch.tensor([view.row_of("oslo")]))[0], expected(base))
     assert change.fields.summarize().startswith("oslo: ")
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"clear": True, "copy_of": "rome"}, {"vector": [float("nan")]}, {"share": 2}]
+)
+def test_a_change_is_said_in_exactly_one_way(fields: dict) -> None:  # type: ignore
+    with pytest.raises(ValidationError):
+        RowsFields.model_validate({"entity": "oslo", **fields})

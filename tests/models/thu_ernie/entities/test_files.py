@@ -3,12 +3,13 @@
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from models.checkpoint import CheckpointError
+from models.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.entities import files
-from models.thu_ernie.entities.files import ROWS, convert
+from models.thu_ernie.entities.files import FILES, ROWS, convert
 from models.thu_ernie.entities.table import EntityTable
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
 
@@ -19,6 +20,27 @@ def test_the_table_begins_with_zeros_and_has_row_id_plus_one(folder: Path) -> No
     names = EntityTable.open(folder, SIZE).names
     assert [names.row_of(f"Q{100 - i}") for i in range(N_ENTITIES)] == list(range(1, N_ENTITIES + 1))
     assert names.row_of("Q1") == 0
+
+
+@pytest.mark.parametrize("lines", [1, 3, 100])
+def test_the_size_of_a_piece_does_not_matter(
+    lines: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LINES", lines)
+    convert(tmp_path / "entity2vec.vec", tmp_path / "entity2id.txt", tmp_path / "again")
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> None:
+    assert table.digest == read_verified(folder, FILES).digest
+
+
+def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, ["1\t2\t3\t4\t", "-1e-3\t.5\t+6\t7"], ["2", "Q1\t0", "Q2\t1"])
+    convert(*sources, tmp_path)
+    expected = np.array([[1, 2, 3, 4], [-1e-3, 0.5, 6, 7]], np.float32)
+    assert load_file(tmp_path / ROWS)["rows"][1:].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -53,6 +75,13 @@ def test_a_line_that_is_no_id_is_named(ids: list[str], sentence: str, tmp_path: 
     sources = write_sources(tmp_path, ["1\t2", "3\t4"], ids)
     with pytest.raises(CheckpointError, match=sentence):
         convert(*sources, tmp_path / "table")
+
+
+def test_names_that_are_not_text_are_named(tmp_path: Path) -> None:
+    vectors, ids = write_sources(tmp_path, ["1\t2"], ["1", "Q1\t0"])
+    ids.write_bytes(b"1\nQ\xff\t0\n")
+    with pytest.raises(CheckpointError, match="line 2: expected a name"):
+        convert(vectors, ids, tmp_path / "table")
 
 
 def test_memory_does_not_grow_with_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

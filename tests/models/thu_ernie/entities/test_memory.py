@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +93,14 @@ def test_every_way_to_write_a_row(memory: EntityMemory) -> None:
     assert rows["Qnew"] == ((vector(4) + vector(5)) / 2).tolist()
 
 
+def test_an_edit_is_read_and_names_itself(memory: EntityMemory) -> None:
+    view = memory.view(
+        fold(memory, [build(memory, RowWrite.copy("Q100", "Q93"), RowWrite.copy("Qnew", "Q99"))])
+    )
+    assert view.look_up(torch.tensor([1, 9, 2])).tolist() == [vector(n).tolist() for n in (7, 1, 1)]
+    assert (view.row_of("Qnew"), view.edits) == (9, {1: "e", 9: "e"})
+
+
 def test_the_rows_of_an_edit_do_not_depend_on_other_edits(memory: EntityMemory) -> None:
     first = build(memory, RowWrite("Q100", (9.0,) * SIZE))
     memory.view(fold(memory, [first]))
@@ -139,6 +148,11 @@ def test_of_two_edits_of_one_entity_the_later_is_read_and_undo_brings_back_the_e
     assert memory.usage(fold(memory, [early, late])).slots_used == 1
 
 
+def test_equal_rows_have_one_digest_whatever_their_order(memory: EntityMemory) -> None:
+    writes = [RowWrite.copy("Q100", "Q93"), RowWrite.copy("Q99", "Q93")]
+    assert build(memory, *writes).block.digest == build(memory, *reversed(writes), id="f").block.digest
+
+
 @pytest.mark.parametrize(
     ("writes", "code", "sentence"),
     [
@@ -166,3 +180,8 @@ def test_a_change_that_cannot_work_is_refused_in_its_place(
     assert isinstance(refusal, EditRefused)
     assert refusal.code == code
     assert sentence in refusal.detail
+
+
+def test_a_name_that_is_no_unicode_is_a_name(memory: EntityMemory, tmp_path: Path) -> None:
+    material = build(memory, RowWrite("\ud800", (1.0,) * SIZE))
+    assert memory.view(fold(memory, [material])).row_of("\ud800") == 9

@@ -5,12 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from models.checkpoint import CheckpointError
+from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.entities import mapped
 from models.thu_ernie.entities.files import NAMES, ROWS
-from models.thu_ernie.entities.table import EntityTable
-from tests.models.thu_ernie.entities.conftest import SIZE, vector
+from models.thu_ernie.entities.mapped import MappedArrays
+from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.links import Link
+from models.thu_ernie.row import Row, collate
+from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 
 @pytest.mark.parametrize("max_chunks", [1, 2, 64])
@@ -24,11 +29,47 @@ def test_rows_are_looked_up_in_the_order_that_is_asked_for(
     assert table.look_up(torch.zeros(0, dtype=torch.long)).shape == (0, SIZE)
 
 
+@pytest.mark.parametrize("row", [-1, N_ENTITIES + 1])
+def test_a_row_that_the_table_lacks_is_an_error(row: int, table: EntityTable) -> None:
+    with pytest.raises(IndexError, match=f"rows {min(0, row)} to {max(0, row)} of a table of 9"):
+        table.look_up(torch.tensor([0, row]))
+
+
 def test_a_vector_that_is_changed_leaves_the_table_as_it_was(table: EntityTable, folder: Path) -> None:
     before = (folder / ROWS).read_bytes()
     table.look_up(torch.tensor([1])).fill_(7)
     assert table.look_up(torch.tensor([1]))[0].tolist() == vector(0).tolist()
     assert (folder / ROWS).read_bytes() == before
+
+
+def test_an_edited_row_and_a_new_one_stand_in_front_of_the_table(table: EntityTable) -> None:
+    threes, twos = torch.full((SIZE,), 3.0), torch.full((SIZE,), 2.0)
+    view = EntityView(table, {3: threes, 9: twos}, {"Qnew": 9}, {3: "a", 9: "a"})
+    assert (view.row_of("Q98"), view.row_of("Qnew"), view.row_of("Q1")) == (3, 9, 0)
+    vectors = view.look_up(torch.tensor([[2, 3], [9, 0]]))
+    assert vectors[0, 0].tolist() == vector(1).tolist()
+    assert vectors[0, 1].equal(threes)
+    assert vectors[1, 0].equal(twos)
+    assert not vectors[1, 1].any()
+    assert table.look_up(torch.tensor([3]))[0].tolist() == vector(2).tolist()
+
+
+def test_a_batch_takes_its_vectors_from_a_view(table: EntityTable, vocabulary: Vocabulary) -> None:
+    text = vocabulary.align("who was jim", [Link("Q98", 8, 11, 1.0)])
+    batch = collate([Row.of([text], vocabulary)], EntityView(table), padding=0)
+    assert batch.entities is not None
+    assert batch.entities[0, 3].tolist() == vector(2).tolist()
+
+
+def test_a_table_of_another_width_is_refused(folder: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"vectors of 4 numbers and the model reads 100"):
+        EntityTable.open(folder, 100)
+
+
+def test_a_table_that_does_not_begin_with_zeros_is_refused(folder: Path) -> None:
+    save_file({"rows": np.ones((2, SIZE), np.float32)}, folder / ROWS)
+    with pytest.raises(CheckpointError, match="does not begin with a row of zeros"):
+        EntityTable.open(folder, SIZE)
 
 
 @pytest.mark.parametrize("name", [ROWS, NAMES, "SHA256SUMS"])
@@ -41,3 +82,18 @@ def test_a_file_that_is_missing_or_damaged_is_named(name: str, folder: Path) -> 
     (folder / name).unlink()
     with pytest.raises(CheckpointError, match=f"{name}.*convert it again"):
         EntityTable.open(folder, SIZE)
+
+
+def test_pages_that_were_given_back_are_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third row makes the file give back two, where a chunk is a row and two are allowed."""
+    monkeypatch.setattr(mapped, "CHUNK_BITS", 4)
+    monkeypatch.setattr(mapped, "MAX_CHUNKS", 2)
+    file = MappedArrays.open(folder / ROWS, "rows")
+    assert file.take("rows", np.array([1, 2])).tolist() == [vector(0).tolist(), vector(1).tolist()]
+    assert file.chunks == {1, 2}
+    assert file.take("rows", np.array([2])).tolist() == [vector(1).tolist()]
+    assert file.chunks == {1, 2}
+    assert file.take("rows", np.array([3])).tolist() == [vector(2).tolist()]
+    assert file.chunks == {3}
+    with pytest.raises(ValueError, match="read-only"):
+        file.arrays["rows"][0] = 1

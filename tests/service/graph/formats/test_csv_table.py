@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import tracemalloc
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from service.graph.formats.csv_table import in_quotes_after
 from service.graph.formats.row import GraphFileError, Row
 from tests.service.graph.formats.drive import read
 
@@ -30,6 +34,11 @@ def test_ids_are_taken_and_the_name_of_the_subject_is_told_once() -> None:
 def test_an_id_that_the_graph_keeps_for_itself_is_refused() -> None:
     output = read("subject,subject_id,relation,object\nx,@relation/P1,r,o\n", "csv")
     assert output.bad == [(2, "reserved")]
+
+
+def test_a_header_with_a_mark_quotes_and_spaces_is_understood() -> None:
+    output = read('\ufeff"subject", relation ,object\r\n"a, b", "r ""x""",c\r\n', "csv")
+    assert output.facts == [("a, b", 'r "x"', "c")]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +95,25 @@ def test_a_quote_that_is_never_closed_refuses_the_file_at_its_line(stray: str) -
         read(HEADER + f"I,r,1\n{stray}\nS,r,2\nT,r,3\n", "csv")
 
 
+def test_a_quote_that_the_next_quoted_field_closes_refuses_the_file_at_its_line() -> None:
+    with pytest.raises(GraphFileError, match="quotes of the record at line 2 do not pair up"):
+        read(HEADER + 'a,r,"open\nS,r,2\n"T, U",r,3\nV,r,4\n', "csv")
+
+
+def test_an_open_quote_before_very_many_empty_lines_holds_little() -> None:
+    tracemalloc.start()
+    with pytest.raises(GraphFileError, match="at line 2 is not closed within 1,000,000 bytes"):
+        read(HEADER + 'a,r,"open' + "\n" * 200_000 + "b,r,c\n", "csv")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+
+
+def test_a_field_of_many_lines_that_is_too_long_is_no_row() -> None:
+    output = read(HEADER + 'a,r,"' + "x y z\n" * 1000 + '"\nb,r,c\n', "csv")
+    assert (output.facts, output.bad) == ([("b", "r", "c")], [(2, "too_long")])
+
+
 def test_a_line_too_long_within_quotes_takes_its_record_with_it_and_no_more() -> None:
     output = read(HEADER + 'a,r,"one\n' + "x" * 2_000_000 + '\nno,r,fact"\nb,r,c\n', "csv")
     assert (output.facts, output.bad) == ([("b", "r", "c")], [(2, "too_long")])
@@ -98,3 +126,9 @@ def test_what_the_standard_library_writes_is_read_back(table: list[list[str]]) -
     expected = [tuple(" ".join(field.split()) for field in record) for record in table]
     output = read(HEADER + "".join(lines), "csv")
     assert output.facts == [fields for fields in expected if all(fields)]
+
+
+@given(st.text(st.sampled_from('a", '), max_size=12))
+def test_whether_a_field_goes_on_is_what_the_standard_library_says(line: str) -> None:
+    fields = next(csv.reader([line + "\n", "x"], skipinitialspace=True))
+    assert in_quotes_after(line, False) == any("\n" in field for field in fields)

@@ -40,6 +40,11 @@ def test_the_first_line_that_says_something_tells_the_format(data: str, format: 
     assert read(gzip.compress(data.encode())).format == format
 
 
+def test_comments_before_a_file_of_facts_are_rejected_like_any_other_line() -> None:
+    output = read("# made by hand\nFrance\tcapital\tParis\n")
+    assert (output.bad, len(output.rows)) == ([(1, "columns")], 1)
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -58,6 +63,12 @@ def test_what_is_none_of_the_four_is_refused_with_its_first_line(data: str) -> N
         read(data)
 
 
+@pytest.mark.parametrize("data", [b"", b"\n\n \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+def test_an_empty_file_is_said_to_be_empty(data: bytes) -> None:
+    with pytest.raises(GraphFileError, match="the file is empty"):
+        read(data)
+
+
 @pytest.mark.parametrize("format", [None, "tsv", "csv", "nt", "wikidata"])
 @pytest.mark.parametrize(
     ("data", "kind"),
@@ -73,3 +84,13 @@ def test_what_is_none_of_the_four_is_refused_with_its_first_line(data: str) -> N
 def test_a_file_of_another_kind_is_named(data: bytes, kind: str, format: str | None) -> None:
     with pytest.raises(GraphFileError, match=kind):
         read(data, format)
+
+
+def test_a_first_line_without_end_is_refused() -> None:
+    with pytest.raises(GraphFileError, match="the first line is too long"):
+        read(b"x" * 17_000_000)
+
+
+def test_a_first_line_longer_than_its_format_allows_is_rejected() -> None:
+    output = read(b"a\tb\t" + b"c" * 2_000_000 + b"\na\tb\tc\n")
+    assert (output.format, output.bad, len(output.rows)) == ("tsv", [(1, "too_long")], 1)

@@ -31,16 +31,32 @@ def test_members_behind_one_another_are_one_file(parts: list[bytes], places: lis
     assert unpack(cut(packed, places)) == b"".join([b"first", *parts])
 
 
+@given(
+    st.binary(max_size=50).filter(lambda data: not data.startswith(b"\x1f\x8b")), st.lists(st.integers(0, 99))
+)
+def test_what_is_not_packed_passes_as_it_is(data: bytes, places: list[int]) -> None:
+    assert unpack(cut(data, places)) == data
+
+
 def test_a_block_that_is_exactly_full_loses_nothing() -> None:
     for size in (BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES):
         data = b"x" * size
         assert unpack([gzip.compress(data) + gzip.compress(b"end")]) == data + b"end"
 
 
+def test_ten_thousand_members_are_read() -> None:
+    assert len(read(gzip.compress(b"a\tr\to\n") * 10_000).rows) == 10_000
+
+
 @pytest.mark.parametrize("size", [2, 5, 10, 20, 100, -9, -8, -1])
 def test_a_file_that_is_cut_short_says_so(size: int) -> None:
     with pytest.raises(GraphFileError, match="cut short"):
         read(gzip.compress(LINES)[:size], "tsv")
+
+
+def test_a_second_member_that_is_cut_short_says_so() -> None:
+    with pytest.raises(GraphFileError, match="cut short"):
+        read(gzip.compress(LINES) + gzip.compress(LINES)[:-4], "tsv")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.graph.formats.ntriples import words_of
+from service.graph.formats.ntriples import local_name, words_of
 from service.graph.formats.row import Row
 from tests.service.graph.formats.drive import Output, read
 
@@ -61,6 +61,32 @@ def test_other_iris_are_ids_as_they_are_and_have_words_until_a_label_comes() -> 
 
 
 @pytest.mark.parametrize(
+    ("iri", "name"),
+    [
+        ("http://ex.org/a/b", "b"),
+        ("http://ex.org/a#b", "b"),
+        ("http://ex.org/a/", "a"),
+        ("http://ex.org/", "ex.org"),
+        ("urn:isbn:123", "123"),
+        ("http://ex.org/%E6%9D%B1", "東"),
+        ("http://ex.org/%FF", "%FF"),
+    ],
+)
+def test_the_local_name_is_what_follows_the_last_separator(iri: str, name: str) -> None:
+    assert local_name(iri) == name
+
+
+@pytest.mark.parametrize("id", ["Q419", "_:b0", "http://ex.org/%00"])
+def test_an_id_that_says_nothing_has_no_words(id: str) -> None:
+    assert words_of(id) == ""
+
+
+def test_blank_nodes_are_ids() -> None:
+    row = read_triple("_:b0", "<http://ex.org/knows>", "_:b1").rows[0]
+    assert (row.subject, row.object, row.object_id, row.by_id) == ("_:b0", "", "_:b1", True)
+
+
+@pytest.mark.parametrize(
     ("literal", "text"),
     [
         (f'"1889-03-31T00:00:00Z"^^<{XSD}dateTime>', "1889-03-31"),
@@ -89,6 +115,23 @@ def test_other_languages_are_left_out_and_counted() -> None:
     assert [row.line for row in output.rows] == [3, 4, 5]
     assert (output.skipped, output.bad) == ({"other_language": 2}, [])
     assert [row.line for row in read(lines, "nt", language="de").rows] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "why"),
+    [
+        (f"<{WD}statement/Q1-abc>", '"x"', "statement_node"),
+        (f"<{WD}Q1>", f"<{WD}statement/Q1-abc>", "statement_node"),
+        (f"<{WD}Q1>", f'<<( <{WD}Q1> {LABEL} "x" )>>', "triple_in_triple"),
+    ],
+)
+def test_what_no_reader_would_look_for_is_left_out(node: str, value: str, why: str) -> None:
+    output = read_triple(node, "<http://www.wikidata.org/prop/P36>", value)
+    assert (output.results, output.skipped) == ((), {why: 1})
+
+
+def test_a_label_that_is_no_text_is_left_out() -> None:
+    assert read_triple(f"<{WD}Q1>", LABEL, f"<{WD}Q2>").skipped == {"name_is_no_text": 1}
 
 
 @pytest.mark.parametrize(
@@ -124,3 +167,9 @@ def test_a_bad_line_is_named_and_its_neighbours_are_read(line: bytes, code: str)
     assert [row.line for row in output.rows] == [1, 3]
     assert output.bad == [(2, code)]
     assert len(output.reasons[0]) < 300
+
+
+def test_comments_and_empty_lines_are_skipped() -> None:
+    output = read('\ufeff# one\r\n\r\n\t \r\n_:a <http://a/p> "x" . # two\r\n  # three', "nt")
+    assert [row.line for row in output.rows] == [4]
+    assert (output.bad, output.lines) == ([], 5)

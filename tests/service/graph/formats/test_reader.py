@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import tracemalloc
 import zlib
 
@@ -38,6 +39,12 @@ def test_however_the_bytes_are_cut_the_same_rows_come_out(
     assert whole.bad
 
 
+@pytest.mark.parametrize("format", FILES)
+def test_byte_by_byte_is_no_different(format: str) -> None:
+    data = gzip.compress(FILES[format])
+    assert read_in([bytes([byte]) for byte in data]) == read(FILES[format], format)
+
+
 @given(st.binary(max_size=200), CUTS, st.sampled_from([None, *FILES]))
 def test_any_bytes_give_rows_rejections_or_one_error_and_never_anything_else(
     data: bytes, places: list[int], format: str | None
@@ -64,9 +71,32 @@ def test_a_damaged_file_gives_rows_rejections_or_one_error(format: str, places: 
     assert all("\n" not in reason and len(reason) < 400 for reason in output.reasons)
 
 
+def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
+    with pytest.raises(GraphFileError, match="no format 'xml': choose one of tsv, csv, xlsx, nt, wikidata"):
+        GraphFileReader("xml")
+
+
+def test_many_short_pieces_of_a_long_line_take_no_time() -> None:
+    reader = GraphFileReader("tsv")
+    for _ in range(200_000):
+        assert not list(reader.feed(b"xxxxx"))
+    assert [result[2] for result in reader.finish()] == ["columns"]
+
+
 def pack_zeros(n_mib: int) -> bytes:
     packer = zlib.compressobj(9, wbits=31)
     return b"".join(packer.compress(bytes(MIB)) for _ in range(n_mib)) + packer.flush()
+
+
+def test_ninety_megabytes_of_zeros_are_one_line_too_long_and_are_never_held() -> None:
+    bomb = pack_zeros(90)
+    reader = GraphFileReader("nt")
+    tracemalloc.start()
+    results = [*reader.feed(bomb), *reader.finish()]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [(result.line, result[2]) for result in results] == [(1, "too_long")]
+    assert peak < 8 * MIB
 
 
 def test_two_hundred_megabytes_of_zeros_are_refused_and_never_held() -> None:
@@ -98,3 +128,8 @@ def test_empty_lines_without_end_are_not_held_before_the_format_is_known() -> No
     tracemalloc.stop()
     assert [row.line for row in output.rows] == [1_000_001]
     assert peak < 24 * MIB
+
+
+def test_a_row_can_be_stored_as_json() -> None:
+    row = read(FILES["tsv"]).rows[0]
+    assert json.loads(json.dumps(row)) == ["fact", "France", "capital", "Paris", "", 1, False, []]

@@ -17,6 +17,18 @@ def test_three_columns_are_a_fact_by_name() -> None:
     assert output.lines == 2
 
 
+def test_a_mark_before_the_file_windows_line_ends_and_a_missing_last_line_end_change_nothing() -> None:
+    plain = read("France\tcapital\tParis\nItaly\tcapital\tRome\n", "tsv")
+    odd = read("\ufeffFrance\tcapital\tParis\r\nItaly\tcapital\tRome", "tsv")
+    assert odd == plain
+
+
+def test_empty_lines_are_skipped_and_counted() -> None:
+    output = read("\n\r\n   \nFrance\tcapital\tParis\n\n", "tsv")
+    assert [row.line for row in output.rows] == [4]
+    assert (output.bad, output.lines) == ([], 5)
+
+
 @pytest.mark.parametrize(
     ("line", "code", "problem"),
     [
@@ -49,6 +61,38 @@ def test_a_bad_line_is_named_and_its_neighbours_are_read(line: bytes, code: str,
     assert problem in output.reasons[0]
 
 
+def test_a_text_of_the_greatest_length_is_taken_and_counts_characters_not_bytes() -> None:
+    assert read("é" * 2000 + "\tr\to\n", "tsv").rows[0].subject == "é" * 2000
+
+
 def test_a_name_has_one_spelling() -> None:
     raw = "  Sa\u0303o\u00a0 \u2003Paulo\u2028 \tr\to\u2029\u0085p\n"
     assert read(raw, "tsv").facts == [("São Paulo", "r", "o p")]
+
+
+@pytest.mark.parametrize(
+    "name", ["東京", "Москва", "القاهرة", "नई दिल्ली", "ירושלים", "서울", "𐌰𐌱", "👩‍👩‍👧", "می‌خواهم"]
+)
+def test_every_script_passes_as_it_is(name: str) -> None:
+    assert read(f"{name}\t{name}\t{name}\n", "tsv").facts == [(name, name, name)]
+
+
+def test_a_long_run_of_marks_is_refused_at_once() -> None:
+    line = "a" + "\u0301\u0316" * 200_000
+    assert read(f"{line}\tr\to\n", "tsv").bad == [(1, "too_long")]
+
+
+def test_the_names_of_the_columns_are_no_fact() -> None:
+    output = read("Subject\tpredicate\tOBJECT\nsubject\trelation\tobject\n")
+    assert output.facts == [("subject", "relation", "object")]
+    assert output.skipped == {"header": 1}
+
+
+def test_a_file_of_bad_lines_gives_no_row_and_ends_well() -> None:
+    output = read("one\ntwo\nthree", "tsv")
+    assert output.bad == [(1, "columns"), (2, "columns"), (3, "columns")]
+    assert output.rows == []
+
+
+def test_an_empty_file_of_a_named_format_gives_nothing() -> None:
+    assert read(b"", "tsv").results == ()

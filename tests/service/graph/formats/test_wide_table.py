@@ -8,7 +8,7 @@ import pytest
 
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Row
-from tests.service.graph.formats.drive import Output
+from tests.service.graph.formats.drive import Output, read
 from tests.workbooks import workbook
 
 SHEET = "Museum{0}Director{0}Opening hours{0}Phone\nTide Mill{0}Ida Brook{0}{0}555 01\nRope Walk{0}{0}10{0}555 02\n"
@@ -39,7 +39,7 @@ def test_each_cell_is_a_fact_whatever_stands_between_them(mark: str, line_end: s
 WORKBOOK = workbook([line.split(";") for line in SHEET.format(";").splitlines()])
 
 
-@pytest.mark.parametrize("n_bytes", [1, 3, 1000, 1_000_000])
+@pytest.mark.parametrize("n_bytes", [1, 3, 1000, len(WORKBOOK)])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_workbook_is_the_same_table_however_its_bytes_are_cut(n_bytes: int, packed: bool) -> None:
     content = gzip.compress(WORKBOOK) if packed else WORKBOOK
@@ -51,6 +51,16 @@ def test_a_workbook_is_the_same_table_however_its_bytes_are_cut(n_bytes: int, pa
     assert (output.format, output.lines, [row.line for row in output.rows]) == ("xlsx", 3, [2, 2, 3, 3])
 
 
+def test_a_workbook_may_be_a_table_of_facts() -> None:
+    content = workbook([["subject", "relation", "object"], ["Peru", "founded", 1821]])
+    assert read(content).facts == [("Peru", "founded", "1821")]
+
+
+def test_a_million_rows_of_a_workbook_are_too_many_bytes_or_all_read() -> None:
+    output = read_wide(workbook([["Museum", "Phone"], *([f"Museum {n}", n] for n in range(20_000))]))
+    assert (len(output.facts), output.facts[-1]) == (20_000, ("Museum 19999", "Phone", "19999"))
+
+
 def test_columns_are_the_relations_that_the_order_says() -> None:
     columns = {"opening hours": "open", "Phone": ""}
     reader = GraphFileReader(None, "en", "Museum", columns=columns)
@@ -59,6 +69,18 @@ def test_columns_are_the_relations_that_the_order_says() -> None:
         ("Director", "Ida Brook"),
         ("open", "10"),
     ]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", ","])
+def test_a_table_of_facts_may_have_the_same_marks(mark: str) -> None:
+    data = f"subject{mark}relation{mark}object\r\nPeru{mark}capital{mark}Lima\r\n"
+    assert read("\ufeff" + data).facts == [("Peru", "capital", "Lima")]
+
+
+def test_a_cell_with_marks_and_quotes_stands_in_quotes_and_its_lines_are_values() -> None:
+    output = read_wide('museum;Note\nTide Mill;"a; ""b""\n\n and c"\nRope Walk;d\n')
+    assert output.facts == [("Tide Mill", "Note", 'a; "b"'), ("Rope Walk", "Note", "d")]
+    assert [row.further for row in output.rows] == [("and c",), ()]
 
 
 def test_a_bad_cell_and_a_bad_row_are_rejected_alone_and_empty_rows_are_none() -> None:
@@ -86,3 +108,8 @@ def test_a_bad_cell_and_a_bad_row_are_rejected_alone_and_empty_rows_are_none() -
 def test_a_sheet_that_cannot_be_used_is_refused_with_what_to_do(data: str | bytes, problem: str) -> None:
     with pytest.raises(GraphFileError, match=problem):
         read_wide(data)
+
+
+def test_a_table_of_another_format_is_refused() -> None:
+    with pytest.raises(GraphFileError, match="the format is nt"):
+        GraphFileReader("nt", "en", "Museum")

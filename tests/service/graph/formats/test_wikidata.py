@@ -52,6 +52,20 @@ def test_an_item_has_names_and_facts() -> None:
     )
 
 
+def test_the_wanted_language_is_taken_or_else_the_name_for_all_languages() -> None:
+    labels = {"fr": text("Pérou"), "mul": text("PERU")}
+    assert [row.object for row in of(item(labels=labels), language="fr").rows] == ["Pérou"]
+    assert [row.object for row in of(item(labels=labels)).rows] == ["PERU"]
+    only_french = of(item(labels={"fr": text("Pérou")}))
+    assert (only_french.results, only_french.skipped) == ((), {"other_language": 1})
+
+
+def test_a_property_gives_the_label_of_a_relation() -> None:
+    output = of({"type": "property", "id": "P36", "labels": {"en": text("capital")}, "claims": {"P31": [{}]}})
+    assert output.results == (Row("relation_label", "P36", "", "capital", "", 2, True),)
+    assert output.skipped == {"about_relation": 1}
+
+
 @pytest.mark.parametrize(
     ("type", "value", "expected"),
     [
@@ -97,6 +111,12 @@ def test_what_is_not_wanted_is_left_out(type: str, value: Any, datatype: str, wh
     assert (output.results, output.skipped) == ((), {why: 1})
 
 
+@pytest.mark.parametrize("kind", ["novalue", "somevalue"])
+def test_no_value_is_left_out(kind: str) -> None:
+    output = of(item({"P1": [{"mainsnak": {"snaktype": kind}, "rank": "normal"}]}))
+    assert (output.results, output.skipped) == ((), {"no_value": 1})
+
+
 def test_the_preferred_claims_go_before_the_others_and_deprecated_ones_never_count() -> None:
     ranks = ["normal", "preferred", "deprecated"]
     output = of(item({"P1": [claim("string", rank, rank=rank) for rank in ranks]}))
@@ -133,6 +153,15 @@ def test_a_bad_value_costs_itself_and_not_the_entity(type: str, value: Any, code
 
 
 @pytest.mark.parametrize(
+    ("label", "code"),
+    [("", "empty"), (5, "syntax"), (None, "syntax"), ("x" * 10_000_000, "too_long"), ("\udfff", "encoding")],
+)
+def test_a_bad_label_costs_itself(label: Any, code: str) -> None:
+    output = of(item({"P1": [claim("string", "good")]}, labels={"en": text(label)}))
+    assert ([row.object for row in output.rows], output.bad) == (["good"], [(2, code)])
+
+
+@pytest.mark.parametrize(
     ("line", "code"),
     [
         (b'{"id": "Q1"', "syntax"),
@@ -155,3 +184,21 @@ def test_a_line_that_is_no_entity_is_named_and_its_neighbours_are_read(line: byt
     output = read(b"[\n" + good + b",\n" + line + b",\n" + good + b"\n]", "wikidata")
     assert [row.line for row in output.rows] == [2, 4]
     assert output.bad == [(3, code)]
+
+
+def test_empty_maps_as_lists_and_things_of_any_shape_do_no_harm() -> None:
+    for odd in ([], {}, None, 5, "x", [5], {"en": 5}, {"P1": 5}, {"P1": [5]}):
+        of(item(odd, labels=odd, aliases=odd, descriptions=odd))
+    assert of(item([], labels=[], aliases=[], descriptions=[])).results == ()
+
+
+def test_lexemes_redirects_and_missing_entities_are_left_out() -> None:
+    output = of(
+        {"type": "lexeme", "id": "L1"}, {"entity": "Q1", "redirect": "Q2"}, {"id": "Q3", "missing": ""}
+    )
+    assert (output.results, output.skipped) == ((), {"other_entity": 1, "redirect": 1, "missing": 1})
+
+
+def test_a_list_on_one_line_of_one_entity_is_read_too() -> None:
+    entity = json.dumps(item(labels={"en": text("Peru")}))
+    assert read(f"[{entity}]", "wikidata").rows == read(entity, "wikidata").rows

@@ -24,6 +24,21 @@ def test_the_exact_name_comes_first_then_the_shortest_then_by_the_alphabet() -> 
     ]
 
 
+def test_the_name_is_given_as_it_was_written_with_its_entity() -> None:
+    assert linker_with("Côte d’Ivoire").complete("cote\u0302 d".replace("cote\u0302", "co\u0302te"), 1) == [
+        ("Côte d’Ivoire", "Q0")
+    ]
+
+
+def test_each_entity_of_a_name_is_offered() -> None:
+    assert linker_with("Georgia", "GEORGIA").complete("geo", 5) == [("GEORGIA", "Q1"), ("Georgia", "Q0")]
+
+
+@pytest.mark.parametrize(("prefix", "limit"), [("", 5), (" ", 5), ("x", 5), ("Peru", 0), ("\0", 5)])
+def test_there_is_nothing_to_offer(prefix: str, limit: int) -> None:
+    assert linker_with("Peru").complete(prefix, limit) == []
+
+
 def test_names_that_agree_for_long_are_told_apart() -> None:
     long = "a" * 600
     linker = linker_with(*(long + chr(97 + i) for i in range(20)))
@@ -60,3 +75,7 @@ def test_runs_and_recent_names_give_what_a_plain_scan_gives(
         for i in range(0, len(plain), 3):
             linker.add([(name, "Q") for name in plain[i : i + 3]])
     assert [name for name, _ in linker.complete(prefix, limit)] == _plain(plain, prefix, limit)
+
+
+def test_scripts_without_spaces_are_completed_from_each_character() -> None:
+    assert linker_with("中华人民共和国").complete("共和", 3) == [("中华人民共和国", "Q0")]

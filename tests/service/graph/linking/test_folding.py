@@ -33,6 +33,26 @@ def test_spellings_of_one_name_fold_to_the_same(name: str, other: str) -> None:
     assert fold(name) == fold(other)
 
 
+@pytest.mark.parametrize("pair", [("Peru", "Perú"), ("New York", "NewYork"), ("C", "C+"), ("ılık", "ilik")])
+def test_different_names_stay_different(pair: tuple[str, str]) -> None:
+    assert fold(pair[0]) != fold(pair[1])
+
+
+def test_where_nothing_changes_length_there_is_no_map() -> None:
+    assert fold_text("What is PERÚ’s capital?").starts == ()
+    assert fold_text("ß").starts == [0, 0]
+
+
+@given(st.one_of(st.text(alphabet=ODD), st.text()))
+def test_a_text_folds_as_a_name_does(text: str) -> None:
+    assert fold_text(text).text.strip(" ") == fold(text)
+
+
+@given(st.text(alphabet=ODD))
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
 @given(st.text(alphabet=ODD))
 def test_each_folded_character_comes_from_where_the_map_says(text: str) -> None:
     folding = fold_text(text)

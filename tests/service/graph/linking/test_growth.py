@@ -10,6 +10,24 @@ import pytest
 from service.graph.linking.linker import Linker
 
 
+def test_a_name_is_found_as_soon_as_it_is_added() -> None:
+    linker = Linker()
+    for i in range(3000):
+        linker.add([(f"name{i}", f"Q{i}")])
+        assert linker.find(f"is name{i} here")[0].ids == (f"Q{i}",)
+    assert len(linker) == 3000
+    assert linker.complete("name2999", 1) == [("name2999", "Q2999")]
+    assert linker.resolve("NAME0") == ("Q0",)
+
+
+def test_known_pairs_are_ignored() -> None:
+    linker = Linker()
+    for _ in range(3):
+        linker.add([("Peru", "Q1"), ("peru", "Q1")])
+    assert len(linker) == 1
+    assert linker.complete("p", 5) == [("Peru", "Q1")]
+
+
 def test_names_added_together_are_seen_together_or_not_at_all() -> None:
     linker = Linker()
     torn_texts: list[str] = []
@@ -24,6 +42,18 @@ def test_names_added_together_are_seen_together_or_not_at_all() -> None:
         for i in range(4000):
             linker.add([(f"left{i}", f"L{i}"), (f"right{i}", f"R{i}")])
     assert torn_texts == []
+
+
+def test_writers_in_several_threads_lose_nothing() -> None:
+    linker = Linker()
+
+    def write(offset: int) -> None:
+        for i in range(500):
+            linker.add([(f"name {offset + i}", "Q")])
+
+    _all_at_once([lambda k=k: write(500 * k) for k in range(4)])  # type: ignore[misc]
+    assert len(linker) == 2000
+    assert all(linker.resolve(f"name {i}") for i in range(2000))
 
 
 def test_a_large_import_does_not_stop_the_others() -> None:
@@ -49,6 +79,22 @@ def test_replacing_forgets_all_but_the_new_at_once() -> None:
     linker.replace(fresh())
     assert [linker.resolve(name) for name in ("old", "kept", "new")] == [(), ("Q2",), ("Q4",)]
     assert len(linker) == 2
+
+
+def test_a_replacement_that_fails_leaves_everything_as_it_was() -> None:
+    linker = Linker()
+    linker.add([("old", "Q1")])
+    with pytest.raises(ValueError, match="empty"):
+        linker.replace([("new", "Q2"), ("", "Q3")])
+    linker.add([("later", "Q4")])
+    assert len(linker) == 2
+    assert linker.resolve("old") == ("Q1",)
+
+
+def test_one_name_of_very_many_entities_is_no_trap() -> None:
+    linker = Linker()
+    linker.add_many((("John Smith", f"Q{i}") for i in range(20_000)), pause_s=0)
+    assert len(linker.find("John Smith?")[0].ids) == len(linker) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -100,3 +146,11 @@ def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
         start_s = time.clock_gettime(clock)
         time.sleep(0.001)
         yield (time.clock_gettime(clock) if thread.is_alive() else start_s) - start_s
+
+
+def _all_at_once(work: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=task) for task in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

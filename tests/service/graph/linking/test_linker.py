@@ -98,11 +98,38 @@ def test_the_longest_name_comes_first_and_the_leftmost_among_equals() -> None:
     ]
 
 
+def test_the_leftmost_wins_among_names_of_one_length() -> None:
+    assert spans_in("aa bb cc", "aa bb", "bb cc") == ["aa bb"]
+
+
+def test_a_longer_name_further_right_wins() -> None:
+    assert spans_in("new york city hall", "new york", "york city hall") == ["york city hall"]
+
+
+def test_length_does_not_depend_on_how_the_text_is_spelt() -> None:
+    linker = linker_with("éé bb", "bb cccc")
+    spans = linker.find(normalize("NFD", "éé bb cccc"))
+    assert [span.ids for span in spans] == [("id of bb cccc",), ("id of éé bb",)]
+
+
 def test_all_entities_of_an_ambiguous_name_are_given() -> None:
     linker = Linker()
     linker.add([("Georgia", "Q1"), ("GEORGIA", "Q2"), ("Georgia", "Q1"), ("Georgia", "Q3")])
     assert linker.find("Georgia?") == [Span(0, 7, ("Q1", "Q2", "Q3"))]
     assert len(linker) == 3
+
+
+@pytest.mark.parametrize("name", ["C", "é", "e\u0301", "中", "김", "x\u030c", "İ", "ǰ"])
+def test_a_single_letter_is_linked_only_where_it_is_the_whole_text(name: str) -> None:
+    linker = linker_with(name, name + "++")
+    assert linker.find(f"is {name} old") == []
+    assert linker.find(f" {name} ") == [Span(1, 1 + len(name), (f"id of {name}",))]
+    assert linker.resolve(name) == (f"id of {name}",)
+    assert unlinkable(name)
+
+
+def test_what_can_be_linked_has_no_reason_against_it() -> None:
+    assert [name for name in ("Peru", "7", "C++", "ab", "🎉", ".pe", "北京") if unlinkable(name)] == []
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\u00a0\t", "\u00ad", "\0"])
@@ -121,11 +148,27 @@ def test_a_name_that_begins_with_a_mark_or_never_ends_is_only_looked_up() -> Non
         assert linker_with(name).resolve(name)
 
 
+def test_an_expanded_character_is_never_cut() -> None:
+    assert spans_in("ŉato", "nato") == []
+    assert spans_in("ŉ ato", "ato") == ["ato"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "\u0301", "?", "\ud800", "\u00ad\u0301"])
+def test_texts_without_words_hold_no_names(text: str) -> None:
+    assert linker_with("Peru").find(text) == []
+
+
 def test_invisible_characters_are_read_over() -> None:
     assert spans_in("\u200fPeru\u200f, so\u00adft\u00adware", "Peru", "software") == [
         "Peru",
         "so\u00adft\u00adware",
     ]
+
+
+def test_names_are_resolved_whole() -> None:
+    linker = linker_with("New York")
+    assert linker.resolve(" NEW \u00a0york") == ("id of New York",)
+    assert linker.resolve("York") == linker.resolve("") == ()
 
 
 def is_mark(char: str) -> bool:
