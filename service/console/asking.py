@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage
+from service.console.pages import ConsolePage, read_number
 from service.console.session import PATH
 from service.local_routes import RouteRefusal
 
@@ -21,14 +21,14 @@ def build_router() -> APIRouter:
         models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
         if not question:
             return page.render("ask.html", {**values, "rows": []})
-        pin = {"version": int(version)} if version.strip().isdecimal() else {}
-        systems = [AUTO, *models] if len(models) > 1 else models
+        pin = {"version": read_number(version.strip())} if version.strip() else {}
+        systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
         questions = [{"question": question, "model": model, **pin} for model in systems]
         results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
         return page.render("ask.html", {**values, "rows": list(zip(systems, results, strict=True))})
 
     @router.get(f"{PATH}/why")
-    async def why(page: ConsolePage, question: str, model: str = "", version: str = "") -> Response:
+    async def why(page: ConsolePage, question: str = "", model: str = "", version: str = "") -> Response:
         """Show the edits and facts behind an answer, and the edits that are near the question."""
         pin = {"question": question, "version": version}
         report = await page.api.get("/admin/why", {**pin, "model": model})

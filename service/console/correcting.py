@@ -11,12 +11,13 @@ from fastapi import APIRouter, Response
 
 from service.console.pages import ConsolePage, Page, describe, lines_of, redirect
 from service.console.session import PATH, Form
+from service.console.sign_in import own_path
 from service.local_routes import JSON, RouteRefusal
 
 CORRECT = f"{PATH}/correct"
 FIELDS = (
     "kind", "question", "answer", "wordings", "counterexamples",
-    "subject", "relation", "object", "act", "message", "line",
+    "subject", "relation", "object", "act", "message", "line", "old", "named", "back",
 )  # fmt: skip
 STALE = "stale_version"
 REFUSALS = (400, 404, 409, 413, 422)  # statuses of what the writer of a form can mend
@@ -27,8 +28,15 @@ def build_router() -> APIRouter:
     router = APIRouter()
 
     @router.get(CORRECT)
-    async def show(page: ConsolePage, question: str = "", answer: str = "", line: str = "") -> Response:
-        form = {"kind": "answer", "question": question, "answer": answer, "line": line}
+    async def show(
+        page: ConsolePage,
+        question: str = "",
+        answer: str = "",
+        line: str = "",
+        kind: str = "answer",
+        subject: str = "",
+    ) -> Response:
+        form = {"kind": kind, "question": question, "answer": answer, "line": line, "subject": subject}
         return _render(page, form)
 
     @router.post(CORRECT)
@@ -75,6 +83,8 @@ async def _commit(page: Page, form: Form) -> Response:
         except RouteRefusal as refusal:  # the line is done with already
             if refusal.status != 404:
                 raise
+    if form.get("back"):
+        return redirect(f"{own_path(form['back'])}?fresh={receipt['version']}")
     return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
 
 
@@ -84,16 +94,20 @@ def _digest(form: Form) -> str:
 
 
 def _body(form: Form) -> JSON:
+    items: list[JSON] = []
     if form.get("kind") == "fact":
         item: JSON = {name: form.get(name, "") for name in ("subject", "relation", "object")}
-        item |= {"act": form["act"]} if form.get("act") else {}
+        if form.get("act") == "swap":  # one of several values
+            items, item = [{**item, "object": form.get("old", ""), "act": "remove"}], {**item, "act": "add"}
+        elif form.get("act"):
+            item["act"] = form["act"]
     else:
         item = {"question": form.get("question", ""), "answer": form.get("answer", "")}
         item |= {
             "paraphrases": lines_of(form.get("wordings", "")),
             "counterexamples": lines_of(form.get("counterexamples", "")),
         }
-    return {"edits": [item], "message": form.get("message", "")}
+    return {"edits": [*items, item], "message": form.get("message", "")}
 
 
 async def read_news(page: Page, expected: str) -> list[JSON]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.pages import ConsolePage, Page, describe, read_number, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -29,9 +30,9 @@ def build_router() -> APIRouter:
         return page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
 
     @router.get(f"{PATH}/versions/{{version}}")
-    async def show(page: ConsolePage, version: int, fresh: str = "") -> Response:
+    async def show(page: ConsolePage, version: str, fresh: str = "") -> Response:
         """Show one commit and its report."""
-        commit = await page.api.get(f"/admin/versions/{version}", {"wait_report": True})
+        commit = await page.api.get(f"/admin/versions/{quote(version, '')}", {"wait_report": True})
         return page.render("version.html", {"commit": commit, "is_new": bool(fresh)})
 
     @router.get(f"{PATH}/diff")
@@ -68,13 +69,8 @@ def _order(form: Form) -> tuple[str, JSON]:
     if form.get("edit"):
         return "/admin/reverts", {"edits": [form["edit"]], **message}
     if form.get("to"):
-        return "/admin/rollbacks", {"to": _read_version(form["to"]), **message}
-    return "/admin/reverts", {"version": _read_version(form.get("version", "")), **message}
-
-
-def _read_version(text: str) -> int | str:
-    """Return a version as a number; other texts stay, so that the route names the mistake."""
-    return int(text) if text.isdecimal() else text
+        return "/admin/rollbacks", {"to": read_number(form["to"]), **message}
+    return "/admin/reverts", {"version": read_number(form.get("version", "")), **message}
 
 
 def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:

@@ -84,6 +84,12 @@ class Page:
             set_cookie(response, self.request, TOKEN, token)
         return response
 
+    def refuse(self, refusal: RouteRefusal) -> Response:
+        """Return the page that says why something was not done; a form of an ended session may be sent again."""
+        fields = _form_of(self.request) if isinstance(refusal, FormExpired) else {}
+        values = {"to": _place(self.request), "fields": fields, "mistakes": describe(refusal.problem)}
+        return self.render("refusal.html", values | {"code": refusal.code}, refusal.status)
+
     async def read_form(self) -> dict[str, str]:
         """Read the form of a page of this browser.
 
@@ -118,6 +124,11 @@ def redirect(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
+def read_number(text: str) -> int | str:
+    """Return a number; other texts stay, so that the route names the mistake."""
+    return int(text) if text.isdecimal() else text
+
+
 def lines_of(text: str) -> list[str]:
     """Return the lines of a field that are not blank."""
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -145,9 +156,7 @@ def install_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(RouteRefusal)
     async def refuse(request: Request, refusal: RouteRefusal) -> Response:
-        fields = _form_of(request) if isinstance(refusal, FormExpired) else {}
-        values = {"to": _place(request), "fields": fields, "mistakes": describe(refusal.problem)}
-        return Page(request).render("refusal.html", values | {"code": refusal.code}, refusal.status)
+        return Page(request).refuse(refusal)
 
 
 def _form_of(request: Request) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
@@ -23,15 +24,15 @@ def build_router() -> APIRouter:
         return page.render("proposals.html", {"proposals": listing["proposals"], "state": state})
 
     @router.get(f"{PROPOSALS}/{{number}}")
-    async def show(page: ConsolePage, number: int) -> Response:
+    async def show(page: ConsolePage, number: str) -> Response:
         """Show one proposal with its effect on the newest version."""
         return await _render(page, number)
 
     @router.post(f"{PROPOSALS}/{{number}}")
-    async def decide(page: ConsolePage, number: int) -> Response:
+    async def decide(page: ConsolePage, number: str) -> Response:
         """Make a proposal live, or reject it."""
         form = await page.read_form()
-        path = f"/admin/proposals/{number}"
+        path = f"/admin/proposals/{quote(number, '')}"
         try:
             if form.get("do") == "reject":
                 await page.api.post(f"{path}/rejection", {"reason": form.get("reason", "")})
@@ -48,6 +49,6 @@ def build_router() -> APIRouter:
     return router
 
 
-async def _render(page: Page, number: int, status: int = 200, mistakes: Any = ()) -> Response:
-    proposal = await page.api.get(f"/admin/proposals/{number}")
+async def _render(page: Page, number: str, status: int = 200, mistakes: Any = ()) -> Response:
+    proposal = await page.api.get(f"/admin/proposals/{quote(number, '')}")
     return page.render("proposal.html", {"proposal": proposal, "mistakes": mistakes}, status)

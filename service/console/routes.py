@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
-from service.console import asking, correcting, looking_back, proposing, sign_in, worklist
-from service.console.pages import STATIC, install_refusals
+from service.console import asking, correcting, facts, looking_back, proposing, sign_in, worklist
+from service.console.pages import STATIC, ConsolePage, install_refusals
 from service.console.session import PATH
+from service.local_routes import RouteRefusal
 
 
 def include_console(app: FastAPI) -> None:
     """Serve the console at `/console`."""
     pages = APIRouter(include_in_schema=False)
     pages.add_api_route(PATH, lambda: RedirectResponse(sign_in.START))
-    for part in (sign_in, asking, correcting, proposing, looking_back, worklist):
+    for part in (sign_in, asking, correcting, proposing, looking_back, worklist, facts):
         pages.include_router(part.build_router())
     app.include_router(pages)
     app.mount(f"{PATH}/static", StaticFiles(directory=STATIC))
+    app.add_api_route(f"{PATH}/{{rest:path}}", _miss, include_in_schema=False)
     install_refusals(app)
+
+
+async def _miss(page: ConsolePage, rest: str) -> Response:
+    return page.refuse(RouteRefusal(404, {"code": "not_found", "detail": f"There is no page {rest!r} here."}))

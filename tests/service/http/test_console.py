@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from html import unescape
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -14,8 +15,9 @@ from fastapi import FastAPI
 
 from service.config import Settings
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
+from tests.service.toy_graph import TOYS
 
-OPTIONS: dict[str, Any] = {"gaps_days": 7.0}
+OPTIONS: dict[str, Any] = {"gaps_days": 7.0, "systems": TOYS}
 QUESTION = "who runs the mill?"
 EDIT = {"kind": "answer", "question": QUESTION, "answer": "Ada"}
 ATTACK = "<img src=x onerror=alert(1)>\"'>"
@@ -152,6 +154,7 @@ async def test_what_people_wrote_is_inert_on_every_page(browser: httpx.AsyncClie
     await correct(
         browser, question=f"{ATTACK} who?", answer=ATTACK, message=ATTACK, wordings=f"{ATTACK} whom?"
     )
+    await correct(browser, kind="fact", subject=ATTACK, relation="<img>", object=ATTACK)
     await browser.get("/console/ask", params={"question": f"{ATTACK} which?"})
     pages = [
         await browser.get("/console/ask", params={"question": f"{ATTACK} who?"}),
@@ -162,6 +165,9 @@ async def test_what_people_wrote_is_inert_on_every_page(browser: httpx.AsyncClie
         await browser.get("/console/versions/1"),
         await browser.get("/console/diff", params={"older": "0", "newer": "1"}),
         await browser.get("/console/sign-in", params={"to": f"/console/{ATTACK}"}),
+        await browser.get("/console/facts", params={"q": ATTACK, "version": ATTACK}),
+        await browser.get("/console/facts", params={"q": "<img"}),
+        await browser.get(f"/console/facts/{quote(ATTACK, '')}"),
         await send(browser, "/console/undo", version="1", message=ATTACK),
         await send(browser, "/console/correct", kind=ATTACK, question="", answer=ATTACK, do="try"),
     ]
@@ -211,6 +217,27 @@ async def test_a_mistake_in_a_form_is_said_beside_what_was_written(
     assert 'value="Ada"' in page.text
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "versions/abc",
+            "versions/99",
+            "proposals/abc",
+            "facts/Q999",
+            "facts/Q419?version=abc",
+            "documents/x",
+        ),
+        *("ask?question=who&version=abc", "diff?older=abc", "history?before=abc", "why", "elsewhere"),
+    ],
+)
+async def test_a_mistake_in_an_address_is_answered_with_a_page(browser: httpx.AsyncClient, path: str) -> None:
+    page = await browser.get(f"/console/{path}")
+    assert page.status_code in (200, 404, 422)
+    assert page.headers["content-type"].startswith("text/html")
+    assert ("That was not done" in page.text) is (page.status_code != 200)
+
+
 async def test_a_key_that_may_only_ask_sees_answers_and_is_told_what_it_may_not(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -232,6 +259,62 @@ async def test_the_audit_and_the_log_name_whoever_signed_in(app: FastAPI, browse
         author = (await admin.get("/admin/versions/1")).json()["author"]
     assert author == "admin"
     assert any(call["path"] == "/admin/edits" and call["status"] == 201 for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("marker", "fields", "values", "former_value"),
+    [
+        ('aria-label="Change capital: Lima"', {"object": "Cusco"}, {"Cusco", "sol"}, "Lima"),
+        ('aria-label="Retire currency: sol"', {}, {"Lima"}, "sol"),
+        ('id="relation"', {"relation": "motto", "object": ATTACK}, {"Lima", "sol", ATTACK}, None),
+    ],
+)
+async def test_a_fact_is_changed_on_the_page_of_its_thing_after_a_trial(
+    browser: httpx.AsyncClient,
+    marker: str,
+    fields: dict[str, str],
+    values: set[str],
+    former_value: str | None,
+) -> None:
+    assert 'href="/console/facts/Q419"' in (await browser.get("/console/facts", params={"q": "peru"})).text
+    thing = await browser.get("/console/facts/Q419")
+    assert all(text in thing.text for text in ("<svg", 'href="/console/facts/Q2868"', "the beginning"))
+    # The marker stands before or inside its form.
+    at = thing.text.index(marker)
+    start = thing.text.index("<form", at) if "Change" in marker else thing.text.rindex("<form", 0, at)
+    form = thing.text[start:].partition("</form>")[0]
+    hidden = {name: unescape(value) for name, value in FIELD.findall(form)}
+    trial = await browser.post("/console/correct", data=hidden | fields)
+    assert (trial.status_code, "Make it live" in trial.text) == (200, True), trial.text
+    form_fields = hidden | fields | hidden_fields(trial, "/console/correct")
+    done = await browser.post("/console/correct", data=form_fields | {"do": "commit"})
+    assert (done.status_code, done.headers["location"]) == (303, "/console/facts/Q419?fresh=1")
+    thing = await browser.get(done.headers["location"])
+    assert "Done: it is live" in thing.text
+    current, _, former = thing.text.partition("Not said any more")
+    assert all(f": {value}" in unescape(current) for value in values)
+    assert former_value is None or (former_value in former and f"capital: {former_value}" not in current)
+    assert 'href="/console/facts/Q419?version=1"' in current
+    assert f": {former_value}" not in current
+    old = await browser.get("/console/facts/Q419?version=0")
+    assert ("Lima" in old.text, "Retire" in old.text) == (True, False)
+
+
+async def test_one_of_several_values_is_replaced_and_the_others_stay(browser: httpx.AsyncClient) -> None:
+    for value in ("Chile", "Bolivia"):
+        await correct(browser, kind="fact", subject="Peru", relation="neighbour", object=value)
+    thing = await browser.get("/console/facts/Q419")
+    assert 'name="act" value="swap"' in thing.text
+    await correct(
+        browser, kind="fact", subject="Q419", relation="neighbour", old="Bolivia", object="Brazil", act="swap"
+    )
+    current, _, former = (await browser.get("/console/facts/Q419")).text.partition("Not said any more")
+    assert [f"neighbour: {value}" in current for value in ("Chile", "Brazil", "Bolivia")] == [
+        True,
+        True,
+        False,
+    ]
+    assert "Bolivia" in former
 
 
 async def test_a_service_without_console_has_no_pages(config: Settings, editor: Any) -> None:
