@@ -25,6 +25,7 @@ class Outcome:
         declined: Whether it is an Answer without an answer.
         is_near: Whether it is an Answer beside a nearby edit that it is likely enough to ask for.
         wording: The wording by which the edit that answers was found; "" where none was.
+        edits: Ids of the edits that an answer that is given rests on.
     """
 
     status: int
@@ -33,6 +34,7 @@ class Outcome:
     declined: bool = False
     is_near: bool = False
     wording: str = ""
+    edits: tuple[str, ...] = ()
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

@@ -39,7 +39,7 @@ MAY = {
     "service/extraction": {"service.extraction"},
     "service/scheduling": {"service.scheduling", "service.errors", "models"},
     "service/gaps": {
-        *("service.gaps", "service.ledger", "service.errors", "service.concurrency", "errata.wire.wording"),
+        *("service.gaps", "service.ledger", "service.errors", "errata.wire.wording"),
     },
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
@@ -47,7 +47,7 @@ MAY = {
     },
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
-        *("service.concurrency", "service.metrics", "service.tracing"),
+        *("service.concurrency", "service.metrics", "service.tracing", "service.upkeep"),
         *(
             "service.loading",
             "service.outcome",
@@ -58,6 +58,7 @@ MAY = {
         ),
     },
     "service/proposals": {"service.proposals", "service.ledger", "service.errors", "errata.wire.wording"},
+    "service/upkeep": {"service.upkeep", "service.ledger", "service.errors", "service.concurrency"},
     "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
     "service/console": {"service.console", "service.errors", "service.http", "service.local_routes"},
     "service/replicas": {
@@ -80,13 +81,14 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.gaps", "service.mcp", "service.metrics", "service.proposals"},
+    | {"service.gaps", "service.mcp", "service.metrics", "service.proposals", "service.upkeep"},
     "service/http": {
         *(
             "service.http",
             "service.extraction",
             "service.gaps",
             "service.proposals",
+            "service.upkeep",
             "service.access",
             "service.backup",
             "service.errors",

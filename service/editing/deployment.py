@@ -59,6 +59,7 @@ from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.table import list_relations, make_table
+from service.editing.queries.upkeep import Upkeep
 from service.editing.queries.versions import Versions
 from service.editing.queries.why import examine_scope, explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
@@ -74,6 +75,7 @@ from service.ledger.suspects import SUSPECT, Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
+from service.upkeep.hits import HitCounts
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +111,8 @@ def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Ou
 class Editor:
     """The editor. It starts even while the ledger is away, and reads it as soon as it is there."""
 
+    _last_check: CheckReport | None = None
+
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
         metrics.count_start("editor")
@@ -140,8 +144,8 @@ class Editor:
         store, limits = ImportStore(self._ledger.connection), settings.import_limits
         self._importer = Importer(self._pipeline, self._models, store, limits)
         self._tags = tags.Tags(self._ledger.connection)
+        self._upkeep = Upkeep(HitCounts(self._ledger.connection))
         self._check_lock = asyncio.Lock()
-        self._last_check: CheckReport | None = None
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
@@ -338,11 +342,14 @@ class Editor:
     async def show(self, version: int, wait_report: bool = False) -> Outcome:
         detail = (await self._versions()).show(version)
         report = await self._later.find(version, detail.report, wait_report)
-        return Outcome.ok(detail.model_copy(update={"report": dict(report)}))
+        edits = await self._upkeep.note(detail.edits)
+        return Outcome.ok(detail.model_copy(update={"report": dict(report), "edits": edits}))
 
     @outcome
     async def show_edit(self, id: str) -> Outcome:
-        return Outcome.ok((await self._versions()).show_edit(id))
+        detail = (await self._versions()).show_edit(id)
+        [edit] = await self._upkeep.note([detail.edit])
+        return Outcome.ok(detail.model_copy(update={"edit": edit}))
 
     @outcome
     async def scope(self, question: str, model: str | None = None, version: int | None = None) -> Outcome:
@@ -351,7 +358,12 @@ class Editor:
     @outcome
     async def why(self, question: str, answer: Mapping[str, Any], version: int | None = None) -> Outcome:
         state, reply = await self._state_at(version), Answer.model_validate(answer)
-        return Outcome.ok(await explain_answer(question, reply, state, self._builder, self._models))
+        report = await explain_answer(question, reply, state, self._builder, self._models)
+        edits = await self._upkeep.note([cause.edit for cause in report.causes])
+        causes = [
+            cause.model_copy(update={"edit": edit}) for cause, edit in zip(report.causes, edits, strict=True)
+        ]
+        return Outcome.ok(report.model_copy(update={"causes": causes}))
 
     async def _state_at(self, version: int | None) -> EditorState:
         """Return the state at an existing version, None for the newest."""

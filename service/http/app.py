@@ -17,8 +17,7 @@ from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Settings
 from service.console.routes import include_console
-from service.gaps.recorder import GapRecorder
-from service.gaps.worklist import Worklist
+from service.gaps.worklist import Sighting, Worklist
 from service.http import errors, openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
@@ -51,6 +50,8 @@ from service.http.routes.openai import chat, responses
 from service.mcp.server import include_mcp
 from service.metrics import metrics
 from service.proposals.store import Proposals
+from service.upkeep.hits import HitCounts, Hits
+from service.upkeep.tally import Tally
 
 # A span of the request, not of its parts.
 TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
@@ -82,7 +83,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     )
     errors.install(app)
     openapi.install(app, settings.open_to_all)
-    recorder = _include_routes(app, settings, access, models, editor)
+    tallies = _include_routes(app, settings, access, models, editor)
     readiness = Readiness(models, editor, settings.min_replicas)
     app.router.on_startup.append(readiness.start)
     app.router.on_shutdown.append(readiness.aclose)
@@ -95,8 +96,8 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     _add_middleware(app, settings, access)
 
     async def close() -> None:
-        if recorder is not None:
-            await recorder.aclose()
+        for tally in tallies:
+            await tally.aclose()
         metrics.AUDIT_LOST.inc(await access.aclose())
 
     app.router.on_shutdown.append(close)
@@ -106,17 +107,19 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
 
 def _include_routes(
     app: FastAPI, settings: Settings, access: Access, models: ModelRouter, editor: EditorClient
-) -> GapRecorder | None:
-    """Include every route with its guard; return the counter of gaps, if questions are kept."""
+) -> list[Tally[Sighting] | Tally[Hits]]:
+    """Include every route with its guard; return the counts of users' questions, which are closed at shutdown."""
     worklist = _open_worklist(settings, access)
-    recorder = None if worklist is None else GapRecorder(worklist)
+    sightings = None if worklist is None else Tally[Sighting]("unanswered questions", worklist.add)
+    hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add)
     questions = AutoRouter(
         models,
         settings.max_batch,
         settings.model_to_ask,
-        on_gap=None if recorder is None else recorder.record,
+        on_gap=None if sightings is None else sightings.add,
+        on_hit=hits.add,
     )
-    # Questions of curators are not gaps of users.
+    # Questions of curators are neither gaps nor hits of users.
     inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
     proposal_store = Proposals(access.connection)
     ask, read, propose, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
@@ -147,7 +150,7 @@ def _include_routes(
         (backup.build_router(Backup.over(access), models, settings.import_limits.disk_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    return recorder
+    return [hits] if sightings is None else [hits, sightings]
 
 
 def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:

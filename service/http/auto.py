@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from errata.wire import AnswerDelta, AnswerRequest
@@ -24,12 +24,13 @@ from service.concurrency import cancel_and_wait
 from service.config import AUTO
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady
 from service.gaps.groups import find_thing
-from service.gaps.worklist import Kind
+from service.gaps.worklist import Kind, Sighting
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
+from service.upkeep.hits import Hits
 
 PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
 INPUTS_S = 60.0  # age of a system's known inputs after which a replica is asked again
@@ -119,8 +120,9 @@ class AutoRouter:
         max_batch: Questions of one request that are put to all systems at once.
         default: The model that is meant where a question names none.
         patience_s: Seconds to wait for further systems after one has replied.
-        on_gap: Is called with the question, its model, its kind and its thing where a question that stands alone is
-            declined, or answered without the edit that it is near to.
+        on_gap: Is called where a question that stands alone is declined, or answered without the edit that it is
+            near to.
+        on_hit: Is called for each edit that an answer rests on, unless the question names a version.
     """
 
     def __init__(
@@ -129,11 +131,12 @@ class AutoRouter:
         max_batch: int,
         default: str = AUTO,
         patience_s: float = PATIENCE_S,
-        on_gap: Callable[[str, str, Kind, str], None] | None = None,
+        on_gap: Callable[[Sighting], None] | None = None,
+        on_hit: Callable[[Hits], None] | None = None,
     ) -> None:
         self._models, self._max_batch = models, max_batch
         self._default, self._patience_s = default, patience_s
-        self._on_gap = on_gap
+        self._on_gap, self._on_hit = on_gap, on_hit
         self._inputs = SystemInputs(models)
 
     async def draws(self, model: str) -> bool:
@@ -223,19 +226,24 @@ class AutoRouter:
         ]
 
     def _note(self, question: Question | AutoQuestion, outcome: Outcome) -> Outcome:
-        """Return the outcome, after telling of a question that is answered badly."""
-        if self._on_gap is not None and (outcome.declined or outcome.is_near):
+        """Return the outcome, after telling of a question that is answered badly, or by edits."""
+        is_gap = self._on_gap is not None and (outcome.declined or outcome.is_near)
+        is_hit = self._on_hit is not None and bool(outcome.edits)
+        if is_gap or is_hit:
             fields = (
                 question.fields
                 if isinstance(question, Question)
                 else question.request.model_dump(exclude_defaults=True)
             )
-            if ALONE.issuperset(fields):
+            if self._on_hit is not None and "version" not in fields:
+                for edit in outcome.edits:
+                    self._on_hit(Hits(edit, 1, time()))
+            if self._on_gap is not None and is_gap and ALONE.issuperset(fields):
                 model = question.model if isinstance(question, Question) else AUTO
                 text = str(fields["question"])
                 thing = find_thing(text, json.loads(outcome.body)) if outcome.declined else ""
                 kind: Kind = ("uncovered" if thing else "declined") if outcome.declined else "near"
-                self._on_gap(text, model, kind, thing)
+                self._on_gap(Sighting(text, model, kind, 1, time(), thing))
         return outcome
 
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
@@ -301,6 +309,7 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         winner.outcome.headers,
         declined=not winner.answers,
         is_near=not body["edits"] and any(opinion.outcome.is_near for opinion in opinions),
+        edits=() if winner.repeats else winner.outcome.edits,
     )
 
 

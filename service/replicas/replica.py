@@ -208,7 +208,9 @@ class Replica:
         reply = answer.reply
         near = reply.nearby_edit
         is_near = near is not None and near.probability >= self._settings.scope_near
-        return Outcome(200, body, declined=reply.answer is None, is_near=is_near, wording=reply.wording)
+        is_declined = reply.answer is None
+        edits = () if is_declined else tuple(reply.edits)
+        return Outcome(200, body, declined=is_declined, is_near=is_near, wording=reply.wording, edits=edits)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Return the outcomes in order, once all questions are answered; the ingress sends long ones separately."""

@@ -139,6 +139,7 @@ from errata.wire.senses import SensesQuery as SensesQuery
 from errata.wire.senses import WordSenses as WordSenses
 from errata.wire.state import BackupHead as BackupHead
 from errata.wire.state import EditCounts as EditCounts
+from errata.wire.state import Hits as Hits
 from errata.wire.state import MemoryCard as MemoryCard
 from errata.wire.state import MemoryState as MemoryState
 from errata.wire.state import ModelCard as ModelCard

@@ -11,7 +11,7 @@ from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
 from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
-from errata.wire.state import EditCounts
+from errata.wire.state import EditCounts, Hits
 
 
 class VersionHead(Response):
@@ -76,7 +76,11 @@ class KeptTest(Response):
 
 
 class EditState(Response):
-    """An edit; it is `active` until it is taken back."""
+    """An edit; it is `active` until it is taken back.
+
+    Attributes:
+        hits: The answers to users that rested on it; None while they cannot be read.
+    """
 
     id: str
     question: str
@@ -89,6 +93,7 @@ class EditState(Response):
     memory: str = ""
     notes: Details = Field(default_factory=dict)
     active: bool
+    hits: Hits | None = None
 
 
 class WriteSummary(Response):

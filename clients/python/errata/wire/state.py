@@ -1,12 +1,19 @@
-"""The current state of the service: its models, memories and replicas, and the caller's key."""
+"""The current state of the service: its models, memories and replicas, hits of edits, and the caller's key."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from errata.wire.base import Details, Response, Version
+
+
+class Hits(Response):
+    """The answers to users that rested on an edit: how many, and when the last was given; None if there were none."""
+
+    count: int
+    last: AwareDatetime | None = None
 
 
 class ReplicaState(Response):

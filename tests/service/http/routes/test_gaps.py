@@ -12,9 +12,9 @@ from fastapi import FastAPI
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.gaps import recorder
 from service.gaps.worklist import COUNTS
 from service.ledger.embedded.server import EmbeddedValkey
+from service.upkeep import tally
 from tests.service.http.conftest import KEY, Run
 from tests.service.parts import PATIENCE_S, settings
 
@@ -24,7 +24,7 @@ HR, DEPOT, PERU = "Who runs HR at Tallwater?", "Where is the depot?", "What is t
 @pytest.fixture
 def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The service keeps questions, and writes them quickly."""
-    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.01)
+    monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
     return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1, gaps_days=1)
 
 
@@ -116,7 +116,7 @@ async def test_a_dry_run_leaves_the_line_and_a_line_that_is_gone_is_told(
 async def test_what_is_counted_is_written_when_the_service_ends(
     http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 3_600)
+    monkeypatch.setattr(tally, "WRITE_EVERY_S", 3_600)
     await ask(http, HR)
     assert (await http.get("/admin/gaps")).json()["gaps"] == []
     for close in app.router.on_shutdown:

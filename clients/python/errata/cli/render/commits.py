@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
+from errata.cli.render.gaps import describe_hits
 from errata.cli.render.graph.facts import (
     describe_act,
     describe_change,
@@ -126,6 +127,8 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
         if is_import(edit.notes):
             parts += draw_triples(read_rows(edit.notes), int(str(edit.notes["triples"])), MAX_TRIPLES)
         parts += [Text.assemble(("test ", "dim"), draw_test(test)) for test in edit.tests]
+        if edit.hits is not None and edit.hits.count:
+            parts.append(Text.assemble(("gave ", "dim"), describe_hits(edit.hits)))
     parts += [Text(), *(draw_report(report, commit.kind) if report else [])]
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
 

@@ -1,4 +1,4 @@
-"""The worklist as a person reads it."""
+"""The worklist, and how often edits answer, as a person reads them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.text import age, make_table, one_line, plural, utc_now
-from errata.wire import Gap, GapCheck, GapGroup, GapPage
+from errata.wire import Gap, GapCheck, GapGroup, GapPage, Hits
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
 MAX_MEMBERS = 5  # things of a group that are named
@@ -63,3 +63,12 @@ def draw_gap_check(check: GapCheck) -> RenderableType:
 
 def draw_dropped_gap(gap: Gap) -> RenderableType:
     return Text(f"Line {gap.line} is taken out: {one_line(gap.question)}")
+
+
+def describe_hits(hits: Hits | None) -> str:
+    """Return the number of answers and the age of the last one, "" where they are not known."""
+    if hits is None:
+        return ""
+    if hits.last is None:
+        return "no answer yet"
+    return f"{plural(hits.count, 'answer')}, the last {age(hits.last, utc_now())}"

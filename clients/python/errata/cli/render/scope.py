@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from errata.cli.render.gaps import describe_hits
 from errata.cli.render.graph.facts import describe_change, is_fact, is_import, read_rows
 from errata.cli.render.text import draw_answer, draw_test, make_table, one_line, percent, shorten
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
@@ -57,6 +58,8 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
         ("answer", edit.answer),
     ]
     rows += [("matched", match)] if match else [("test", draw_test(test)) for test in edit.tests]
+    if hits := describe_hits(edit.hits):
+        rows.append(("gave", hits))
     rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
     if detail.message:
         rows.append(("because", one_line(detail.message)))

@@ -1,0 +1,1 @@
+"""The upkeep of edits: how often each answers."""

@@ -1,0 +1,84 @@
+"""Hits: how often each edit answered users' questions, and when last.
+
+Redis layout; no other module names these keys. They are beside the history: no commit changes them, and a backup
+leaves them out.
+
+    {errata}:hits:counts   zset   edit -> number of answers that rested on it
+    {errata}:hits:times    zset   edit -> when the last of them was given, in Unix seconds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
+
+COUNTS, TIMES = PREFIX + "hits:counts", PREFIX + "hits:times"
+MAX_EDITS = (
+    200_000  # edits whose hits are kept; beyond it those that have not answered for longest are dropped
+)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The answers that rested on one edit: how many, and the time of the last in Unix seconds."""
+
+    edit: str
+    count: int
+    at: float
+
+    @property
+    def key(self) -> str:
+        return self.edit
+
+
+class HitCounts:
+    """The hits in Redis.
+
+    Args:
+        max_edits: Number of edits beyond which the longest silent are dropped.
+    """
+
+    def __init__(self, connection: Connection, max_edits: int = MAX_EDITS) -> None:
+        self._connection, self._redis = connection, connection.commands
+        self._max_edits = max_edits
+
+    async def add(self, hits: Sequence[Hits]) -> None:
+        """Count answers.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        async with self._connection.call("count the answers of edits"):
+            writes = self._redis.pipeline()
+            for hit in hits:
+                writes.zincrby(COUNTS, hit.count, hit.edit)
+                writes.zadd(TIMES, {hit.edit: hit.at}, gt=True)
+            writes.zcard(TIMES)
+            n_edits = (await writes.execute())[-1]
+            if n_edits > self._max_edits:
+                silent = await self._redis.zrange(TIMES, 0, n_edits - self._max_edits - 1)
+                drops = self._redis.pipeline()
+                for name in (COUNTS, TIMES):
+                    drops.zrem(name, *silent)
+                await drops.execute()
+
+    async def find(self, edits: Sequence[str]) -> dict[str, Hits]:
+        """Return the hits of those of the edits that have answered.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        async with self._connection.call("read the answers of edits"):
+            reads = self._redis.pipeline()
+            for edit in edits:
+                reads.zscore(COUNTS, edit)
+                reads.zscore(TIMES, edit)
+            scores = iter(await reads.execute())
+        return {
+            edit: Hits(edit, int(count), at)
+            for edit, count, at in zip(edits, scores, scores, strict=True)
+            if count is not None and at is not None
+        }
