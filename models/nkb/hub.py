@@ -64,6 +64,10 @@ class HubReader(Reader):
         familiarity = torch.zeros(len(questions), device=states.device)
         return Read(states, mask, readings, familiarity, truncated)
 
+    def cuts(self, question: str) -> bool:
+        """Return whether a question is too long to be read whole."""
+        return len(self.tokenizer.encode(question, add_special_tokens=False).ids) >= MAX_TOKENS
+
     def spell(self, answer: str) -> list[int]:
         """Return the token ids of an answer, the end token included."""
         return [

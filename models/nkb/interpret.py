@@ -4,7 +4,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 11: a value is re
 the whole vocabulary, without the final norm and without T5's scale. `explain` does so for one answer.
 """
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.nkb.answers import DecodedAnswer
 from models.nkb.decode import Decoder
 from models.nkb.overlay import Overlay
 from models.nkb.reader import END, Read, Reader
@@ -104,25 +105,30 @@ def contributions(
 
 
 def explain(
-    reader: Reader, read: Read, row: int, overlay: Overlay, gate: Match | None, answer: Sequence[int]
+    reader: Reader, read: Read, row: int, overlay: Overlay, source: Match | DecodedAnswer
 ) -> dict[str, Any]:
-    """Explain an answer by the gate that opened, or by the slots of the bank that fired and the words that they raise.
+    """Explain an answer by the gate that opened and what its rows spell, or by the bank's slots and their words.
 
     Args:
         reader: The checkpoint.
         read: Questions as they were read.
         row: Row of the question.
-        overlay: Rows that it read instead of the base's.
-        gate: The edit that answers; None when the bank answers.
-        answer: Tokens of the answer, which the tokenizer may not choose for its text.
+        overlay: Rows that it reads instead of the base's.
+        source: The edit that answers, or the answer of the bank.
     """
-    if gate is not None:
-        match = {"open": True, "edit": gate.edit, "probability": round(gate.probability, 4)}
-        return {"gate": match, "slots": []}
-    rows = slice(row, row + 1)
-    token = answer[0] if answer else END
+    rows, decoder = slice(row, row + 1), reader.decoder
+    if isinstance(source, Match):
+        limit = 0 if overlay.steps is None else len(overlay.steps)
+        (answer,) = decoder.generate(read.states[rows], read.mask[rows], overlays=[overlay], max_tokens=limit)
+        spelling = [
+            {"token": reader.say([token]), "probability": round(math.exp(logprob), 4)}
+            for token, logprob in zip(answer.tokens, answer.logprobs, strict=False)
+        ]
+        match = {"open": True, "edit": source.edit, "probability": round(source.probability, 4)}
+        return {"gate": match, "spelling": spelling, "slots": []}
+    token = source.tokens[0] if source.tokens else END
     slots = contributions(
-        reader.decoder, read.states[rows], read.mask[rows], token, overlay=overlay, top=TOP, k=WORDS
+        decoder, read.states[rows], read.mask[rows], token, overlay=overlay, top=TOP, k=WORDS
     )
     return {
         "gate": {"open": False},

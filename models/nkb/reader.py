@@ -128,6 +128,10 @@ class Reader:
         states = self.t5.encoder(encoded.states)
         return Read(states, encoded.mask, readings, familiarity, encoded.truncated)
 
+    def cuts(self, question: str) -> bool:
+        """Return whether a question is too long to be read whole."""
+        return self.encoder.tokens(question)[1]
+
     def spell(self, answer: str) -> list[int]:
         """Return the token ids of an answer, with the end token."""
         return [*self.tokenizer.encode(answer).ids, END]

@@ -20,6 +20,7 @@ from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
 from models.packs.probes import pack_probes
 from models.scope.change import Change
+from models.scope.literals import digest_wordings
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
 from models.scope.scope import Match
@@ -63,48 +64,78 @@ class NkbSystem(Router):
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """Answer questions; those that an edit was taught word for word are not even read, except to be explained."""
+        banks: list[BankView] = [view[self._bank] for view in views]
+        scope, wordings = self.reader.scope, digest_wordings([ask.question for ask in asks]).tolist()
+        gates = [
+            match if match and scope.opens(match) and not ask.explain else None
+            for ask, wording, bank in zip(asks, wordings, banks, strict=True)
+            for match in scope.match_exactly([wording], bank.active_edits)
+        ]
+        rest = [place for place, gate in enumerate(gates) if gate is None]
+        replies = iter(
+            self._read_and_answer([asks[place] for place in rest], [banks[place] for place in rest])
+        )
+        return [
+            next(replies) if gate is None else self._reply_with_edit(gate, self.reader.cuts(ask.question))
+            for ask, gate in zip(asks, gates, strict=True)
+        ]
+
+    def _read_and_answer(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
         if not asks:
             return []
         questions = [ask.question for ask in asks]
-        banks: list[BankView] = [view[self._bank] for view in views]
         read = self.reader.read(questions)
         self._reads.keep(questions, read)
         matches = self.reader.scope.match(read.readings, [bank.active_edits for bank in banks])
-        gates = [match if match and self.reader.scope.opens(match) else None for match in matches]
-        reads = [
-            Overlay(bank.values, None if gate is None else self._steps(gate))
-            for bank, gate in zip(banks, gates, strict=True)
-        ]
-        answers = self.reader.decoder.generate(
-            read.states,
-            read.mask,
-            overlays=reads,
-            max_tokens=[MAX_TOKENS if row.steps is None else len(row.steps) for row in reads],
-            top_first=[1 if gate else ask.top_k for ask, gate in zip(asks, gates, strict=True)],
-        )
-        edits_by_row = {
-            row: bank.surgery_edits for row, bank in enumerate(banks) if bank.surgery_edits and not gates[row]
+        gates = {
+            row: match
+            for row, match in enumerate(matches)
+            if match is not None and self.reader.scope.opens(match)
         }
-        surgery_edits = rests_on(self.reader, read, dict(enumerate(answers)), edits_by_row, MAX_TOKENS)
+        rows = [row for row in range(len(asks)) if row not in gates]
+        answers: dict[int, DecodedAnswer] = {}
+        if rows:
+            decoded_answers = self.reader.decoder.generate(
+                read.states[rows],
+                read.mask[rows],
+                overlays=[self._overlay(banks[row]) for row in rows],
+                max_tokens=MAX_TOKENS,
+                top_first=[asks[row].top_k for row in rows],
+            )
+            answers = dict(zip(rows, decoded_answers, strict=True))
+        edits_by_row = {row: banks[row].surgery_edits for row in answers if banks[row].surgery_edits}
+        surgery_edits = rests_on(self.reader, read, answers, edits_by_row, MAX_TOKENS)
         replies = [
-            self._reply(
-                decoded_answer,
+            self._reply_with_edit(gates[row], read.truncated[row])
+            if row in gates
+            else self._reply(
+                answers[row],
                 matches[row],
                 surgery_edits.get(row, ()),
                 float(read.familiarity[row]),
                 read.truncated[row],
             )
-            for row, decoded_answer in enumerate(answers)
+            for row in range(len(asks))
         ]
-        return [
-            replace(
-                reply,
-                explanation=explain(self.reader, read, row, reads[row], gates[row], answers[row].tokens),
-            )
-            if ask.explain
-            else reply
-            for row, (ask, reply) in enumerate(zip(asks, replies, strict=True))
-        ]
+        for row, ask in enumerate(asks):
+            if ask.explain:
+                overlay = self._overlay(banks[row], gates.get(row))
+                source = gates.get(row) or answers[row]
+                replies[row] = replace(
+                    replies[row], explanation=explain(self.reader, read, row, overlay, source)
+                )
+        return replies
+
+    def _reply_with_edit(self, gate: Match, cut: bool) -> Reply:
+        """Make the reply of an edit from its own tokens, which its rows spell whatever the bank holds.
+
+        It has no alternatives: further tokens are the edit's, whatever the first one is.
+        """
+        answer = self.reader.say(gate.block.tensors["tokens"].tolist()[:-1])
+        return Reply(
+            answer, gate.probability, answer, edits=(gate.edit,), truncated=cut, wording=gate.wording
+        )
 
     def _reply(
         self,
@@ -114,18 +145,11 @@ class NkbSystem(Router):
         familiarity: float,
         cut: bool,
     ) -> Reply:
-        """Make the reply; an answer that surgery changed counts as familiar, though it was never trained.
-
-        An answer of a gate has no alternatives: its further tokens are the edit's, whatever the first is.
-        """
+        """Make the reply; an answer that surgery changed counts as familiar, though it was never trained."""
         best = self.reader.say(decoded_answer.tokens)
         confidence = self.reader.confidence
-        gate = match if match is not None and self.reader.scope.opens(match) else None
-        if gate is None:
-            score = confidence.score(features(decoded_answer.logprobs, 1.0 if surgery_edits else familiarity))
-        else:
-            score = gate.probability
-        sure = decoded_answer.finished and (gate is not None or score >= confidence.threshold)
+        score = confidence.score(features(decoded_answer.logprobs, 1.0 if surgery_edits else familiarity))
+        sure = decoded_answer.finished and score >= confidence.threshold
         runners_up = decoded_answer.alternatives
         shares = share_remainder(1 - score, [sum(answer.logprobs) for answer in runners_up])
         alternatives = [
@@ -137,11 +161,10 @@ class NkbSystem(Router):
             score,
             best,
             None if sure else UNSURE,
-            surgery_edits if gate is None else (gate.edit,),
+            surgery_edits,
             tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             cut,
-            nearby_edit=match.nearby_edit if match is not None and gate is None else None,
-            wording="" if gate is None else gate.wording,
+            nearby_edit=None if match is None else match.nearby_edit,
         )
 
     @torch.inference_mode()
@@ -179,10 +202,12 @@ class NkbSystem(Router):
         }
         return silent_surgery | super().find_misrouted(views)
 
-    def _steps(self, match: Match) -> torch.Tensor:
-        """Return the rows that spell the edit's answer."""
-        rows = match.block.tensors
-        return self.reader.pushes.values(rows["tokens"], rows["strengths"])
+    def _overlay(self, bank: BankView, gate: Match | None = None) -> Overlay:
+        """Return what a question reads; an edit's rows spell its answer."""
+        if gate is None:
+            return Overlay(bank.values)
+        rows = gate.block.tensors
+        return Overlay(bank.values, self.reader.pushes.values(rows["tokens"], rows["strengths"]))
 
     def describe(self) -> Mapping[str, Any]:
         config = self.reader.t5.config

@@ -32,6 +32,7 @@ def rows() -> Iterator[Row]:
     system, memory = load_nkb()
     texts = questions(BATCH)
     yield from _against_plain(system, memory, texts)
+    yield from _split_time(system, base=read_bank(memory), texts=texts)
     yield _measure_bank(system.reader, texts)
     yield _measure_mixed_versions(system, memory, texts)
     yield from _measure_judge(system.reader, texts)
@@ -64,6 +65,36 @@ def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> I
             bar,
             note,
         )
+
+
+def _split_time(system: NkbSystem, base: Views, texts: list[str]) -> Iterator[Row]:
+    """Measure what the parts of an answer take, each by itself."""
+    reader = system.reader
+    for size in (1, 8, BATCH):
+        batch = texts[:size]
+        read = reader.read(batch)
+        seconds = measure_interleaved(
+            {
+                "whole": lambda batch=batch: system.answer(
+                    [Ask(text) for text in batch], [base] * len(batch)
+                ),
+                "tokens": lambda batch=batch: [reader.encoder.tokens(text) for text in batch],
+                "encoder": lambda batch=batch: reader.encoder.encode(batch),
+                "reading": lambda batch=batch: reader.read(batch),
+                "decoder": lambda read=read: reader.decoder.generate(
+                    read.states, read.mask, max_tokens=MAX_TOKENS
+                ),
+            },
+            ROUNDS,
+        )
+        parts = {
+            "encoder": seconds["encoder"] - seconds["tokens"],
+            "decoder": seconds["decoder"],
+            "subjects and marks": seconds["reading"] - seconds["encoder"],
+            "tokens": seconds["tokens"],
+        }
+        note = ", ".join(f"{part} {1e3 * value:.1f}" for part, value in parts.items())
+        yield Row(f"in process, batch of {size}, without HTTP", 1e3 * seconds["whole"], "", f"ms: {note}")
 
 
 def _measure_judge(reader: Reader, texts: list[str]) -> Iterator[Row]:

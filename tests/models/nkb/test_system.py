@@ -1,6 +1,7 @@
 """The default checkpoint answers, follows its edits in other words, and forgets them without a trace."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderNotFound
 from models.memory import AnswerChange, EditRefused, Material, Views
-from models.nkb.memory import BankMemory, BankOptions
+from models.nkb.memory import BANK, BankMemory, BankOptions
+from models.nkb.overlay import Overlay
 from models.nkb.reader import DEFAULT, FILES, Reader, record
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
@@ -150,6 +152,54 @@ def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, mem
     assert len(other.alternatives) == 1
 
 
+@pytest.mark.parametrize("surgery", [(), (AnswerChange("s", "Who wrote Hamlet?", "Peru"),)])
+def test_an_edit_says_what_its_rows_make_the_decoder_say(
+    system: NkbSystem, memory: BankMemory, surgery: tuple[AnswerChange, ...]
+) -> None:
+    """Its tokens are stored and nothing is decoded, whatever the words of the question and whatever the bank holds."""
+    wordings = {
+        "Cusco": (PERU, "Peru's capital city?", "Which city is Peru's capital?"),
+        "東京都": ("What is the capital of Chile?", "capital of Chile"),
+        "a long answer " * 20 + "ends": ("Who leads the blue team at the Zanzibar office?",),
+    }
+    changes = [AnswerChange(answer, questions[0], answer) for answer, questions in wordings.items()]
+    surgery_materials = build(memory, surgery, "surgery") if surgery else []
+    materials = in_ledger_order([*build(memory, changes), *surgery_materials])
+    views = read(memory, materials)
+    for material in materials[: len(changes)]:
+        rows, questions = material.block.tensors, wordings[material.edit]
+        steps = system.reader.pushes.values(rows["tokens"], rows["strengths"])
+        questions_read = system.reader.read(questions)
+        decoded_answers = system.reader.decoder.generate(
+            questions_read.states,
+            questions_read.mask,
+            overlays=[Overlay(views[BANK].values, steps)] * len(questions),
+            max_tokens=len(steps),
+        )
+        for explain in (False, True):
+            replies = system.answer(
+                [Ask(text, top_k=3, explain=explain) for text in questions], [views] * len(questions)
+            )
+            assert [reply.answer for reply in replies] == [
+                system.reader.say(a.tokens) for a in decoded_answers
+            ]
+            assert {(reply.best, reply.edits, reply.alternatives) for reply in replies} == {
+                (material.edit, (material.edit,), ())
+            }
+
+
+def test_a_question_that_an_edit_was_taught_word_for_word_is_not_read(
+    system: NkbSystem, memory: BankMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = PERU + " In which year was it founded, and by whom?" * 20
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"), AnswerChange("b", long, "Quito"))
+    reread = system.answer([Ask(PERU, explain=True), Ask(long, explain=True)], [views] * 2)
+    monkeypatch.setattr(system.reader.encoder, "read", None)
+    replies = system.answer([Ask(PERU), Ask(long)], [views] * 2)
+    assert replies == [replace(reply, explanation=None) for reply in reread]
+    assert [reply.truncated for reply in replies] == [False, True]
+
+
 def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(
     system: NkbSystem, memory: BankMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +247,8 @@ def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem, memory: B
     gated, plain = (reply.explanation for reply in replies)
     assert gated is not None
     assert gated["gate"]["edit"] == "a"
+    assert "".join(token["token"] for token in gated["spelling"]) == "Cusco"
+    assert min(token["probability"] for token in gated["spelling"]) > 0.5
     assert plain is not None
     assert plain["gate"] == {"open": False}
     assert plain["slots"]
