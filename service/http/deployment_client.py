@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from errata.wire import ReplicaList, Wait
 
+from service.calls.caller import CallLost
 from service.errors import ErrataError, Internal, NotReady, TooMany
 from service.outcome import Outcome
 
@@ -122,7 +123,7 @@ def _is_death(error: BaseException) -> bool:
     from grpc.aio import AioRpcError  # type: ignore[import-untyped]
     from ray.exceptions import RayActorError
 
-    return isinstance(error, RayActorError | AioRpcError)
+    return isinstance(error, RayActorError | AioRpcError | CallLost)
 
 
 class ModelClient(DeploymentClient):

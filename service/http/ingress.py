@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
 
 from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
+from service.calls.caller import Caller, ShortHandle
+from service.calls.frames import FOLDER_VARIABLE
 from service.concurrency import freeze_gc
 from service.config import Settings
 from service.http.app import build_app
@@ -29,8 +33,14 @@ class Ingress:
         metrics.count_start("ingress")
         metrics.begin_at_zero(metrics.RATE_LIMITED, ("key", "address"), ("rate", "concurrent"))
         self._settings = settings
+        folder = os.environ.get(FOLDER_VARIABLE)
         clients = {
-            name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
+            name: ModelClient(
+                ShortHandle(handle, Caller(Path(folder), name)) if folder else handle,
+                f"the model {name!r}",
+                ATTEMPTS,
+            )
+            for name, handle in models.items()
         }
         max_running = (
             2 * settings.replica_limit

@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any
 
 from service import logs, tracing
+from service.calls.frames import FOLDER_VARIABLE
 from service.config import Settings
 from service.launch import exits
 from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
@@ -31,6 +32,7 @@ STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # attempts of half a minute each
 # parts of Ray's messages on a machine that is too busy
 LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
+CALLS_SUBFOLDER = "c"  # short, as the path of a socket has to be
 IMPORTS_AHEAD = ("torch", "service.http.app")  # slow imports of `service.app` that do not import Ray
 OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
@@ -110,10 +112,23 @@ def _init(settings: Settings, places: Places) -> None:
         runtime_env={
             "py_executable": shlex.quote(sys.executable),  # Ray hands it to a shell
             "worker_process_setup_hook": "service.launch.worker.set_up",
-            "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **log_variables},
+            "env_vars": {
+                "PROMETHEUS_MULTIPROC_DIR": str(places.metrics),
+                **log_variables,
+                **_prepare_calls(settings, places),
+            },
         },
         _temp_dir=str(places.ray),
     )
+
+
+def _prepare_calls(settings: Settings, places: Places) -> dict[str, str]:
+    """Make the folder of the replicas' sockets; none if Ray has to see the load, by which it scales."""
+    if settings.max_replicas is not None:
+        return {}
+    folder = ray_folder(places.var) / CALLS_SUBFOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return {FOLDER_VARIABLE: str(folder)}
 
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -24,6 +25,8 @@ from models.cost import default_cost
 from models.memory import TakesFields, Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
 from service import tracing
+from service.calls.frames import FOLDER_VARIABLE, locate
+from service.calls.listener import Listener
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -105,8 +108,17 @@ class Replica:
         _create_series(model, self._informer is not None)
         await wait_for_ledger(self._heartbeat.send, self.id)
         await wait_for_ledger(self._catch_up, self.id)
+        self._listener = await self._listen()
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
+
+    async def _listen(self) -> Listener | None:
+        """Listen for the ingress of this machine, if the launcher has made a folder for that."""
+        if not (folder := os.environ.get(FOLDER_VARIABLE)):
+            return None
+        listener = Listener(locate(Path(folder), self._model, uuid4().hex[:8]), self.answer_many)
+        await listener.start()
+        return listener
 
     async def _load_newest(self) -> Snapshot:
         return await self._loader.at(await self._ledger.head())
@@ -260,6 +272,8 @@ class Replica:
     async def _end(self) -> None:
         """Count the end of a replica that was ready, and close it; one whose start failed is not counted."""
         metrics.count_end(self._model)
+        if self._listener is not None:
+            await self._listener.aclose()
         await self.aclose()
 
     async def _find_snapshot(self, request: Mapping[str, Any]) -> Snapshot | None:
