@@ -57,6 +57,7 @@ from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
 from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
+from service.editing.queries.items import Items
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.table import list_relations, make_table
 from service.editing.queries.upkeep import Upkeep
@@ -350,6 +351,15 @@ class Editor:
         detail = (await self._versions()).show_edit(id)
         [edit] = await self._upkeep.note([detail.edit])
         return Outcome.ok(detail.model_copy(update={"edit": edit}))
+
+    @outcome
+    async def active_edits(self) -> Outcome:
+        state, memory = (await self._versions()).state, self._models.fact_memory
+        view = await self._builder.view_at(state, state.version, memory) if memory else None
+        lookup = self._models.lookup if memory else None
+        return Outcome.ok(
+            await Items(state, self._models.memories, self._builder.materials, lookup, view).collect()
+        )
 
     @outcome
     async def scope(self, question: str, model: str | None = None, version: int | None = None) -> Outcome:

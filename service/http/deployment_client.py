@@ -282,6 +282,9 @@ class EditorClient(DeploymentClient):
     async def show_edit(self, id: str) -> Outcome:
         return await self._outcome(self.handle.show_edit, id)
 
+    async def active_edits(self) -> Outcome:
+        return await self._outcome(self.handle.active_edits, timeout_s=STUDY_S)
+
     async def scope(self, question: str, model: str | None, version: int | None) -> Outcome:
         return await self._outcome(self.handle.scope, question, model, version)
 

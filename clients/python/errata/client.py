@@ -156,6 +156,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     reject = _Method(Calls.reject)
     show = _Method(Calls.show)
     show_edit = _Method(Calls.show_edit)
+    active_edits = _Method(Calls.active_edits)
     scope = _Method(Calls.scope)
     why = _Method(Calls.why)
     diff = _Method(Calls.diff)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from errata.wire import (
     LARGEST_VERSION,
+    ActiveEditList,
     CheckReport,
     Diff,
     EditDetail,
@@ -45,6 +46,7 @@ TagBody = Annotated[TagRequest, json_body(TagRequest)]
 
 def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
+    router.include_router(build_edits_router(editor))
 
     @router.get("/admin/versions", **document(VersionLog))
     async def list_versions(
@@ -61,11 +63,6 @@ def build_router(editor: EditorClient) -> APIRouter:
     async def get_version(version: Commit, wait_report: bool = False) -> Response:
         """Return one commit: its edits, its writes, and its report. `wait_report` waits until that is measured."""
         return respond(await editor.show(version, wait_report))
-
-    @router.get("/admin/edits/{id}", **document(EditDetail, 404))
-    async def get_edit(id: EditId) -> Response:
-        """Return one edit with the author, time and message of its commit."""
-        return respond(await editor.show_edit(id))
 
     @router.get("/admin/diff", **document(Diff, 404))
     async def compare_versions(older: From, to: To) -> Response:
@@ -86,6 +83,23 @@ def build_router(editor: EditorClient) -> APIRouter:
     async def list_tags() -> Response:
         """List every tag, the newest version first."""
         return respond(await editor.tags())
+
+    return router
+
+
+def build_edits_router(editor: EditorClient) -> APIRouter:
+    """Build the routes that read edits."""
+    router = APIRouter()
+
+    @router.get("/admin/edits", **document(ActiveEditList, 413))
+    async def list_active_edits() -> Response:
+        """Return every active edit in the form in which POST takes it, in the ledger's order."""
+        return respond(await editor.active_edits())
+
+    @router.get("/admin/edits/{id}", **document(EditDetail, 404))
+    async def get_edit(id: EditId) -> Response:
+        """Return one edit with the author, time and message of its commit."""
+        return respond(await editor.show_edit(id))
 
     return router
 

@@ -38,6 +38,7 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/versions"): "read",
     ("get", "/admin/versions/{version}"): "read",
     ("get", "/admin/diff"): "read",
+    ("get", "/admin/edits"): "read",
     ("get", "/admin/edits/{id}"): "read",
     ("get", "/admin/scope"): "read",
     ("get", "/admin/why"): "read",

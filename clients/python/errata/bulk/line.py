@@ -11,6 +11,21 @@ from errata.wire import EditItem, EditTest, FactItem, Item, RelationItem
 Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The edit from which an export made a line.
+
+    Attributes:
+        version: The version that made the edit; "" for a line that no export made.
+        id: The id of the edit, by which later lines replace it.
+        method: How its rows are computed, where that is not the usual way.
+    """
+
+    version: str = ""
+    id: str = ""
+    method: str = ""
+
+
 @dataclass
 class Line:
     """One correction of a file.
@@ -19,6 +34,7 @@ class Line:
         number: Number of the line on which it ends; in a JSON file, on which it begins.
         where: Name of the file, and the place in it.
         item: The correction; None if it cannot be used, and `detail` then has the reason.
+        origin: The edit from which an export made it.
         held_out: Wordings to ask but not to teach.
         unused_fields: Names of fields that are not read.
         status: `no-op` for an answer that is right already, `replaced` if a later line gives another answer,
@@ -32,6 +48,7 @@ class Line:
     number: int
     where: str
     item: Item | None = None
+    origin: Origin = Origin()
     held_out: tuple[str, ...] = ()
     unused_fields: tuple[str, ...] = ()
     status: Status = "not sent"
@@ -77,6 +94,6 @@ class Line:
     def to_row(self) -> dict[str, object]:
         """Return the fields of the line in a report."""
         row = asdict(self)
-        for name in ("number", "where", "item", "held_out", "unused_fields"):
+        for name in ("number", "where", "item", "origin", "held_out", "unused_fields"):
             del row[name]
         return {"line": self.number, "question": self.question, "answer": self.answer, **row}

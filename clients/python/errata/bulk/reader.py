@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from errata.bulk.easyedit import EASYEDIT_LINE, Fields, from_easyedit, is_easyedit
-from errata.bulk.line import Line
+from errata.bulk.line import Line, Origin
 from errata.bulk.records import (
     JSON,
     JSONL,
@@ -23,14 +23,18 @@ from errata.bulk.records import (
 )
 from errata.errors import BadFile, UnreadableFile
 from errata.problems import describe_invalid
-from errata.wire import EditItem, Item
+from errata.wire import EditItem, FactItem, Item
 
 ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 FACT_FIELDS = {"subject", "relation", "object", "define"}
 
 
 def read_corrections(
-    file: Path, model: str | None = None, teach_rephrased: bool = False, sheet: str = ""
+    file: Path,
+    model: str | None = None,
+    teach_rephrased: bool = False,
+    sheet: str = "",
+    content: bytes | None = None,
 ) -> tuple[list[Line], str]:
     """Return the lines of a file, in order, and the SHA-256 of its bytes.
 
@@ -39,6 +43,7 @@ def read_corrections(
         model: The model to correct, for lines that name none.
         teach_rephrased: Whether rephrased prompts become paraphrases.
         sheet: Name of the sheet of a workbook; "" for its only one.
+        content: Its bytes, where it is not on this machine's disk.
 
     Raises:
         BadFile: It is not of a known kind, is empty, or cannot be divided into lines.
@@ -50,7 +55,7 @@ def read_corrections(
             f"{file}: the name must end in .csv, .tsv, .xlsx, .jsonl or .json, so that it is clear how to read it"
         )
     try:
-        content = file.read_bytes()
+        content = file.read_bytes() if content is None else content
         if kind in WORKBOOKS:
             records = iterate_workbook(str(file), io.BytesIO(content), sheet)
         else:
@@ -68,7 +73,7 @@ def read_corrections(
 
 
 def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool) -> Line:
-    line, fields = Line(record.number, record.where), record.fields
+    line, fields = Line(record.number, record.where, origin=Origin(**record.origin)), record.fields
     advice = f"; expected {_describe_format(kind, fields)}"
     if record.complaint:
         line.refuse("bad_line", record.complaint + ("" if kind in (*TABLES, *WORKBOOKS) else advice))
@@ -78,6 +83,8 @@ def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool
     try:
         if FACT_FIELDS & set(fields):
             line.item = ITEM.validate_python(fields)
+            if line.origin.version and isinstance(line.item, FactItem):  # its names were right already
+                line.item = line.item.model_copy(update={"create": True})
         else:
             line.item = EditItem.model_validate({"model": model, **fields})
     except ValidationError as error:

@@ -11,15 +11,22 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from errata.errors import BadFile
 from errata.tables.delimiter import DELIMITERS, find_delimiter
 
 TABLES, WORKBOOKS, JSONL, JSON = (".csv", ".tsv"), (".xlsx", ".xlsm"), (".jsonl", ".ndjson"), ".json"
-COLUMNS = ("question", "answer", "paraphrases", "counterexamples", "model")
+CORRECTION = ("question", "answer", "paraphrases", "counterexamples", "model", "tests", "replaces")
+FACT = ("subject", "relation", "object", "act", "only")
+DEFINITION = ("define", "holds", "label")
+ORIGIN = ("version", "id", "method")  # what an export says of the edit that became a line
+COLUMNS = (*CORRECTION, *FACT, *DEFINITION, *ORIGIN)
+KINDS = (("question", "answer"), ("subject", "relation", "object"), ("define",))  # one of them is there
+LISTS = {"paraphrases", "counterexamples", "tests", "replaces"}
 OTHER_TITLES = {"wording": "question", "also": "paraphrases", "not": "counterexamples"}
 TABLE_LINE = "question (or wording),answer[,also][,not][,model]"
 EXAMPLE_BREAK = re.compile(r"[|\r\n]")  # break between several wordings of one cell
@@ -36,12 +43,14 @@ class Record:
     Attributes:
         where: Place of the record, with the name of the file.
         complaint: Reason why it cannot be used; "" if it may be.
+        origin: The columns of ORIGIN that it has.
     """
 
     number: int
     where: str
     fields: dict[str, Any]
     complaint: str = ""
+    origin: Mapping[str, str] = field(default_factory=dict)
 
 
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
@@ -59,7 +68,7 @@ def iterate_workbook(name: str, file: BinaryIO, sheet: str) -> Iterator[Record]:
         for record in _iterate_table(name, read_sheet(file, sheet), "there are more cells than columns"):
             errors = [text for text in record.fields.values() if FORMULA_ERROR.fullmatch(str(text).strip())]
             complaint = f"a cell shows the error of a formula, {errors[0]}" if errors else record.complaint
-            yield Record(record.number, record.where, record.fields, complaint)
+            yield replace(record, complaint=complaint)
     except WorkbookError as error:
         raise BadFile(f"{name}: {error}") from error
 
@@ -101,13 +110,23 @@ def _iterate_table(name: str, rows: Iterable[tuple[int, list[str]]], surplus: st
             fields: dict[str, Any] = {
                 column: cell for column, cell in zip(columns, cells, strict=False) if cell
             }
-            for column in {"paraphrases", "counterexamples"} & fields.keys():
-                parts = EXAMPLE_BREAK.split(fields[column])
-                fields[column] = [part.strip() for part in parts if part.strip()]
+            origin = {column: fields.pop(column) for column in ORIGIN if column in fields}
+            for column in LISTS & fields.keys():
+                fields[column] = _split_cell(fields[column])
             complaint = surplus if len(cells) > len(columns) else ""
-            yield Record(number, f"{name}:{number}", fields, complaint)
+            yield Record(number, f"{name}:{number}", fields, complaint, origin)
     if not columns:
         _check_columns(name, [], [])
+
+
+def _split_cell(cell: str) -> list[Any]:
+    """Return the parts of a cell: a JSON list, or texts with bars or line breaks between them."""
+    if cell.startswith("["):
+        with suppress(ValueError, RecursionError):
+            parts = json.loads(cell)
+            if isinstance(parts, list):
+                return parts
+    return [part.strip() for part in EXAMPLE_BREAK.split(cell) if part.strip()]
 
 
 def _check_columns(name: str, columns: Sequence[str], titles: Sequence[str]) -> None:
@@ -123,7 +142,9 @@ def _check_columns(name: str, columns: Sequence[str], titles: Sequence[str]) -> 
 
 def _find_fault(columns: Sequence[str]) -> str:
     """Return the reason why columns cannot be used; "" if they can."""
-    missing = [column for column in ("question", "answer") if column not in columns]
+    missing_by_kind = [[column for column in kind if column not in columns] for kind in KINDS]
+    is_fact = "subject" in columns and "question" not in columns
+    missing = [] if not all(missing_by_kind) else missing_by_kind[is_fact]
     unknown = [column for column in columns if column not in COLUMNS]
     twice = [column for column in COLUMNS if columns.count(column) > 1]
     for fault, names in (

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
-from errata.bulk.batch import Batch
+from errata.bulk.batch import Batch, divide
 from errata.bulk.duplicates import mark_duplicates
 from errata.bulk.line import Line, Status
 from errata.bulk.options import FileOptions, RunSettings
@@ -53,18 +53,25 @@ class FileRun:
         receipts: Receipts of all commits, in order, or of the dry run.
     """
 
-    def __init__(self, file: str | Path, **options: Unpack[FileOptions]) -> None:
-        """Read and check the file, without sending anything; raise BadFile, UnreadableFile or Malformed."""
+    def __init__(
+        self, file: str | Path, content: bytes | None = None, **options: Unpack[FileOptions]
+    ) -> None:
+        """Read and check the file, without sending anything; raise BadFile, UnreadableFile or Malformed.
+
+        Args:
+            file: Its path.
+            content: Its bytes, where it is not on this machine's disk.
+            **options: How it is cut into commits, and the options of each.
+        """
         self.file, self.settings = Path(file), RunSettings(options)
         self.lines, self._digest = read_corrections(
-            self.file, self.settings.model, self.settings.teach_rephrased, self.settings.sheet
+            self.file, self.settings.model, self.settings.teach_rephrased, self.settings.sheet, content
         )
-        mark_duplicates(self.lines)
-        size = self.settings.batch_size
-        self._batches = [
-            Batch(number, self.lines[start : start + size])
-            for number, start in enumerate(range(0, len(self.lines), size), start=1)
-        ]
+        self._is_export = any(line.origin.version for line in self.lines)
+        if not self._is_export:
+            mark_duplicates(self.lines)
+        self._batches = divide(self.lines, self.settings.batch_size)
+        self._ids: dict[str, str] = {}  # id of an edit in an export -> its id in the service
         self.versions: list[int] = []
         self.earlier_versions: set[int] = set()
         self.reverted_versions: list[int] = []
@@ -128,9 +135,11 @@ class FileRun:
         for batch in self._batches:
             self._report(CHECKING, n_seen)
             if batch.lines:
-                await self._preview_batch(batch, batch.items)
+                await self._preview_batch(batch, batch.list_items({}))
             n_seen += batch.size
-        if len(self._batches) > 1:
+        if (
+            len(self._batches) > 1 and not self._is_export
+        ):  # whose later lines may take the place of earlier ones
             # All are checked together, as many as one preview takes: an edit may depend on one far from it in the
             # file. Their tests have no part in it and could make it too large.
             self._report(CHECKING, n_seen)
@@ -155,6 +164,10 @@ class FileRun:
             return
         for edit in reply.value.report.refused:
             line = batch.lines[edit.place]
+            if (
+                self._is_export and edit.code == "nothing_to_do"
+            ):  # an earlier commit of the file may change that
+                continue
             line.status, line.code = "refused", edit.reason or edit.code
             line.detail = batch.name_lines(edit.detail)
 
@@ -165,8 +178,11 @@ class FileRun:
             options = self._commit_options(batch, reverted_versions)
             options |= EditOptions(skip_refused=self.settings.skip_bad, expected_version=expected_version)
             try:
-                reply = batch.earlier_reply or await self._send(self._calls.edit_many(batch.items, **options))
+                items = batch.list_items(self._ids)
+                reply = batch.earlier_reply or await self._send(self._calls.edit_many(items, **options))
             except NothingToDo as error:
+                if self._is_export and batch.leave_out(error.extra_list("refused", RefusedEdit)):
+                    continue
                 self._on_reply(error.problem.model_dump_json(exclude_unset=True).encode())
                 batch.record_no_op(error)
                 return None
@@ -198,6 +214,10 @@ class FileRun:
 
     def _record(self, batch: Batch, receipt: EditReceipt) -> None:
         """Keep the receipt, and note it on earlier lines of the file whose answers this commit changes."""
+        for edit in receipt.report.edits:
+            if edit.id and edit.place is not None and edit.place < len(batch.lines):
+                origin = batch.lines[edit.place].origin
+                self._ids |= {origin.id: edit.id} if origin.id else {}
         self._line_of_test |= {(line.version, line.question): line for line in batch.lines if line.version}
         for test in (*receipt.report.broken_tests, *receipt.report.superseded_tests):
             line = self._line_of_test.get((test.version, test.question))
@@ -243,7 +263,10 @@ class FileRun:
         """Return the options of the batch's commit; each earlier version that was taken back changes its key."""
         identity = [self._digest, *self.settings.run_identity, batch.number, *reverted_versions]
         digest = sha256(json.dumps(identity).encode()).hexdigest()
-        return self.settings.commit | EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")
+        options = EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")
+        if batch.method:
+            options["method"] = batch.method
+        return self.settings.commit | options
 
     def _report(self, phase: str, n_done: int, total: int | None = None) -> None:
         total = len(self.lines) if total is None else total

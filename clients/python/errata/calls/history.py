@@ -49,6 +49,10 @@ class HistoryCalls:
         """Return one edit, with its author, time and message."""
         return Call("GET", f"/admin/edits/{quote(id, safe='')}", wire.EditDetail)
 
+    def active_edits(self) -> Call[wire.ActiveEditList]:
+        """Return every active edit as it can be sent again, in the ledger's order."""
+        return Call("GET", "/admin/edits", wire.ActiveEditList, slow=True)
+
     def scope(
         self, question: str, *, model: str | None = None, version: int | None = None
     ) -> Call[wire.ScopeReport]:

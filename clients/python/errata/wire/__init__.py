@@ -87,6 +87,8 @@ from errata.wire.graph import RejectedLine as RejectedLine
 from errata.wire.graph import RelationList as RelationList
 from errata.wire.graph import RemovedFact as RemovedFact
 from errata.wire.graph import TableQuery as TableQuery
+from errata.wire.history import ActiveEdit as ActiveEdit
+from errata.wire.history import ActiveEditList as ActiveEditList
 from errata.wire.history import Cause as Cause
 from errata.wire.history import Change as Change
 from errata.wire.history import CheckReport as CheckReport

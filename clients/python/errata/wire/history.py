@@ -126,6 +126,35 @@ class EditDetail(VersionHead):
     replaced_in: CommitVersion | None = None
 
 
+class ActiveEdit(Response):
+    """An active edit as it can be sent again; the triples of an import are facts of the graph alone.
+
+    Attributes:
+        id: The edit, or the import.
+        version: The version that made it.
+        method: How its rows were computed; "" for the usual way.
+        edit: A correction, a fact or the definition of a relation, as POST /admin/edits takes it.
+    """
+
+    id: str
+    version: CommitVersion
+    method: str = ""
+    edit: Details
+
+
+class ActiveEditList(Response):
+    """Active edits.
+
+    Attributes:
+        edits: The edits, in the ledger's order.
+        left_out: A sentence on each kind of change that is not in the list.
+    """
+
+    version: Version
+    edits: list[ActiveEdit]
+    left_out: list[str] = Field(default_factory=list)
+
+
 class ScopeCandidate(Response):
     """A wording of an edit that a question resembles.
 

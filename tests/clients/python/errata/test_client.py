@@ -102,6 +102,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 # What the tiny service has no routes for is asked of the real application: tests/service/http, tests/service/backup.
 ELSEWHERE = {
     "table",
+    "active_edits",
     "relations",
     "gaps",
     "gap",

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from errata.bulk.export import make_rows
 from errata.cli.options import AtOrTag
 from errata.cli.render.text import make_printable, plural
 from errata.cli.session import Session
 from errata.tables.writer import SUFFIXES, format_table
+from errata.wire import ActiveEditList, GraphTable
 
 
 def export(
@@ -24,29 +26,43 @@ def export(
         ),
     ] = None,
     at: AtOrTag = None,
+    edits: Annotated[
+        bool,
+        typer.Option("--edits", help="Every active edit and fact, as `errata edit --file` takes it."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write what edits and imports brought as a table: a row for each thing, a column for each relation.
 
-    `errata import FILE --subject HEADING` takes it again. Several values of a relation are lines of one cell.
+    `errata import FILE --subject HEADING` takes it again. Several values of a relation are lines of one cell. With
+    --edits, a row for each active edit and fact, in the order in which they were made: `errata edit --file FILE` makes
+    them again.
     """
     if file.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{file}: the name ends in {', '.join(SUFFIXES)}")
     if file.exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
-    version = None if at is None else session.resolve_version(at)
-    call = session.calls.table(subject, where=where or (), version=version)
-    reply = session.send(call, "Reading the graph")
-    table = reply.value
+    if edits and (where or at):
+        raise typer.BadParameter("--edits are all that are active now: leave --where and --at out")
+    value: ActiveEditList | GraphTable
+    if edits:
+        edit_list = session.send(session.calls.active_edits(), "Reading the edits")
+        (columns, rows), value, raw = make_rows(edit_list.value), edit_list.value, edit_list.raw
+    else:
+        version = None if at is None else session.resolve_version(at)
+        table = session.send(
+            session.calls.table(subject, where=where or (), version=version), "Reading the graph"
+        )
+        columns, rows, value, raw = table.value.columns, table.value.rows, table.value, table.raw
     try:
-        content = format_table(file.suffix.lower(), table.columns, table.rows)
+        content = format_table(file.suffix.lower(), columns, rows)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     session.write_file(file, content)
     if session.as_json:
-        typer.echo(reply.raw)
+        typer.echo(raw)
         return
-    size = f"{plural(len(table.rows), 'row')} and {plural(len(table.columns), 'column')}"
-    session.out.print(f"{file} has {size}, as of version {table.version}.", soft_wrap=True)
-    for sentence in make_printable(table).left_out:
+    size = f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')}"
+    session.out.print(f"{file} has {size}, as of version {value.version}.", soft_wrap=True)
+    for sentence in make_printable(value).left_out:
         session.err.print(f"warning: {sentence}", soft_wrap=True)

@@ -1,0 +1,126 @@
+"""Every active edit as a file, and the same state again from the file after a rollback to the base."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.http.conftest import Run
+from tests.service.toy_graph import TOYS
+
+OPTIONS = {"systems": TOYS}
+N_QUESTIONS, N_STEPS = 500, 60
+SUBJECT = ("question", "answer", "subject", "relation", "object", "define")
+THINGS = ("mill", "barn", "oak", "inn", "Peru", "Chile", "Kestrel Hall", "Georgia")
+WORDS = ("Ada", "Bo, Cy", '"Dee" | Eve', "Lima", "Cusco", " = 1", "[1]", "Zoë")
+RELATIONS = ("capital", "neighbour", "motto", "alias")
+
+
+def draw_fact(draw: random.Random, thing: str) -> dict[str, Any]:
+    relation = draw.choice(RELATIONS)
+    value = f"{thing} {draw.randrange(9)}" if relation == "alias" else draw.choice(WORDS).strip()
+    act = "add" if relation == "alias" else draw.choice(("add", "set", "remove", "add"))
+    only = {"only": "graph"} if draw.random() < 0.2 else {}
+    subject = "Q230" if thing == "Georgia" else thing  # two things have this name
+    return {"subject": subject, "relation": relation, "object": value, "act": act, "create": True, **only}
+
+
+def draw_edit(draw: random.Random) -> dict[str, Any]:
+    """Return a correction with the parts that a cell has to keep, a fact, or the definition of a relation."""
+    thing = draw.choice(THINGS)
+    if draw.random() < 0.4:
+        return draw_fact(draw, thing)
+    if draw.random() < 0.1:
+        return {"define": draw.choice(RELATIONS[1:3]), "holds": draw.choice(("one", "many"))}
+    return {
+        "question": f"who runs {thing} {draw.randrange(3)}?",
+        "answer": draw.choice(WORDS),
+        "paraphrases": [f"{thing} | runner {draw.randrange(9)}?" for _ in range(draw.randrange(3))],
+        "counterexamples": [f"where is {thing}?"] * draw.randrange(2),
+        "tests": [{"question": f"is {thing} old?", "answer": "no = no"}] * draw.randrange(2),
+        "model": "toy",
+    }
+
+
+async def write_history(http: httpx.AsyncClient, draw: random.Random) -> None:
+    """Make commits of all kinds, and take some of them back."""
+    for step in range(N_STEPS):
+        edits = [draw_edit(draw) for _ in range(draw.choice((1, 1, 4)))]
+        method = draw.choice((None, None, "surgery"))
+        body = {"edits": edits, "method": method, "skip_refused": True, "wait": "none"}
+        receipt = (await http.post("/admin/edits", json=body)).json()
+        version = receipt.get("version")
+        if version and draw.random() < 0.3 and "answer" in edits[0] and method is None:
+            newer = {
+                **edits[0],
+                "answer": "Ida",
+                "replaces": [version],
+                "paraphrases": [],
+                "question": f"who {step}?",
+            }
+            await http.post("/admin/edits", json={"edits": [newer]})
+        if version and draw.random() < 0.15:
+            await http.post("/admin/reverts", json={"version": draw.randrange(1, version + 1)})
+        if step % 20 == 10:
+            table = f"Name,director\nHall {step},{draw.choice(('Ada', 'Bo'))}\nmill,Cy\n"
+            await http.post("/admin/graph/import?subject=Name", content=table.encode())
+
+
+async def ask_all(http: httpx.AsyncClient, draw: random.Random) -> list[Any]:
+    """Return the answers of both systems to questions about everything that the history may have touched."""
+    things = (*THINGS, "Hall 10", "mill 3")
+    forms = [
+        lambda thing: f"who runs {thing} {draw.randrange(3)}?",
+        lambda thing: f"{thing} | runner {draw.randrange(9)}?",
+        lambda thing: f"what is the {draw.choice(RELATIONS)} of {thing}?",
+        lambda thing: f"who is the director of {thing}?",
+        lambda thing: f"who {draw.randrange(N_STEPS)}?",
+    ]
+    questions = [draw.choice(forms)(draw.choice(things)) for _ in range(N_QUESTIONS)]
+    answers: list[Any] = []
+    for model in TOYS:
+        for start in range(0, N_QUESTIONS, 100):
+            batch = [{"question": question, "model": model} for question in questions[start : start + 100]]
+            results = (await http.post("/v1/answers/batch", json={"questions": batch})).json()["results"]
+            answers += [result["answer"]["answer"] for result in results]
+    return answers
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_edits_of_a_file_answer_as_those_that_it_was_made_of(
+    http: httpx.AsyncClient, run: Run, tmp_path: Path, seed: int
+) -> None:
+    await write_history(http, random.Random(seed))
+    answers = await ask_all(http, random.Random(seed))
+    tables = []
+    for name in ("a.csv", "b.xlsx", "c.csv"):
+        file = str(tmp_path / name)
+        result = await run("export", file, "--edits")
+        assert result.exit_code == 0, result.output
+        tables.append([without_places(edit) for edit in (await http.get("/admin/edits")).json()["edits"]])
+        await run("rollback", "--to", "0")
+        assert (await http.get("/admin/edits")).json()["edits"] == []
+        assert await ask_all(http, random.Random(seed)) != answers
+        result = await run("edit", "--file", file)
+        assert result.exit_code in (0, 5), result.output
+        assert await ask_all(http, random.Random(seed)) == answers
+    assert tables[1] == tables[2]
+    # An edit that is missing after the first time is one that edits before it had made needless.
+    subjects = [{tuple(str(edit.get(name)) for name in SUBJECT) for edit in table} for table in tables]
+    assert subjects[1] <= subjects[0]
+    assert len(tables[0]) - 4 <= len(tables[1]) > N_STEPS // 2
+
+
+def without_places(edit: dict[str, Any]) -> dict[str, Any]:
+    """Return an edit without what names its place in one ledger."""
+    return {"method": edit["method"], **edit["edit"], "replaces": None}
+
+
+async def test_a_change_without_a_place_in_a_table_is_named(run: Run, tmp_path: Path) -> None:
+    file = str(tmp_path / "a.csv")
+    assert "has 0 rows" in (await run("export", file, "--edits")).output
+    assert "--edits are all" in (await run("export", file, "--edits", "--force", "--at", "1")).output
