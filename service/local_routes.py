@@ -55,20 +55,20 @@ class LocalRoutes:
 
     async def get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
         """Read a route; parameters without a value are left out."""
-        return await self._call(
+        return await self.call(
             "GET", path, params={name: value for name, value in query.items() if value != ""}
         )
 
     async def post(self, path: str, body: Mapping[str, object], key: str | None = None) -> JSON:
         """Send a body to a route, with an idempotency key."""
         headers = {} if key is None else {"idempotency-key": key}
-        return await self._call("POST", path, json=body, headers=headers)
+        return await self.call("POST", path, json=body, headers=headers)
 
     async def delete(self, path: str) -> JSON:
         """Delete a thing by its route."""
-        return await self._call("DELETE", path)
+        return await self.call("DELETE", path)
 
-    async def _call(self, method: str, path: str, headers: Mapping[str, str] = {}, **content: Any) -> JSON:
+    async def call(self, method: str, path: str, headers: Mapping[str, str] = {}, **content: Any) -> JSON:
         """Call a route.
 
         Raises:

@@ -61,7 +61,9 @@ MAY = {
     "service/proposals": {"service.proposals", "service.ledger", "service.errors", "errata.wire.wording"},
     "service/upkeep": {"service.upkeep", "service.ledger", "service.errors", "service.concurrency"},
     "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
-    "service/console": {"service.console", "service.errors", "service.http", "service.local_routes"},
+    "service/console": {
+        *("service.console", "service.errors", "service.http", "service.local_routes", "errata"),
+    },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,6 +59,9 @@ ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "item": write_
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
+Complete = Callable[[dict[str, str], tuple[str, bytes] | None], None]
+
+
 class Page:
     """One page for one reader.
 
@@ -90,8 +93,11 @@ class Page:
         values = {"to": _place(self.request), "fields": fields, "mistakes": describe(refusal.problem)}
         return self.render("refusal.html", values | {"code": refusal.code}, refusal.status)
 
-    async def read_form(self) -> dict[str, str]:
+    async def read_form(self, complete: Complete | None = None) -> dict[str, str]:
         """Read the form of a page of this browser.
+
+        Args:
+            complete: Adds the text of the form's file to its fields, so that the text outlives the session.
 
         Raises:
             FormExpired: It is a form of another session, such as one that has ended.
@@ -99,6 +105,8 @@ class Page:
         """
         try:
             form = await read_form(self.request)
+            if complete is not None:
+                complete(form, getattr(self.request.state, "upload", None))
         except ErrataError as error:
             raise RouteRefusal(error.status, {"code": error.code, "detail": error.detail}) from error
         if not is_own(self.request, form):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import AsyncGenerator
 from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from service.errors import TooLarge, UnsupportedMediaType
 from service.http.body import read_body
@@ -18,9 +20,9 @@ from service.http.body import read_body
 KEY, TOKEN = "errata_key", "errata_form"  # names of the cookies
 PATH = "/console"
 SESSION_S = 12 * 3_600  # seconds after which a person signs in again
-MAX_FORM = 512 * 1024  # bytes of a form: its texts, percent-encoded
+MAX_FORM = 4 * 1024 * 1024  # bytes of a form: its texts, percent-encoded, or a file
 MAX_FIELDS = 100
-FORM_TYPE = "application/x-www-form-urlencoded"
+FORM_TYPE, PARTS_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
 
 Form = dict[str, str]
 
@@ -57,17 +59,43 @@ async def read_form(request: Request) -> Form:
         TooLarge: The form is too long.
         UnsupportedMediaType: It is no form.
     """
-    if request.headers.get("content-type", "").partition(";")[0] != FORM_TYPE:
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind not in (FORM_TYPE, PARTS_TYPE):
         raise UnsupportedMediaType(f"send the form as {FORM_TYPE}")
     refusal = TooLarge(f"a form may have {MAX_FORM:,} bytes: send less at once", limit=MAX_FORM)
     data = await read_body(request, refusal, MAX_FORM)
     try:
-        fields = dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS))
-    except ValueError as error:
+        if kind == PARTS_TYPE:
+            fields = await _read_parts(request, data)
+        else:
+            fields = dict(parse_qsl(data.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except (ValueError, MultiPartException) as error:
         raise TooLarge(f"a form has at most {MAX_FIELDS} fields, in UTF-8") from error
     form = {name: value.replace("\r\n", "\n").strip() for name, value in fields.items()}
     request.state.form = form
     return form
+
+
+async def _read_parts(request: Request, data: bytes) -> Form:
+    """Return the texts of a form with a file, which `request.state.upload` keeps with its name."""
+
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield data
+
+    parser = MultiPartParser(
+        request.headers, stream(), max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FORM
+    )
+    fields: Form = {}
+    parts = await parser.parse()
+    try:
+        for name, value in parts.multi_items():
+            if isinstance(value, str):
+                fields[name] = value
+            elif value.filename:
+                request.state.upload = value.filename, await value.read()
+    finally:
+        await parts.close()
+    return fields
 
 
 def is_own(request: Request, form: Form) -> bool:

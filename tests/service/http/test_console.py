@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from service.config import Settings
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
+from tests.workbooks import workbook
 
 OPTIONS: dict[str, Any] = {"gaps_days": 7.0, "systems": TOYS}
 QUESTION = "who runs the mill?"
@@ -321,3 +322,97 @@ async def test_a_service_without_console_has_no_pages(config: Settings, editor: 
     bare = config.model_copy(update={"console": False})
     async with serve(bare, editor) as app, client_of(app) as client:
         assert (await client.get("/console/ask")).status_code == 404
+
+
+async def upload(
+    browser: httpx.AsyncClient, name: str, content: bytes, **fields: str
+) -> tuple[httpx.Response, dict[str, str]]:
+    """Send a file to be tried; return the page, and the form that would make it live."""
+    token = browser.cookies.get("errata_form", "")
+    data = {"token": token, "do": "try", **fields}
+    page = await browser.post("/console/files", data=data, files={"file": (name, content)})
+    text = page.text.partition('spellcheck="false">\n')[2].partition("</textarea>")[0]
+    return page, hidden_fields(page, "/console/files") | fields | {"text": unescape(text), "do": "commit"}
+
+
+CORRECTIONS = f"question;answer\r\nwho runs the mill?;Ada\r\nno answer;\r\n{ATTACK};{ATTACK}\r\n"
+MUSEUMS = "Name,Director\nOak Hall,Ida\n,Bo\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault", "edits"),
+    [
+        ("a.csv", CORRECTIONS.encode(), "line 3: answer: is missing", 2),
+        ("a.tsv", CORRECTIONS.replace(";", "\t").encode("utf-8-sig"), "line 3: answer: is missing", 2),
+        (
+            "a.xlsx",
+            workbook([["Question", "Answer"], ["q?", "a"], [], ["x"]]),
+            "line 4: answer: is missing",
+            1,
+        ),
+        ("a.jsonl", b'{"question": "q?", "answer": "a"}\n{"question": 1}\n', "line 2: question", 1),
+        ("a.csv", b"subject,relation,object\nPeru,motto,Firm\nPeru,,x\n", "line 3: relation: is missing", 1),
+        (f"{ATTACK}.csv", MUSEUMS.encode(), "line 3: ", 1),
+    ],
+)
+async def test_the_good_lines_of_a_file_are_made_live_and_the_others_named(
+    browser: httpx.AsyncClient, name: str, content: bytes, fault: str, edits: int
+) -> None:
+    page, form = await upload(browser, name, content, message=ATTACK, subject="Name")
+    assert page.status_code == 200, page.text
+    assert fault in unescape(page.text)
+    assert "<img" not in page.text
+    assert "No version yet." in (await browser.get("/console/history")).text
+    # What was written survives the end of a session.
+    cookies = dict(browser.cookies)
+    browser.cookies.clear()
+    refusal = await browser.post("/console/files", data=form)
+    assert hidden_fields(refusal, "/console/files")["text"] == form["text"]
+    browser.cookies.clear()
+    browser.cookies.update(cookies)
+    done = await browser.post("/console/files", data=form)
+    assert (done.status_code, done.headers["location"]) == (303, "/console/versions/1?fresh=1"), done.text
+    commit = await browser.get("/console/versions/1")
+    assert commit.text.count("Take back…") == edits
+    assert "<img" not in commit.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.pdf", b"%PDF", "Choose a file"),
+        ("a.csv", b"question,answer\nq,\xff\n", "a.csv is not UTF-8"),
+        ("a.csv", b'question,answer\n"q,a\n', "this is not CSV"),
+        ("a.csv", b"question,answer,colour\nq,a,b\n", "nothing reads the column 'colour'"),
+        ("a.json", b"{}", "a .json file holds one list"),
+        ("a.xlsx", b"no workbook", "a.xlsx: "),
+        ("a.csv", b"question,answer\n" + b"q,a\n" * 2_001, "A page takes 2,000 lines"),
+    ],
+)
+async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(
+    browser: httpx.AsyncClient, name: str, content: bytes, sentence: str
+) -> None:
+    page, _ = await upload(browser, name, content)
+    assert (page.status_code, sentence in unescape(page.text)) == (422, True), page.text
+
+
+async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_active_edit_comes_out(
+    browser: httpx.AsyncClient,
+) -> None:
+    _, form = await upload(browser, "a.csv", CORRECTIONS.encode())
+    await correct(browser, question="who owns the barn?", answer="Bo", message="hers")
+    page = await browser.post("/console/files", data=form)
+    assert page.status_code == 409
+    assert "Others have committed since you tried this." in page.text
+    again = form | hidden_fields(page, "/console/files")
+    assert (await browser.post("/console/files", data=again)).headers["location"].endswith("/2?fresh=1")
+    file = await browser.get("/console/files/edits.csv")
+    assert file.headers["content-disposition"] == 'attachment; filename="errata-edits-2.csv"'
+    effect = await send(browser, "/console/undo", to="0")
+    await browser.post("/console/undo", data=hidden_fields(effect, "/console/undo") | {"do": "commit"})
+    _, form = await upload(browser, "edits.csv", file.content)
+    assert (await browser.post("/console/files", data=form)).status_code == 303
+    second = (await browser.get("/console/files/edits.csv")).text
+    assert [row.rpartition(",")[0] for row in second.split("\r\n")] == [
+        row.rpartition(",")[0] for row in file.text.split("\r\n")
+    ]

@@ -1,0 +1,214 @@
+"""Files: corrections, facts or things by the line, tried before they go live; and every active edit as a file.
+
+The text of a file travels in the form, so a bad line is mended on the page, and a session that ends loses nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import uuid
+from pathlib import PurePath
+from typing import Any
+
+from errata.bulk.export import make_rows
+from errata.bulk.run import FileRun
+from errata.calls import Calls
+from errata.errors import BadFile, ErrataError, Refused
+from errata.problems import from_problem
+from errata.request import Call, Reply
+from errata.tables.delimiter import find_delimiter
+from errata.tables.workbook import WorkbookError, read_sheet
+from errata.tables.writer import format_table
+from errata.wire import ActiveEditList, ImportReceipt, Problem
+from fastapi import APIRouter, Response
+
+from service.console.correcting import REFUSALS, STALE, read_news
+from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.session import PATH, Form
+from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
+
+FILES = f"{PATH}/files"
+FIELDS = ("name", "text", "subject", "sheet", "message")
+MAX_LINES = 2_000  # lines that one request tries
+MAX_CHARS = 1_000_000
+WORKBOOKS, TEXTS = (".xlsx", ".xlsm"), (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+EDIT_COLUMNS = {
+    "question",
+    "wording",
+    "define",
+    "relation",
+}  # a table with one of these has a correction or fact a line
+NO_FILE = "Choose a file: a table (.csv, .tsv, .xlsx) or JSON (.json, .jsonl)."
+NOT_TEXT = "{} is not UTF-8: save it as CSV in UTF-8, or as a workbook (.xlsx)."
+TOO_LONG = "A page takes {:,} lines and {:,} characters: divide the file, or send it by errata edit --file."
+
+
+def build_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get(FILES)
+    async def show(page: ConsolePage) -> Response:
+        return _render(page, {})
+
+    @router.get(f"{FILES}/edits.csv")
+    async def export(page: ConsolePage) -> Response:
+        """Return every active edit and fact as a table."""
+        edits = ActiveEditList.model_validate(await page.api.get("/admin/edits"))
+        name = f"errata-edits-{edits.version}.csv"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(format_table(".csv", *make_rows(edits)), media_type="text/csv", headers=headers)
+
+    @router.post(FILES)
+    async def send(page: ConsolePage) -> Response:
+        """Try the lines of a file, or commit them after their trial."""
+        form = await page.read_form(_take_upload)
+        if form.get("fault") or not form.get("text"):
+            return _render(page, form, 422, mistakes=[form.get("fault") or NO_FILE])
+        try:
+            if form.get("do") == "commit" and form.get("trial") == _digest(form):
+                version = await _commit(page, form)
+                return redirect(f"{PATH}/versions/{version}?fresh=1" if version else f"{PATH}/history")
+            return await _try(page, form)
+        except BadFile as error:
+            return _render(page, form, 422, mistakes=[str(error), *error.lines])
+        except (RouteRefusal, ErrataError) as error:
+            refusal = _to_refusal(error)
+            if refusal.code == STALE:
+                return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
+            if refusal.status not in REFUSALS:
+                raise refusal from error
+            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+
+    return router
+
+
+def _take_upload(form: Form, upload: tuple[str, bytes] | None) -> None:
+    """Put the text of a file into its form; a workbook becomes a table with commas."""
+    if upload is None:
+        return
+    name, data = PurePath(upload[0].replace("\\", "/")).name, upload[1]
+    form |= {"name": name, "text": ""}
+    suffix = PurePath(name).suffix.lower()
+    try:
+        if suffix in WORKBOOKS:
+            form |= {"name": f"{name}.csv", "text": _write_sheet(data, form.get("sheet", ""))}
+        elif suffix in TEXTS:
+            form["text"] = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").rstrip()
+        else:
+            form["fault"] = NO_FILE
+    except UnicodeDecodeError:
+        form["fault"] = NOT_TEXT.format(name)
+    except WorkbookError as error:
+        form["fault"] = f"{name}: {error}"
+
+
+def _write_sheet(data: bytes, sheet: str) -> str:
+    """Return the rows of a workbook as CSV, each on the line that it has there."""
+    text, writer_line = io.StringIO(newline=""), 1
+    writer = csv.writer(text, lineterminator="\n")
+    for number, cells in read_sheet(io.BytesIO(data), sheet):
+        text.write("\n" * (number - writer_line))
+        writer.writerow(cells)
+        writer_line = max(writer_line, number) + 1
+    return text.getvalue().rstrip("\n")
+
+
+def _list_headings(form: Form) -> list[str]:
+    header = form["text"].lstrip("\n").partition("\n")[0]
+    return next(csv.reader([header], delimiter=find_delimiter(header)), [])
+
+
+def _is_of_edits(form: Form) -> bool:
+    """Return whether each line is a correction or a fact, and not a thing with its facts in columns."""
+    headings = {heading.strip().lower() for heading in _list_headings(form)}
+    return ".json" in form["name"] or bool(headings & EDIT_COLUMNS)
+
+
+async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Response:
+    head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
+    values: dict[str, Any]
+    if _is_of_edits(form):
+        run = await _run(page, form, dry_run=True, idempotency_key=uuid.uuid4().hex)
+        reports = [receipt.report.model_dump(mode="json") for receipt in run.receipts]
+        values = {"lines": run.lines, "reports": reports}
+    else:
+        form.setdefault("subject", "")
+        form["subject"] = form["subject"] or next(iter(_list_headings(form)), "")
+        reply = await _import(page, form, dry_run="true")
+        receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
+        values = {"counts": receipt["counts"], "reports": [receipt["report"]]}
+    trial = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
+    return _render(page, form, status, **values, **trial)
+
+
+async def _commit(page: Page, form: Form) -> int | None:
+    """Make the good lines live, and return the last version that they made."""
+    expected = int(form.get("expected") or 0)
+    if _is_of_edits(form):
+        run = await _run(page, form, expected_version=expected, idempotency_key=form.get("once"), again=True)
+        return run.versions[-1] if run.versions else None
+    receipt = await _import(page, form, form.get("once"), expected_version=expected)
+    version: int | None = receipt["version"]
+    return version
+
+
+async def _run(page: Page, form: Form, **options: Any) -> FileRun:
+    run = FileRun(
+        form["name"], form["text"].encode(), skip_bad=True, message=form.get("message", ""), **options
+    )
+    if len(run.lines) > MAX_LINES or len(form["text"]) > MAX_CHARS:
+        raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
+
+    async def send(call: Call[Any]) -> Reply[Any]:
+        body = None if call.body is None else call.body.model_dump(mode="json", exclude_defaults=True)
+        try:
+            value = await _send(
+                page.api, call.verb, call.path, call.idempotency_key, json=body, params=call.query
+            )
+        except KeyNeeded:
+            raise
+        except RouteRefusal as refusal:
+            raise from_problem(Problem.model_validate(refusal.problem)) from refusal
+        return Reply(call.returns.model_validate(value), b"", 200)
+
+    await run.go(Calls(), send, None, None)
+    return run
+
+
+async def _import(page: Page, form: Form, key: str | None = None, **options: Any) -> JSON:
+    if len(form["text"]) > MAX_CHARS:
+        raise BadFile(TOO_LONG.format(MAX_LINES, MAX_CHARS))
+    query = {"source": form["name"][-200:], "subject": form["subject"], "message": form.get("message", "")}
+    return await _send(
+        page.api, "POST", "/admin/graph/import", key, params=query | options, content=form["text"].encode()
+    )
+
+
+async def _send(api: LocalRoutes, verb: str, path: str, key: str | None, **content: Any) -> JSON:
+    return await api.call(verb, path, {} if key is None else {"idempotency-key": key}, **content)
+
+
+def _to_refusal(error: RouteRefusal | ErrataError) -> RouteRefusal:
+    """Return the refusal of a route behind an error of a run."""
+    if isinstance(error, RouteRefusal):
+        return error
+    if isinstance(error, Refused):
+        return RouteRefusal(error.problem.status, error.problem.model_dump(mode="json"))
+    return RouteRefusal(422, {"code": "bad_file", "detail": str(error)})
+
+
+def _digest(form: Form) -> str:
+    return hashlib.sha256(json.dumps([form.get(name, "") for name in FIELDS]).encode()).hexdigest()
+
+
+def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+    fields = {name: form.get(name, "") for name in FIELDS}
+    is_table = bool(fields["text"]) and not _is_of_edits(fields)
+    defaults: dict[str, Any] = {
+        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": ()},
+        **{"expected": None, "once": "", "trial": "", "is_table": is_table},
+    }
+    return page.render("files.html", {**defaults, **values, "form": fields}, status)
