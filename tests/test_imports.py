@@ -44,7 +44,7 @@ MAY = {
     },
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
-        *("service.concurrency", "errata.wire"),
+        *("service.concurrency", "service.upkeep", "errata.wire"),
     },
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),

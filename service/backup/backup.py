@@ -29,6 +29,7 @@ from service.ledger.rows import BLOCKS_PER_CALL
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
+from service.upkeep.reviews import Reviews
 
 CALLS_PER_MEMBER = 1_000
 
@@ -71,6 +72,8 @@ class Backup:
         tags = await Tags(self.ledger.connection).all()  # may include tags of versions made meanwhile
         lines = [tag.model_dump_json() for tag in tags if tag.version <= version]
         yield layout.TAGS, _lines(lines)
+        reviews = await Reviews(self.ledger.connection).list_until()
+        yield layout.REVIEWS, _lines([review.model_dump_json() for review in reviews])
         yield layout.KEYS, _lines([key.model_dump_json() for key in await self.keys.all()])
         number, after = 0, None
         while calls := await self.audit.oldest(CALLS_PER_MEMBER, after):

@@ -6,6 +6,7 @@ blocks/<sha256>      rows of every version, and the rows that each edit contribu
 graph/..., names/... rows of imports, by their keys in Redis
 reports/<first>      reports that were completed after their commits, one a line
 tags                 names of versions, one a line
+reviews              days on which edits are looked at again, one a line
 keys                 issued keys, one a line, each with a digest from which the key cannot be recovered
 audit/<n>            calls of the admin routes, one a line, the oldest first
 """
@@ -21,7 +22,7 @@ from service.ledger.keys import PREFIX
 
 FORMAT = 2
 ABOUT, LOG, BLOCKS, TAGS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "tags", "keys", "audit/"
-REPORTS = "reports/"
+REPORTS, REVIEWS = "reports/", "reviews"
 IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 

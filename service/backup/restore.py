@@ -23,6 +23,7 @@ from service.ledger import rows
 from service.ledger.reports import Reports
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
+from service.upkeep.reviews import Reviews
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,15 @@ class Restore:
         )
 
     async def _restore_surroundings(self, backup: VerifiedBackup) -> tuple[int, int, int]:
-        """Restore reports, calls, keys and tags, and count the last three. A ledger that was not empty gets none."""
+        """Restore reports, review dates, calls, keys and tags, and count the last three.
+
+        A ledger that was not empty gets none.
+        """
         async for batch in iterate_in_thread(backup.reports()):
             for report in batch:
                 await Reports(self.ledger.connection).put(report)
+        async for reviews in iterate_in_thread(backup.reviews()):
+            await Reviews(self.ledger.connection).put(reviews)
         calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
         keys = [
             await self.keys.restore(key if self.with_keys else key.without_secrets())

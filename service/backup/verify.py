@@ -27,6 +27,7 @@ from service.ledger import rows
 from service.ledger.commit import Commit
 from service.ledger.reports import StoredReport
 from service.ledger.tags import Tag
+from service.upkeep.reviews import Review
 
 T = TypeVar("T")
 
@@ -83,7 +84,7 @@ class VerifiedBackup:
         backup = VerifiedBackup(
             archive, about, digests[1:], import_versions, _verify_rows(archive, row_digests)
         )
-        for part in (backup.keys, backup.tags, backup.reports, backup.calls):
+        for part in (backup.keys, backup.tags, backup.reports, backup.reviews, backup.calls):
             for _ in part():
                 pass
         return backup
@@ -114,6 +115,9 @@ class VerifiedBackup:
 
     def reports(self) -> Iterator[list[StoredReport]]:
         return self._read_lines(layout.REPORTS, StoredReport.model_validate_json)
+
+    def reviews(self) -> Iterator[list[Review]]:
+        return self._read_lines(layout.REVIEWS, Review.model_validate_json)
 
     def calls(self) -> Iterator[list[Entry]]:
         """Yield the calls of the admin routes, the oldest first, in batches."""

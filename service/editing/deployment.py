@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +24,7 @@ from errata.wire import (
     ImportOrder,
     ReplicaList,
     RevertRequest,
+    ReviewRequest,
     RollbackRequest,
     SideEffect,
     SupersededTest,
@@ -60,14 +61,14 @@ from service.editing.queries.entities import Entities
 from service.editing.queries.items import Items
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.table import list_relations, make_table
-from service.editing.queries.upkeep import Upkeep
+from service.editing.queries.upkeep import Upkeep, check_day
 from service.editing.queries.versions import Versions
 from service.editing.queries.why import examine_scope, explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state_builder import StateBuilder
 from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
-from service.graph.lookup import find_informer
+from service.graph.lookup import Lookup, find_informer
 from service.ledger import tags
 from service.ledger.reports import Reports
 from service.ledger.startup import check_address
@@ -76,7 +77,6 @@ from service.ledger.suspects import SUSPECT, Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
-from service.upkeep.hits import HitCounts
 
 log = logging.getLogger(__name__)
 
@@ -121,9 +121,11 @@ class Editor:
         run = asyncio.get_running_loop().run_in_executor
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        lookup = find_informer((bundle.system for bundle in bundles.values()), self._ledger.connection)
+        connection = self._ledger.connection
+        self._upkeep, self._tags = Upkeep.over(connection), tags.Tags(connection)
+        lookup = find_informer((bundle.system for bundle in bundles.values()), connection)
         count = metrics.CRASHING.labels("editor").inc
-        suspects = Suspects(self._ledger.connection, "editor", "nothing was changed", count)
+        suspects = Suspects(connection, "editor", "nothing was changed", count)
         self._models = Models(bundles, lookup, thread, settings.model_to_correct, suspects)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
@@ -131,34 +133,37 @@ class Editor:
         self._side_effects = SideEffectProbe(self._models, probes)
         paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
         evaluator = Evaluator(self._models, self._side_effects, paraphrases, self._budget)
-        self._later = LaterReports(evaluator, Reports(self._ledger.connection))
+        self._later = LaterReports(evaluator, Reports(connection))
         self._pipeline = Pipeline(
             self._ledger,
             partial(check_address, settings.redis_url),
             self._builder,
             self._later,
+            self._upkeep.reviews,
             self._models.priority,
             settings.snapshot_every,
         )
-        expected = dict.fromkeys(bundles, settings.min_replicas)
-        self._patience = Patience(settings.ack_timeout_s, expected)
-        store, limits = ImportStore(self._ledger.connection), settings.import_limits
-        self._importer = Importer(self._pipeline, self._models, store, limits)
-        self._tags = tags.Tags(self._ledger.connection)
-        self._upkeep = Upkeep(HitCounts(self._ledger.connection))
+        self._patience = Patience(settings.ack_timeout_s, dict.fromkeys(bundles, settings.min_replicas))
         self._check_lock = asyncio.Lock()
+        self._importer = Importer(
+            self._pipeline, self._models, ImportStore(connection), settings.import_limits
+        )
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
-        watches = [
-            watch_replicas(self._ledger, expected),
-            self._later.run(),
-            self._importer.watch(),
-            *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
-        ]
-        self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
+        self._tasks = [self._warm_up_task, *map(asyncio.create_task, self._watches(lookup))]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
+
+    def _watches(self, lookup: Lookup | None) -> list[Coroutine[Any, Any, None]]:
+        """Return what runs as long as the editor."""
+        return [
+            watch_replicas(self._ledger, self._patience.expected),
+            self._later.run(),
+            self._importer.watch(),
+            self._upkeep.watch(lambda: self._pipeline.state),
+            *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
+        ]
 
     def _newest_view(self, memory: str) -> View | None:
         state = self._pipeline.state
@@ -179,8 +184,12 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         edits = EditRequest.model_validate(request)
+        if edits.review is not None:
+            check_day(edits.review)
         if edits.measure:
-            order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
+            order = Order(
+                author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key, edits.review
+            )
 
             async def write(timings: Timings) -> Result:
                 plan = EditPlan(edits, self._models)  # a refusal here is counted, too
@@ -348,9 +357,17 @@ class Editor:
 
     @outcome
     async def show_edit(self, id: str) -> Outcome:
-        detail = (await self._versions()).show_edit(id)
-        [edit] = await self._upkeep.note([detail.edit])
-        return Outcome.ok(detail.model_copy(update={"edit": edit}))
+        [detail] = await self._upkeep.note_details([(await self._versions()).show_edit(id)])
+        return Outcome.ok(detail)
+
+    @outcome
+    async def reviews(self, due: bool, limit: int) -> Outcome:
+        return Outcome.ok(await self._upkeep.list_reviews(await self._versions(), due, limit))
+
+    @outcome
+    async def review(self, id: str, request: Mapping[str, Any]) -> Outcome:
+        on = ReviewRequest.model_validate(request).on
+        return Outcome.ok(await self._upkeep.review(await self._versions(), id, on))
 
     @outcome
     async def active_edits(self) -> Outcome:
@@ -369,10 +386,7 @@ class Editor:
     async def why(self, question: str, answer: Mapping[str, Any], version: int | None = None) -> Outcome:
         state, reply = await self._state_at(version), Answer.model_validate(answer)
         report = await explain_answer(question, reply, state, self._builder, self._models)
-        edits = await self._upkeep.note([cause.edit for cause in report.causes])
-        causes = [
-            cause.model_copy(update={"edit": edit}) for cause, edit in zip(report.causes, edits, strict=True)
-        ]
+        causes = await self._upkeep.note_details(report.causes)
         return Outcome.ok(report.model_copy(update={"causes": causes}))
 
     async def _state_at(self, version: int | None) -> EditorState:

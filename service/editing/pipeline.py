@@ -16,6 +16,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Protocol
 
 from errata.wire import Report
@@ -34,6 +35,7 @@ from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
 from service.scheduling.priority import CommitPriority
+from service.upkeep.reviews import Review, Reviews
 
 log = logging.getLogger(__name__)
 
@@ -59,13 +61,19 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Order:
-    """Author and conditions of a commit; `strict` refuses one with effects that are not meant."""
+    """Author and conditions of a commit.
+
+    Attributes:
+        strict: Refuse a commit with effects that are not meant.
+        review: The day on which a person looks at its edits again.
+    """
 
     author: str
     expected_version: int | None = None
     dry_run: bool = False
     strict: bool = False
     idempotency_key: str | None = None
+    review: date | None = None
 
 
 @dataclass(frozen=True)
@@ -107,11 +115,12 @@ class Pipeline:
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
         later: LaterReports,
+        reviews: Reviews,
         priority: CommitPriority,
         snapshot_every: int,
     ) -> None:
         self._ledger, self._check_server, self._builder = ledger, check_server, builder
-        self._later, self._evaluator = later, later.evaluator
+        self._later, self._evaluator, self._reviews = later, later.evaluator, reviews
         self._snapshot_every, self._priority = snapshot_every, priority
         self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shared_read = Refreshing(self.newest)
@@ -231,6 +240,10 @@ class Pipeline:
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):
+            if order.review is not None:
+                await self._reviews.put(
+                    [Review(edit=record.id, on=order.review) for record in build.draft.records]
+                )
             try:
                 try:
                     version = await self._ledger.append(commit, blocks, key)

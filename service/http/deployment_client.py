@@ -285,6 +285,14 @@ class EditorClient(DeploymentClient):
     async def active_edits(self) -> Outcome:
         return await self._outcome(self.handle.active_edits, timeout_s=STUDY_S)
 
+    async def reviews(self, due: bool, limit: int) -> Outcome:
+        return await self._outcome(self.handle.reviews, due, limit)
+
+    async def review(self, id: str, request: Mapping[str, Any]) -> Outcome:
+        return await self._write(
+            self.handle.review, id, request, key=None, timeout_s=TAG_S, attempts=ATTEMPTS
+        )
+
     async def scope(self, question: str, model: str | None, version: int | None) -> Outcome:
         return await self._outcome(self.handle.scope, question, model, version)
 

@@ -183,6 +183,7 @@ PARAMETERS: Mapping[str, str] = MappingProxyType(
         "before": "Continue from an older page: its `next`, or its oldest version.",
         "after": "Only documents behind this id.",
         "title": "Title of the document.",
+        "due": "List only edits whose day has come.",
         "superseded": "List the tests that a later edit answers anew, too.",
         "format": "The form of the file; left out, its content tells.",
         "language": "Language of the labels that are taken from a file with several.",
@@ -227,6 +228,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "RejectionRequest": {"reason": "it was right"},
         "RollbackRequest": {"to": 0, "dry_run": True},
         "TagRequest": {"version": 0},
+        "ReviewRequest": {"on": "2099-06-01"},
         "KeyRequest": {"name": "ada", "scopes": ["ask", "edit"], "expires_in_s": 2_592_000},
         "RotateRequest": {"keep_old_s": 3_600},
     }

@@ -134,6 +134,11 @@ EDIT_STATES = Gauge(
     ["state"],
     multiprocess_mode="livemax",
 )
+EDITS_DUE = Gauge(
+    "errata_edits_due",
+    "Active edits whose review date has come.",
+    multiprocess_mode="livemax",
+)
 SLOTS = Gauge(
     "errata_memory_slots",
     "Slots of a memory: used, reserved.",

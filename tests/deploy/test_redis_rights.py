@@ -116,6 +116,10 @@ async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     proposal = {"edits": [{"question": FRANCE, "answer": "Metz", "model": "toy"}]}
     assert (await http.post("/admin/proposals", json=proposal)).status_code == 201
     assert (await http.post("/admin/proposals/1/rejection", json={})).json()["state"] == "rejected"
+    edit = commit["edits"][0]["id"]
+    for day in ("9000-01-01", None):
+        reply = await http.put(f"/admin/edits/{edit}/review", json={"on": day})
+        assert (reply.status_code, reply.json()["edit"]["review"]) == (200, day), reply.text
     await use_worklist(http)
 
 

@@ -180,6 +180,8 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     tags = _Method(Calls.tags)
     tag = _Method(Calls.tag)
     untag = _Method(Calls.untag)
+    reviews = _Method(Calls.reviews)
+    review = _Method(Calls.review)
     keys = _Method(Calls.keys)
     make_key = _Method(Calls.make_key)
     rotate_key = _Method(Calls.rotate_key)

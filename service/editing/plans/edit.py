@@ -60,10 +60,12 @@ class EditPlan:
             for item in request.edits
         ]
         request = request.model_copy(update={"edits": items})
-        content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
+        names = {"edits", "message", "method", "options", "review"}
+        content = request.model_dump(mode="json", include=names)
         # Requests without the newer fields keep the digest that they had before these existed.
-        if not content["options"]:
-            del content["options"]
+        for name in ("options", "review"):
+            if not content[name]:
+                del content[name]
         for item in content["edits"]:
             for name in ("counterexamples", "replaces", "tests", "create"):
                 if not item.get(name, True):

@@ -1,28 +1,107 @@
-"""Facts about edits beside the history: how often they answer."""
+"""Facts about edits beside the history: how often they answer, and when a person looks at them again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
-from errata.wire import EditState, Hits
+from errata.wire import EditDetail, EditState, Hits, ReviewList
 
-from service.errors import LedgerUnavailable
+from service.editing.draft import EditorState
+from service.editing.queries.versions import Versions
+from service.errors import InvalidInput, LedgerUnavailable, NothingToDo
+from service.ledger.redis.connection import Connection
+from service.metrics import metrics
 from service.upkeep.hits import HitCounts
+from service.upkeep.reviews import Review, Reviews
+
+COUNT_EVERY_S = 60.0  # pause between two counts of the edits whose day has come
 
 
 @dataclass(frozen=True)
 class Upkeep:
     hits: HitCounts
+    reviews: Reviews
+
+    @staticmethod
+    def over(connection: Connection) -> Upkeep:
+        return Upkeep(HitCounts(connection), Reviews(connection))
 
     async def note(self, edits: Sequence[EditState]) -> list[EditState]:
-        """Return the edits with their hits; as they are while these cannot be read."""
+        """Return the edits with their hits and days; as they are while these cannot be read."""
+        ids = [edit.id for edit in edits]
         try:
-            hits = await self.hits.find([edit.id for edit in edits])
+            hits, days = await self.hits.find(ids), await self.reviews.find(ids)
         except LedgerUnavailable:
             return list(edits)
         counts = {
             id: Hits(count=hit.count, last=datetime.fromtimestamp(hit.at, UTC)) for id, hit in hits.items()
         }
-        return [edit.model_copy(update={"hits": counts.get(edit.id, Hits(count=0))}) for edit in edits]
+        return [
+            edit.model_copy(update={"hits": counts.get(edit.id, Hits(count=0)), "review": days.get(edit.id)})
+            for edit in edits
+        ]
+
+    async def note_details(self, details: Sequence[EditDetail]) -> list[EditDetail]:
+        """Return the details of edits, noted as `note` does."""
+        edits = await self.note([detail.edit for detail in details])
+        return [detail.model_copy(update={"edit": edit}) for detail, edit in zip(details, edits, strict=True)]
+
+    async def list_reviews(self, versions: Versions, due: bool, limit: int) -> ReviewList:
+        """List active edits that have a day, the earliest first.
+
+        Args:
+            versions: The history.
+            due: Whether to list only those whose day has come.
+            limit: Largest number of edits in the list.
+        """
+        today, active = find_today(), versions.state.active
+        reviews = [review for review in await self.reviews.list_until() if review.edit in active]
+        n_due = sum(review.on <= today for review in reviews)
+        metrics.EDITS_DUE.set(n_due)
+        heads = [versions.edit(review.edit) for review in reviews[: min(n_due, limit) if due else limit]]
+        return ReviewList(edits=await self.note_details(heads), due=n_due, total=len(reviews))
+
+    async def review(self, versions: Versions, id: str, on: date | None) -> EditDetail:
+        """Set the day of an active edit, or take it away.
+
+        Raises:
+            InvalidInput: The day is past.
+            NotFound: There is no such edit.
+            NothingToDo: The edit is taken back.
+        """
+        detail = versions.edit(id)
+        if on is None:
+            await self.reviews.remove(id)
+        else:
+            check_day(on)
+            if not detail.edit.active:
+                raise NothingToDo(f"edit {id} is taken back: there is nothing to look at again")
+            await self.reviews.put([Review(edit=id, on=on)])
+        return (await self.note_details([detail]))[0]
+
+    async def watch(self, find_state: Callable[[], EditorState | None]) -> None:
+        """Count again and again the active edits whose day has come."""
+        while True:
+            state = find_state()
+            if state is not None:
+                try:
+                    due = await self.reviews.list_until(find_today())
+                except LedgerUnavailable:
+                    pass  # the count stays as it was
+                else:
+                    metrics.EDITS_DUE.set(sum(review.edit in state.active for review in due))
+            await asyncio.sleep(COUNT_EVERY_S)
+
+
+def find_today() -> date:
+    """Return the day in UTC."""
+    return datetime.now(UTC).date()
+
+
+def check_day(on: date) -> None:
+    """Raise InvalidInput if a day is past."""
+    if on < find_today():
+        raise InvalidInput(f"{on} is past: give today or a later day", field="review")

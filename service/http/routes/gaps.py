@@ -1,4 +1,4 @@
-"""The worklist of curators: GET /admin/gaps, one line of it, and asking its lines again."""
+"""The worklist of curators: GET /admin/gaps, one line of it, and asking its lines again; and edits to look at again."""
 
 from __future__ import annotations
 
@@ -6,29 +6,43 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-from errata.wire import MAX_BATCH, AnswerRequest, GapCheck, GapPage
+from errata.wire import (
+    MAX_BATCH,
+    AnswerRequest,
+    EditDetail,
+    GapCheck,
+    GapPage,
+    ReviewList,
+    ReviewRequest,
+)
 from errata.wire import Gap as WireGap
 from errata.wire import GapGroup as WireGroup
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from service.errors import ErrataError, NotFound
 from service.gaps.groups import GapGroup, group_by_fact, group_by_thing
 from service.gaps.worklist import MAX_LINES, Gap, Worklist
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
+from service.http.body import json_body
+from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
+from service.http.responses import respond
 
 MAX_MEMBERS = 100  # things of a group that are named
 KEEPS_NONE = "this service keeps no questions: start it with --gaps-days 7 to keep each for seven days"
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LINES)]
+ReviewLimit = Annotated[int, Query(ge=1, le=1_000)]
+EditId = Annotated[str, Path(max_length=64, description="The id of an edit.")]
+ReviewBody = Annotated[ReviewRequest, json_body(ReviewRequest)]
 Line = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the line.")]
 
 
-def build_router(worklist: Worklist | None, days: float) -> APIRouter:
+def build_router(worklist: Worklist | None, days: float, editor: EditorClient) -> APIRouter:
     """Build the routes that read the worklist; None is for a service that keeps no questions."""
-    router = APIRouter(tags=["history"])
+    router = _build_review_router(editor)
 
     @router.get("/admin/gaps", **document(GapPage))
     async def list_gaps(limit: Limit = 50) -> GapPage:
@@ -53,13 +67,13 @@ def build_router(worklist: Worklist | None, days: float) -> APIRouter:
     return router
 
 
-def build_edit_router(worklist: Worklist | None, models: AutoRouter) -> APIRouter:
+def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: EditorClient) -> APIRouter:
     """Build the routes that take lines out of the worklist.
 
     Args:
         models: Answers without counting the questions as gaps once more.
     """
-    router = APIRouter(tags=["history"])
+    router = _build_review_edit_router(editor)
 
     @router.delete("/admin/gaps/{line}", **document(WireGap, 404))
     async def delete_gap(line: Line) -> WireGap:
@@ -96,6 +110,29 @@ async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequ
         for gap, outcome in zip(prepared_gaps, outcomes, strict=True)
         if outcome.status == 200 and not outcome.declined and not outcome.is_near
     ]
+
+
+def _build_review_router(editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["history"])
+
+    @router.get("/admin/reviews", **document(ReviewList))
+    async def list_reviews(due: bool = False, limit: ReviewLimit = 100) -> Response:
+        """List active edits with the days on which they are looked at again; `due` lists those whose day has come."""
+        return respond(await editor.reviews(due, limit))
+
+    return router
+
+
+def _build_review_edit_router(editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["history"])
+
+    @router.put("/admin/edits/{id}/review", **document(EditDetail, 404, 409))
+    async def put_review(id: EditId, body: ReviewBody, request: Request) -> Response:
+        """Set the day on which a person looks at an edit again, or take it away."""
+        summarize(request, f"edit {id} is looked at again {'on no day' if body.on is None else body.on}")
+        return respond(await editor.review(id, body.model_dump(mode="json")))
+
+    return router
 
 
 def _open(worklist: Worklist | None) -> Worklist:

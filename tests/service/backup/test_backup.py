@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ VOLATILE = (
     "{errata}:idem",
     "{errata}:audit",
     "{errata}:restore",
+    "{errata}:hits",
 )
 
 
@@ -78,6 +80,8 @@ def _value(raw: redis.Redis, name: bytes) -> Any:
     kind = raw.type(name)
     if kind == b"string":
         return raw.get(name)
+    if kind == b"zset":
+        return raw.zrange(name, 0, -1, withscores=True)
     return raw.xrange(name) if kind == b"stream" else raw.hgetall(name)
 
 
@@ -99,7 +103,7 @@ async def fill(where: Place, folder: Path) -> None:
     lakes = folder / "oz.tsv"
     lakes.write_bytes(OZ)
     await where.errata.edit("who?", "anna", model="toy", message="first")
-    await where.errata.edit("who?", "ben", model="toy")
+    await where.errata.edit("who?", "ben", model="toy", review=date(9000, 1, 1))
     await where.errata.fact("Peru", "capital", "Cusco")
     await where.errata.import_graph(lakes)
     await where.errata.revert(2)

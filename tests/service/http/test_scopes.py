@@ -46,6 +46,8 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/gaps/{line}"): "read",
     ("delete", "/admin/gaps/{line}"): "edit",
     ("post", "/admin/gap-checks"): "edit",
+    ("get", "/admin/reviews"): "read",
+    ("put", "/admin/edits/{id}/review"): "edit",
     ("get", "/v1/senses"): "ask",
     ("post", "/admin/bias"): "read",
     ("get", "/admin/checks"): "read",

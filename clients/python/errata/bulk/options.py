@@ -64,6 +64,7 @@ class RunSettings:
             dry_run=self.dry_run,
             method=options.get("method"),
             options=options.get("options", {}),
+            review=options.get("review"),
         )
         self._run_key = options.get("idempotency_key") or ""
         if not 1 <= self.batch_size <= MAX_EDITS:

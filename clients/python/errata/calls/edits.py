@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -38,6 +39,7 @@ class EditOptions(CommitOptions, total=False):
         expected_version: Refuse with StaleVersion if the ledger has moved on.
         method: The method of editing; without it the memory's default.
         options: Options of the memory that /v1/models lists, such as {"lambda": 0.07} for surgery.
+        review: A day on which a person looks at the edits again (`reviews`).
         skip_refused: Leave out refused edits; the report lists them.
         measure: False, with dry_run, only lists the edits that would be refused.
     """
@@ -45,6 +47,7 @@ class EditOptions(CommitOptions, total=False):
     expected_version: int | None
     method: str | None
     options: dict[str, Any]
+    review: date | None
     skip_refused: bool
     measure: bool
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from urllib.parse import quote
 
 from errata import wire
@@ -52,6 +52,17 @@ class HistoryCalls:
     def active_edits(self) -> Call[wire.ActiveEditList]:
         """Return every active edit as it can be sent again, in the ledger's order."""
         return Call("GET", "/admin/edits", wire.ActiveEditList, slow=True)
+
+    def reviews(self, *, due: bool = False, limit: int = 100) -> Call[wire.ReviewList]:
+        """List active edits with the days on which they are looked at again; `due` lists those whose day has come."""
+        query = to_query(due=due or None, limit=limit)
+        return Call("GET", "/admin/reviews", wire.ReviewList, query=query)
+
+    def review(self, id: str, on: date | None) -> Call[wire.EditDetail]:
+        """Set the day on which a person looks at an edit again; None takes it away."""
+        body = build(wire.ReviewRequest, on=on)
+        path = f"/admin/edits/{quote(id, safe='')}/review"
+        return Call("PUT", path, wire.EditDetail, body, reads=False)
 
     def scope(
         self, question: str, *, model: str | None = None, version: int | None = None

@@ -49,6 +49,8 @@ PANELS = {
         "scope.scope",
         "scope.why",
         "review.gaps.gaps",
+        "review.reviews.reviews",
+        "review.reviews.review",
         "tags.tags",
         "tags.tag",
         "tags.untag",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, cast
 
 import typer
@@ -44,6 +44,24 @@ AtOrTag = Annotated[
 ]
 
 
+def parse_day(text: str) -> date:
+    """Read a day."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no day: write it as 2027-06-01") from error
+
+
+Review = Annotated[
+    date | None,
+    typer.Option(
+        "--review",
+        parser=parse_day,
+        metavar="DAY",
+        help="The day to look at it again, such as 2027-06-01: `errata reviews` lists it then.",
+    ),
+]
+
 TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them
 
 
@@ -77,10 +95,11 @@ def edit_options(
     expect: int | None,
     strict: bool,
     no_wait_report: bool = False,
+    review: date | None = None,
 ) -> EditOptions:
     """Return the options of an edit, as `commit_options` does."""
     commit = commit_options(message, no_wait, key, strict, dry_run, no_wait_report)
-    return cast(EditOptions, {**commit, "expected_version": expect})
+    return cast(EditOptions, {**commit, "expected_version": expect, "review": review})
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

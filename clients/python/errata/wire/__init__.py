@@ -100,6 +100,8 @@ from errata.wire.history import FactChange as FactChange
 from errata.wire.history import KeptTest as KeptTest
 from errata.wire.history import MemoryChange as MemoryChange
 from errata.wire.history import Remainder as Remainder
+from errata.wire.history import ReviewList as ReviewList
+from errata.wire.history import ReviewRequest as ReviewRequest
 from errata.wire.history import ScopeCandidate as ScopeCandidate
 from errata.wire.history import ScopeReport as ScopeReport
 from errata.wire.history import VersionDetail as VersionDetail

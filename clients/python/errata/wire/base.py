@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 from typing import Annotated, Any, LiteralString
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -55,6 +57,18 @@ Message = Annotated[
 Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
 CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]
+
+
+def _read_day(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return datetime.strptime(value, "%Y-%m-%d").date()
+    except ValueError:
+        raise PydanticCustomError("no_day", "is no day: write it as 2027-06-01") from None
+
+
+Day = Annotated[date, BeforeValidator(_read_day)]
 
 
 def check_name(pattern: str, rule: str) -> AfterValidator:

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from errata.wire.base import (
     CommitVersion,
+    Day,
     Details,
     Message,
     Name,
@@ -194,6 +195,7 @@ class EditRequest(Request):
         expected_version: Answer 409 if the ledger has moved on.
         method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
         options: Settings of the method, by name.
+        review: A day on which a person looks at the edits again; they then stand in GET /admin/reviews.
         strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
             one unasked, or changes an answer to a question of the pack that asks for something else, and 409
             `similar_name` if a question names something one letter away from a name of the graph.
@@ -206,6 +208,7 @@ class EditRequest(Request):
     expected_version: Version | None = None
     method: Name | None = None
     options: Details = Field(default_factory=dict)
+    review: Day | None = None
     wait: Wait = "all"
     wait_report: bool = False
     dry_run: bool = False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
 from errata.wire.answers import Answer, AnswerFact
-from errata.wire.base import CommitVersion, Details, Response, Version
+from errata.wire.base import CommitVersion, Day, Details, Request, Response, Version
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
 from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
@@ -80,6 +81,7 @@ class EditState(Response):
 
     Attributes:
         hits: The answers to users that rested on it; None while they cannot be read.
+        review: The day on which a person looks at it again.
     """
 
     id: str
@@ -94,6 +96,7 @@ class EditState(Response):
     notes: Details = Field(default_factory=dict)
     active: bool
     hits: Hits | None = None
+    review: date | None = None
 
 
 class WriteSummary(Response):
@@ -153,6 +156,30 @@ class ActiveEditList(Response):
     version: Version
     edits: list[ActiveEdit]
     left_out: list[str] = Field(default_factory=list)
+
+
+class ReviewRequest(Request):
+    """The day on which a person looks at an edit again.
+
+    Attributes:
+        on: The day; None for no day.
+    """
+
+    on: Day | None
+
+
+class ReviewList(Response):
+    """Active edits with the days on which they are looked at again, the earliest first.
+
+    Attributes:
+        edits: The edits, as many as were asked for.
+        due: Number of edits whose day has come.
+        total: Number of edits with a day.
+    """
+
+    edits: list[EditDetail]
+    due: int
+    total: int
 
 
 class ScopeCandidate(Response):

@@ -10,7 +10,12 @@ from errata.wire.base import Details, Response, Version
 
 
 class Hits(Response):
-    """The answers to users that rested on an edit: how many, and when the last was given; None if there were none."""
+    """The answers to users that rested on an edit.
+
+    Attributes:
+        count: Their number.
+        last: When the last was given; None if there were none.
+    """
 
     count: int
     last: AwareDatetime | None = None

@@ -116,6 +116,8 @@ ELSEWHERE = {
     "tags",
     "tag",
     "untag",
+    "reviews",
+    "review",
     "keys",
     "make_key",
     "rotate_key",

@@ -1,8 +1,10 @@
-"""What a curator sees of edits beside the history: how often each answers."""
+"""What a curator sees of edits beside the history: how often each answers, and when it is looked at again."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -60,3 +62,90 @@ async def test_an_edit_that_never_answered_says_so(http: httpx.AsyncClient, run:
     peru = await edit(http, PERU, "Cusco")
     assert "gave     no answer yet" in (await run("show", peru)).stdout
     assert "gave" not in (await run("show", "1")).stdout
+
+
+def in_days(count: int) -> str:
+    return str(datetime.now(UTC).date() + timedelta(days=count))
+
+
+async def list_reviews(http: httpx.AsyncClient, **query: object) -> list[tuple[str, str]]:
+    """Return the questions and days of the edits that are listed."""
+    page = (await http.get("/admin/reviews", params={k: str(v) for k, v in query.items()})).json()
+    return [(detail["edit"]["question"], detail["edit"]["review"]) for detail in page["edits"]]
+
+
+CHILE = "What is the capital of Chile?"
+
+
+async def test_an_edit_stands_in_the_list_from_its_day_on_and_answers_as_before(
+    http: httpx.AsyncClient, run: Run
+) -> None:
+    peru = await edit(http, PERU, "Cusco", review=in_days(0))
+    await edit(http, CHILE, "Talca", review=in_days(9))
+    await edit(http, "Where is the depot?", "Lund")
+    assert await list_reviews(http, due=True) == [(PERU, in_days(0))]
+    assert await list_reviews(http) == [(PERU, in_days(0)), (CHILE, in_days(9))]
+    assert await list_reviews(http, limit=1) == [(PERU, in_days(0))]
+    assert "errata_edits_due 1.0" in (await http.get("/metrics")).text
+    listing = (await run("reviews")).stdout
+    assert peru in listing
+    assert CHILE not in listing
+    assert CHILE in (await run("reviews", "--all")).stdout
+    assert (await http.post("/v1/answers", json={"question": PERU})).json()["answer"] == "Cusco"
+
+
+async def test_a_day_is_moved_taken_away_and_gone_with_its_edit(http: httpx.AsyncClient, run: Run) -> None:
+    peru = await edit(http, PERU, "Cusco", review=in_days(0))
+    reply = await run("review", peru, in_days(30))
+    assert reply.stdout == f"Edit {peru} is looked at again on {in_days(30)}: {PERU}\n"
+    assert (await run("reviews")).stdout.startswith("No edit is to be looked at again today. 1 edit will be")
+    assert f"again    looked at on {in_days(30)}" in (await run("show", peru)).stdout
+    assert (await run("review", peru, "never")).stdout.startswith(f"Edit {peru} is looked at again on no day")
+    assert await list_reviews(http) == []
+    await run("review", peru, in_days(0))
+    await http.post("/admin/reverts", json={"edits": [peru]})
+    assert await list_reviews(http) == []
+    refusal = await run("review", peru, in_days(1))
+    assert refusal.exit_code == 1
+    assert f"edit {peru} is taken back" in refusal.stderr
+
+
+async def test_a_command_sets_the_day_of_an_edit_a_fact_and_a_file(run: Run, tmp_path: Path) -> None:
+    day = in_days(3)
+    file = tmp_path / "edits.csv"
+    file.write_text(f"question,answer\n{CHILE},Talca\n")
+    for words in (("edit", PERU, "Cusco"), ("edit", "--file", str(file))):
+        result = await run(*words, "--model", "toy", "--review", day)
+        assert result.exit_code == 0, result.output
+    assert (await run("reviews", "--all")).stdout.count(day) == 2
+
+
+BAD_DAYS = (
+    ("1999-01-01", 422, "1999-01-01 is past: give today or a later day"),
+    ("tomorrow", 422, "is no day: write it as 2027-06-01"),
+    (20270601, 422, "valid date"),
+)
+
+
+@pytest.mark.parametrize(("day", "status", "words"), BAD_DAYS)
+async def test_a_day_that_cannot_be_is_refused_and_nothing_is_made(
+    http: httpx.AsyncClient, day: object, status: int, words: str
+) -> None:
+    item = {"question": PERU, "answer": "Cusco", "model": "toy"}
+    reply = await http.post("/admin/edits", json={"edits": [item], "review": day})
+    assert (reply.status_code, words in reply.text) == (status, True), reply.text
+    peru = await edit(http, PERU, "Cusco")
+    reply = await http.put(f"/admin/edits/{peru}/review", json={"on": day})
+    assert (reply.status_code, words in reply.text) == (status, True), reply.text
+    assert await list_reviews(http) == []
+
+
+async def test_the_command_says_how_a_day_is_written(run: Run) -> None:
+    result = await run("edit", PERU, "Cusco", "--review", "1 June")
+    assert result.exit_code == 2
+    assert "is no day" in result.stderr
+
+
+async def test_the_day_of_an_unknown_edit_is_refused(http: httpx.AsyncClient) -> None:
+    reply = await http.put("/admin/edits/0123456789ab/review", json={"on": in_days(1)})
+    assert (reply.status_code, reply.json()["code"]) == (404, "not_found")

@@ -12,6 +12,7 @@ from errata.cli.options import (
     Key,
     Message,
     NoWait,
+    Review,
     Strict,
     Verbose,
     edit_options,
@@ -41,11 +42,12 @@ def change(
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
+    review: Review = None,
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
     """Change a memory in a way that only it has: `errata change MEMORY KIND NAME=VALUE`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, review=review)
     fields = dict(map(parse_setting, field))
     call = session.calls.change(
         memory, kind, fields, question=question, answer=answer, model=model, **options

@@ -19,6 +19,7 @@ from errata.cli.options import (
     Message,
     NoWait,
     NoWaitReport,
+    Review,
     Strict,
     Verbose,
     edit_options,
@@ -127,6 +128,7 @@ def edit(
     expect: Expect = None,
     no_wait: NoWait = False,
     no_wait_report: NoWaitReport = False,
+    review: Review = None,
     idempotency_key: Key = None,
     verbose: Verbose = False,
     file: File = None,
@@ -138,7 +140,7 @@ def edit(
     sheet: Sheet = "",
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report, review)
     options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
     details = read_details(also, against, replaces, test)
     if file is not None:

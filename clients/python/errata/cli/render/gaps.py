@@ -1,4 +1,4 @@
-"""The worklist, and how often edits answer, as a person reads them."""
+"""The worklist, and the upkeep of edits, as a person reads them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.text import age, make_table, one_line, plural, utc_now
-from errata.wire import Gap, GapCheck, GapGroup, GapPage, Hits
+from errata.cli.render.graph.facts import describe_change
+from errata.cli.render.text import age, make_table, one_line, plural, shorten, utc_now
+from errata.wire import EditDetail, Gap, GapCheck, GapGroup, GapPage, Hits, ReviewList
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
 MAX_MEMBERS = 5  # things of a group that are named
+MAX_SUBJECT_LETTERS = 48
 
 
 def draw_gaps(page: GapPage) -> RenderableType:
@@ -72,3 +74,35 @@ def describe_hits(hits: Hits | None) -> str:
     if hits.last is None:
         return "no answer yet"
     return f"{plural(hits.count, 'answer')}, the last {age(hits.last, utc_now())}"
+
+
+def draw_reviews(page: ReviewList) -> RenderableType:
+    """Draw the edits that are to be looked at again, with a command for the first."""
+    later = page.total - page.due
+    if not page.edits:
+        rest = f" {plural(later, 'edit')} will be: errata reviews --all" if later else ""
+        return Text(f"No edit is to be looked at again today.{rest}")
+    table = make_table("day", "edit", "what", "answer", "who", "gave")
+    for detail in page.edits:
+        edit = detail.edit
+        subject = edit.question or describe_change(edit.notes)
+        table.add_row(
+            str(edit.review),
+            edit.id,
+            shorten(one_line(subject), MAX_SUBJECT_LETTERS),
+            shorten(one_line(edit.answer), MAX_SUBJECT_LETTERS),
+            detail.author,
+            describe_hits(edit.hits),
+        )
+    first = page.edits[0].edit.id
+    hints = [f"Still right: errata review {first} DAY    wrong: errata revert {first}"]
+    count = plural(len(page.edits), "edit")
+    hints.append(f"{count} of {page.total:,} with a day; the day of {page.due:,} has come.")
+    return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))
+
+
+def draw_review(detail: EditDetail) -> RenderableType:
+    edit = detail.edit
+    subject = one_line(edit.question or describe_change(edit.notes))
+    day = "on no day" if edit.review is None else f"on {edit.review}"
+    return Text(f"Edit {edit.id} is looked at again {day}: {subject}")

@@ -60,6 +60,8 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
     rows += [("matched", match)] if match else [("test", draw_test(test)) for test in edit.tests]
     if hits := describe_hits(edit.hits):
         rows.append(("gave", hits))
+    if edit.review is not None:
+        rows.append(("again", f"looked at on {edit.review}"))
     rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
     if detail.message:
         rows.append(("because", one_line(detail.message)))

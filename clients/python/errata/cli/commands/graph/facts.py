@@ -14,6 +14,7 @@ from errata.cli.options import (
     Message,
     NoWait,
     NoWaitReport,
+    Review,
     Strict,
     Verbose,
     edit_options,
@@ -45,11 +46,12 @@ def fact(
     expect: Expect = None,
     no_wait: NoWait = False,
     no_wait_report: NoWaitReport = False,
+    review: Review = None,
     idempotency_key: Key = None,
     verbose: Verbose = False,
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report, review)
     act = choose_act({"set": put, "add": add, "remove": remove})
     call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
     title = "Trying it out" if dry_run else "Telling every system"
