@@ -34,6 +34,8 @@ class PlainApi(litserve.LitAPI):  # type: ignore[misc]
 
 def main() -> None:
     api = PlainApi(max_batch_size=32, batch_timeout=0.002)
+    # LitServe takes any `mcp` for the version 1 that it knows, and fails on ours; the peer has no tools anyway.
+    litserve.server._MCP_AVAILABLE = False
     server = litserve.LitServer(
         api, accelerator="cuda" if torch.cuda.is_available() else "cpu", devices=1, workers_per_device=1
     )
