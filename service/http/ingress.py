@@ -42,9 +42,9 @@ class Ingress:
             )
             for name, handle in models.items()
         }
-        # By Ray's handle two batches for each replica: one is answered, one is on its way. By a socket each question
-        # goes at once, and a replica makes the batches.
-        max_running = (settings.max_batch if folder else 2) * settings.replica_limit
+        max_running = (
+            2 * settings.replica_limit
+        )  # two batches for each replica: one is answered, one is on its way
         self._models = ModelRouter(
             clients,
             settings.max_batch,

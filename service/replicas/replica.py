@@ -93,7 +93,7 @@ class Replica:
         self._suspects = Suspects(self._ledger.connection, model, "ask it in other words", count)
         self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
         self._queue = BatchQueue(
-            self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST, gathers=True
+            self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
         )
         await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
         first = await wait_for_ledger(self._load_newest, self.id)

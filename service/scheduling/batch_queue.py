@@ -23,10 +23,6 @@ Result = TypeVar("Result")
 
 NO_ASKER = Asker()
 REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is checked
-GATHER_SHARE = (
-    0.25  # largest share of a batch's duration for which the next one waits for those who come back
-)
-GATHER_PAUSE_S = 0.004  # time without a new item after which it waits no longer
 TURNS_PER_BATCH = (
     2  # number of turns in a batch; fewer turns give more answers a second, more turns shorter waits
 )
@@ -63,8 +59,6 @@ class BatchQueue(Generic[Item, Result]):
             share; None for any number.
         defer: Whether a batch is taken one turn of the event loop later, so that items of the same turn share it.
         on_length: Receives the number of waiting items whenever it changes.
-        gathers: Whether the next batch waits a moment for as many items as were answered: their callers ask again, and
-            one large batch costs less than two.
         rest: Factor of a rest: the caller of an item that is queued again, or has more work than a turn, lets others
             go first for this factor times the duration of the batch.
     """
@@ -78,7 +72,6 @@ class BatchQueue(Generic[Item, Result]):
         defer: bool = False,
         on_length: Callable[[int], object] = lambda length: None,
         rest: float = 0.0,
-        gathers: bool = False,
     ) -> None:
         self._process, self._max_batch, self._max_running = process, max_batch, max_running
         self._capacity, self._defer, self._on_length = capacity, defer, on_length
@@ -86,9 +79,7 @@ class BatchQueue(Generic[Item, Result]):
         self._waiting: Turns[Entry[Item, Result]] = Turns(self._turn)
         self._running: dict[asyncio.Task[None], Sequence[Entry[Item, Result]]] = {}
         self._rest = rest
-        self._timer: asyncio.TimerHandle | None = None
-        self._gathers, self._n_expected = gathers, 0
-        self._gather_end = self._came_at = 0.0
+        self._rest_timer: asyncio.TimerHandle | None = None
 
     async def submit(self, item: Item, asker: Asker = NO_ASKER, work: int = 1) -> Result:
         """Wait for the item's result.
@@ -106,7 +97,6 @@ class BatchQueue(Generic[Item, Result]):
         loop = asyncio.get_running_loop()
         entry: Entry[Item, Result] = Entry(item, loop.create_future(), asker, min(work, self._max_batch))
         self._waiting.add(entry)
-        self._came_at = loop.time()
         if self._defer:
             loop.call_soon(self._start_batches)
         else:
@@ -125,12 +115,12 @@ class BatchQueue(Generic[Item, Result]):
             raise TooMany(f"{n_waiting} questions wait for this model already: try again in a moment")
 
     def _start_batches(self, _: Any = None) -> None:
-        while self._waiting and len(self._running) < self._max_running and not self._is_gathering():
+        while self._waiting and len(self._running) < self._max_running:
             running = list(chain.from_iterable(self._running.values()))
             batch = self._waiting.take(self._max_batch, running, (self._max_running + 1) // 2)
             if not batch:  # the callers rest, or have a batch under way and room is kept for others
-                if not self._running:
-                    self._look_again(REST_CHECK_S)
+                if not self._running and self._rest_timer is None:
+                    self._rest_timer = asyncio.get_running_loop().call_later(REST_CHECK_S, self._end_rest)
                 break
             task = asyncio.create_task(self._run(batch))
             self._running[task] = batch
@@ -138,22 +128,9 @@ class BatchQueue(Generic[Item, Result]):
             task.add_done_callback(self._start_batches)
         self._on_length(len(self._waiting))
 
-    def _look_again(self, after_s: float) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(after_s, self._end_pause)
-
-    def _end_pause(self) -> None:
-        self._timer = None
+    def _end_rest(self) -> None:
+        self._rest_timer = None
         self._start_batches()
-
-    def _is_gathering(self) -> bool:
-        """Return whether items are still expected; then the queue looks again when they are not."""
-        left_s = min(self._gather_end, self._came_at + GATHER_PAUSE_S) - asyncio.get_running_loop().time()
-        if len(self._waiting) >= self._n_expected or left_s <= 0:
-            self._n_expected = 0
-            return False
-        self._look_again(left_s)
-        return True
 
     async def _run(self, batch: Sequence[Entry[Item, Result]]) -> None:
         """Settle every future of the batch, whatever `process` does."""
@@ -174,10 +151,6 @@ class BatchQueue(Generic[Item, Result]):
         except Exception as error:  # the callers of the batch get the error
             failure, requeue = error, []
         finally:
-            if self._gathers and not requeue:  # the callers of this batch will ask again
-                self._n_expected = min(len(self._waiting) + len(batch), self._max_batch)
-                self._came_at = loop.time()
-                self._gather_end = self._came_at + GATHER_SHARE * (self._came_at - start)
             for entry in batch:
                 if entry not in requeue:
                     settle(entry.future, failure)

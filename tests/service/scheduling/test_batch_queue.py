@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from service.concurrency import cancel_and_wait
 from service.errors import NotReady, TooMany
 from service.scheduling.batch_queue import REQUEUE, BatchQueue
 from service.scheduling.turns import Asker
-from tests.service.parts import PATIENCE_S, run_ready
+from tests.service.parts import run_ready
 
 
 class Processor:
@@ -221,38 +220,3 @@ async def test_who_hangs_up_while_waiting_makes_room(processor: Processor) -> No
     processor.gate.set()
     assert await last == 3
     assert [2] not in processor.batches
-
-
-@pytest.mark.parametrize(
-    ("gathers", "back_s", "expected"),
-    [
-        (True, 0.0, [[1], [2, 3, 4, 11]]),  # they are waited for, and all leave together
-        (False, 0.0, [[1], [2, 3, 4], [11]]),
-        (True, 10.0, [[1], [2, 3, 4]]),  # the others wait for a pause, not for ever
-    ],
-)
-async def test_who_was_answered_and_asks_again_shares_the_next_batch(
-    gathers: bool, back_s: float, expected: list[list[int]]
-) -> None:
-    batches: list[list[int]] = []
-
-    async def process(items: Sequence[int]) -> Sequence[int]:
-        batches.append(list(items))
-        await asyncio.sleep(0.2)
-        return items
-
-    queue: BatchQueue[int, int] = BatchQueue(process, max_batch=8, gathers=gathers)
-
-    async def ask_twice() -> None:
-        await queue.submit(1)
-        await asyncio.sleep(back_s)
-        await queue.submit(11)
-
-    caller = asyncio.create_task(ask_twice())
-    await asyncio.sleep(0)
-    async with asyncio.timeout(PATIENCE_S):
-        await asyncio.gather(*map(queue.submit, (2, 3, 4)))
-        if not back_s:
-            await caller
-    await cancel_and_wait([caller])
-    assert batches == expected
