@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, describe, lines_of, redirect
+from service.console.pages import ConsolePage, Page, lines_of, redirect
 from service.console.session import PATH, Form
 from service.console.sign_in import own_path
 from service.local_routes import JSON, RouteRefusal
@@ -20,7 +21,7 @@ FIELDS = (
     "subject", "relation", "object", "act", "message", "line", "old", "named", "back",
 )  # fmt: skip
 STALE = "stale_version"
-REFUSALS = (400, 404, 409, 413, 422)  # statuses of what the writer of a form can mend
+REFUSALS = (400, 404, 409, 413, 422, 503)  # statuses of what the writer of a form can mend, or send later
 MAX_NEWS = 20  # commits of others that are listed
 
 
@@ -55,7 +56,7 @@ def build_router() -> APIRouter:
                 raise
             if refusal.code == STALE:
                 return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
-            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+            return _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
 
@@ -78,11 +79,8 @@ async def _commit(page: Page, form: Form) -> Response:
     body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
     receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
     if form.get("line"):
-        try:
+        with suppress(RouteRefusal):  # the line is done with already, or goes when the lines are asked again
             await page.api.delete(f"/admin/gaps/{form['line']}")
-        except RouteRefusal as refusal:  # the line is done with already
-            if refusal.status != 404:
-                raise
     if form.get("back"):
         return redirect(f"{own_path(form['back'])}?fresh={receipt['version']}")
     return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")

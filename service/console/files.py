@@ -26,7 +26,7 @@ from errata.wire import ActiveEditList, ImportReceipt, Problem
 from fastapi import APIRouter, Response
 
 from service.console.correcting import REFUSALS, STALE, read_news
-from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.pages import ConsolePage, Page, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
@@ -80,7 +80,7 @@ def build_router() -> APIRouter:
                 return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
             if refusal.status not in REFUSALS:
                 raise refusal from error
-            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+            return _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
 

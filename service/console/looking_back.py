@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, describe, read_number, redirect
+from service.console.pages import ConsolePage, Page, read_number, redirect
 from service.console.session import PATH, Form
 from service.local_routes import JSON, RouteRefusal
 
@@ -25,7 +25,7 @@ def build_router() -> APIRouter:
         """List commits, the newest first."""
         filters = {"grep": grep.strip(), "author": author.strip()}
         log = await page.api.get("/admin/versions", {"limit": PAGE, "before": before, **filters})
-        tags = {tag["version"]: tag["name"] for tag in (await page.api.get("/admin/tags"))["tags"]}
+        tags = {tag["version"]: tag["name"] for tag in (await page.try_get("/admin/tags")).get("tags", ())}
         oldest = log["versions"][-1]["version"] if len(log["versions"]) == PAGE else None
         return page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
 
@@ -57,7 +57,7 @@ def build_router() -> APIRouter:
         except RouteRefusal as refusal:
             if refusal.status not in (404, 409, 422):
                 raise
-            return _render(page, form, refusal.status, mistakes=describe(refusal.problem))
+            return _render(page, form, refusal.status, mistakes=page.describe(refusal))
         return _render(page, form, report=receipt["report"], once=uuid.uuid4().hex)
 
     return router

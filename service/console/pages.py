@@ -13,10 +13,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from service.console.session import PATH, TOKEN, is_own, read_form, read_key, read_token, set_cookie
-from service.errors import ErrataError, Forbidden
+from service.errors import ErrataError, Forbidden, LedgerUnavailable, NotReady
 from service.http.auth import get_source
 from service.http.byte_budget import BUDGET
-from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
+from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
 STATIC = Path(__file__).parent / "static"
 SIGN_IN = f"{PATH}/sign-in"
@@ -25,6 +25,12 @@ NEEDS_RESENDING = (
 )
 KEY_NEEDED = "This needs a key that is valid here."
 SECRETS = ("token", "key")  # fields of a form that a page never shows again
+AWAY = (
+    "The store of this service does not answer. "
+    "Asking and reading go on from its last state; changes wait until it is back."
+)
+NO_CHANGES = "No change can be made now: {}"
+STILL_HERE = "What you wrote is still here: send it again when the service takes it."
 
 ENVIRONMENT = Environment(
     loader=PackageLoader("service.console"),
@@ -67,11 +73,46 @@ class Page:
 
     Args:
         request: The request of it.
+
+    Attributes:
+        trouble: A sentence for the top of the page while the service cannot do all; else "".
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.api = LocalRoutes.of(request, read_key(request))
+        self.trouble = ""
+
+    @classmethod
+    async def open(cls, request: Request) -> Page:
+        """Return a page that knows whether the service can do all."""
+        page = cls(request)
+        code = (await page.try_get("/readyz")).get("degraded")
+        page.trouble = page.trouble or (_describe_trouble(code, str(code)) if code else "")
+        return page
+
+    async def try_get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
+        """Read a part of the page; `missing` says why where a route refuses it now, or to this reader."""
+        try:
+            return await self.api.get(path, query)
+        except KeyNeeded:
+            raise
+        except RouteRefusal as refusal:
+            return {"missing": " ".join(self.describe(refusal))}
+
+    def describe(self, refusal: RouteRefusal) -> Sequence[str]:
+        """Return a refusal as sentences, one for each wrong field, and let the page tell of a service in trouble."""
+        problem = refusal.problem
+        faults = [
+            f"{fault.get('pointer') or fault.get('parameter')}: {fault['detail']}"
+            for fault in problem.get("errors", ())
+        ]
+        detail = str(problem.get("detail", "The service gave no reason."))
+        if refusal.status == NotReady.status:
+            self.trouble = _describe_trouble(refusal.code, detail)
+            keeps_form = self.request.method == "POST" and self.request.url.path != SIGN_IN
+            return [detail, STILL_HERE] if keeps_form else [detail]
+        return faults or [detail]
 
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """Return a template as a page, whose forms carry this browser's token."""
@@ -80,6 +121,7 @@ class Page:
             token=token,
             place=self.request.url.path,
             is_signed_in=read_key(self.request) is not None,
+            trouble=self.trouble,
             **values,
         )
         response = HTMLResponse(content, status)
@@ -88,10 +130,20 @@ class Page:
         return response
 
     def refuse(self, refusal: RouteRefusal) -> Response:
-        """Return the page that says why something was not done; a form of an ended session may be sent again."""
-        fields = _form_of(self.request) if isinstance(refusal, FormExpired) else {}
-        values = {"to": _place(self.request), "fields": fields, "mistakes": describe(refusal.problem)}
-        return self.render("refusal.html", values | {"code": refusal.code}, refusal.status)
+        """Return the page that says why something was not done.
+
+        A form of an ended session, and one that the service cannot take now, may be sent again from there.
+        """
+        is_early = refusal.status == NotReady.status
+        fields = _form_of(self.request) if is_early or isinstance(refusal, FormExpired) else {}
+        values = {
+            "to": _place(self.request),
+            "fields": fields,
+            "mistakes": self.describe(refusal),
+            "code": refusal.code,
+            "is_early": is_early and self.request.method == "GET",
+        }
+        return self.render("refusal.html", values, refusal.status)
 
     async def read_form(self, complete: Complete | None = None) -> dict[str, str]:
         """Read the form of a page of this browser.
@@ -121,7 +173,7 @@ class FormExpired(RouteRefusal):
 async def open_page(request: Request) -> AsyncIterator[Page]:
     """Return the page of a request, whose form counts among the bytes that its address makes the service hold."""
     with BUDGET.open(get_source(request)) as request.state.hold_bytes:
-        yield Page(request)
+        yield await Page.open(request)
 
 
 ConsolePage = Annotated[Page, Depends(open_page)]
@@ -142,15 +194,6 @@ def lines_of(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def describe(problem: dict[str, Any]) -> Sequence[str]:
-    """Return a problem document as sentences, one for each wrong field."""
-    faults = [
-        f"{fault.get('pointer') or fault.get('parameter')}: {fault['detail']}"
-        for fault in problem.get("errors", ())
-    ]
-    return faults or [str(problem.get("detail", "The service gave no reason."))]
-
-
 def install_refusals(app: FastAPI) -> None:
     """Answer what a page cannot do with a page: to sign in first, or a sentence."""
 
@@ -160,11 +203,15 @@ def install_refusals(app: FastAPI) -> None:
         if not fields and request.method == "GET":
             return redirect(f"{SIGN_IN}?to={quote(_place(request), '')}")
         values = {"to": _place(request), "fields": fields, "mistakes": [KEY_NEEDED]}
-        return Page(request).render("sign_in.html", values, 401)
+        return (await Page.open(request)).render("sign_in.html", values, 401)
 
     @app.exception_handler(RouteRefusal)
     async def refuse(request: Request, refusal: RouteRefusal) -> Response:
-        return Page(request).refuse(refusal)
+        return (await Page.open(request)).refuse(refusal)
+
+
+def _describe_trouble(code: str, detail: str) -> str:
+    return AWAY if code == LedgerUnavailable.code else NO_CHANGES.format(detail)
 
 
 def _form_of(request: Request) -> dict[str, str]:

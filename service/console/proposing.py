@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, describe, redirect
+from service.console.pages import ConsolePage, Page, redirect
 from service.console.session import PATH
 from service.local_routes import RouteRefusal
 
@@ -44,7 +44,7 @@ def build_router() -> APIRouter:
         except RouteRefusal as refusal:
             if refusal.status not in (403, 404, 409, 422):
                 raise
-            return await _render(page, number, refusal.status, mistakes=describe(refusal.problem))
+            return await _render(page, number, refusal.status, mistakes=page.describe(refusal))
 
     return router
 

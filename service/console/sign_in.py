@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 
-from service.console.pages import SIGN_IN, ConsolePage, describe, redirect
+from service.console.pages import SIGN_IN, ConsolePage, redirect
 from service.console.session import KEY, PATH, set_cookie
 from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
 
@@ -31,7 +31,7 @@ def build_router() -> APIRouter:
         try:
             await LocalRoutes.of(request, key or None).get("/admin/keys/self")
         except RouteRefusal as refusal:
-            mistakes = [UNKNOWN] if isinstance(refusal, KeyNeeded) else describe(refusal.problem)
+            mistakes = [UNKNOWN] if isinstance(refusal, KeyNeeded) else page.describe(refusal)
             values = {"to": to, "fields": fields, "mistakes": mistakes}
             return page.render("sign_in.html", values, refusal.status)
         # A form that was written before the session ended is sent on by a press of a button.
