@@ -61,7 +61,7 @@ from service.editing.queries.entities import Entities
 from service.editing.queries.items import Items
 from service.editing.queries.senses import measure_bias, show_senses
 from service.editing.queries.table import list_relations, make_table
-from service.editing.queries.upkeep import Upkeep, check_day
+from service.editing.queries.upkeep import Upkeep
 from service.editing.queries.versions import Versions
 from service.editing.queries.why import examine_scope, explain_answer
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
@@ -77,6 +77,7 @@ from service.ledger.suspects import SUSPECT, Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
+from service.upkeep.reviews import check_day
 
 log = logging.getLogger(__name__)
 
@@ -184,8 +185,6 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         edits = EditRequest.model_validate(request)
-        if edits.review is not None:
-            check_day(edits.review)
         if edits.measure:
             order = Order(
                 author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key, edits.review
@@ -201,6 +200,7 @@ class Editor:
         state = await self._pipeline.newest()
         result = await self._pipeline.first_result(plan, author, idempotency_key) if idempotency_key else None
         if result is None:
+            check_day(edits.review)
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)
             report = preview_report(state, refused, self._budget, timings)

@@ -35,7 +35,7 @@ from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
 from service.scheduling.priority import CommitPriority
-from service.upkeep.reviews import Review, Reviews
+from service.upkeep.reviews import Review, Reviews, check_day
 
 log = logging.getLogger(__name__)
 
@@ -208,6 +208,7 @@ class Pipeline:
             first_result = await self.first_result(plan, order.author, order.idempotency_key)
             if first_result is not None:
                 return first_result
+        check_day(order.review)  # the receipt of a request that is repeated after its day comes first
         if order.expected_version is not None and order.expected_version != state.version:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         build = await plan.build(state, self._builder, timings)

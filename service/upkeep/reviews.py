@@ -11,10 +11,11 @@ none; the date of an edit that was never made, or was taken back, is never liste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 
 from pydantic import BaseModel, ConfigDict
 
+from service.errors import InvalidInput
 from service.ledger.keys import PREFIX
 from service.ledger.redis.connection import Connection
 
@@ -63,3 +64,14 @@ class Reviews:
         async with self._connection.call("list review dates"):
             pairs = await self._redis.zrange(KEY, "-inf", last.toordinal(), byscore=True, withscores=True)
         return [Review(edit=edit.decode(), on=date.fromordinal(int(day))) for edit, day in pairs]
+
+
+def find_today() -> date:
+    """Return the day in UTC."""
+    return datetime.now(UTC).date()
+
+
+def check_day(on: date | None) -> None:
+    """Raise InvalidInput if a day is past."""
+    if on is not None and on < find_today():
+        raise InvalidInput(f"{on} is past: give today or a later day", field="review")

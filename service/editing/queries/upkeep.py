@@ -11,11 +11,11 @@ from errata.wire import EditDetail, EditState, Hits, ReviewList
 
 from service.editing.draft import EditorState
 from service.editing.queries.versions import Versions
-from service.errors import InvalidInput, LedgerUnavailable, NothingToDo
+from service.errors import LedgerUnavailable, NothingToDo
 from service.ledger.redis.connection import Connection
 from service.metrics import metrics
 from service.upkeep.hits import HitCounts
-from service.upkeep.reviews import Review, Reviews
+from service.upkeep.reviews import Review, Reviews, check_day, find_today
 
 COUNT_EVERY_S = 60.0  # pause between two counts of the edits whose day has come
 
@@ -73,10 +73,10 @@ class Upkeep:
             NothingToDo: The edit is taken back.
         """
         detail = versions.edit(id)
+        check_day(on)
         if on is None:
             await self.reviews.remove(id)
         else:
-            check_day(on)
             if not detail.edit.active:
                 raise NothingToDo(f"edit {id} is taken back: there is nothing to look at again")
             await self.reviews.put([Review(edit=id, on=on)])
@@ -94,14 +94,3 @@ class Upkeep:
                 else:
                     metrics.EDITS_DUE.set(sum(review.edit in state.active for review in due))
             await asyncio.sleep(COUNT_EVERY_S)
-
-
-def find_today() -> date:
-    """Return the day in UTC."""
-    return datetime.now(UTC).date()
-
-
-def check_day(on: date) -> None:
-    """Raise InvalidInput if a day is past."""
-    if on < find_today():
-        raise InvalidInput(f"{on} is past: give today or a later day", field="review")

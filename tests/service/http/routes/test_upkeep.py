@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.upkeep import tally
+from service.upkeep import reviews, tally
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 
@@ -138,6 +138,19 @@ async def test_a_day_that_cannot_be_is_refused_and_nothing_is_made(
     reply = await http.put(f"/admin/edits/{peru}/review", json={"on": day})
     assert (reply.status_code, words in reply.text) == (status, True), reply.text
     assert await list_reviews(http) == []
+
+
+async def test_a_request_that_is_repeated_after_its_day_gets_its_first_receipt(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"edits": [{"question": PERU, "answer": "Cusco", "model": "toy"}], "review": in_days(0)}
+    first = await http.post("/admin/edits", json=body, headers={"idempotency-key": "first"})
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+    monkeypatch.setattr(reviews, "find_today", lambda: tomorrow)
+    again = await http.post("/admin/edits", json=body, headers={"idempotency-key": "first"})
+    assert (again.status_code, again.json()["version"]) == (first.status_code, 1), again.text
+    other = await http.post("/admin/edits", json=body, headers={"idempotency-key": "second"})
+    assert (other.status_code, "is past" in other.text) == (422, True)
 
 
 async def test_the_command_says_how_a_day_is_written(run: Run) -> None:
