@@ -9,19 +9,19 @@ BASE ?= HEAD
 KIND := $(if $(GPU),gpu,cpu)
 BIN := .venv/bin
 
-.PHONY: serve test quick live readme processors fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
+.PHONY: serve test quick live readme console processors fuzz chaos chaos-wide lint parity bench bench-editing train pack locks clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var "$(VAR)"
 
 # A dozen services start, and would all compile the same files.
-test live readme processors: export PYTHONDONTWRITEBYTECODE =
+test live readme console processors: export PYTHONDONTWRITEBYTECODE =
 # Two workers share the cores: threads that spin while they wait would take the cores from each other.
-test live readme processors: export OMP_WAIT_POLICY = PASSIVE
+test live readme console processors: export OMP_WAIT_POLICY = PASSIVE
 
 test: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live --ignore tests/readme
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live --ignore tests/readme --ignore tests/console
 
 quick: .venv/dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet .
@@ -36,6 +36,11 @@ live: .venv/dev
 # The commands of the pages, by a newcomer.
 readme: .venv/dev
 	$(BIN)/python -m pytest tests/readme
+
+# The console's pages in Chromium, which is installed where it may be.
+console: .venv/dev
+	@tests/console/install.sh
+	$(BIN)/python -m pytest tests/console
 
 # Tests of what is computed, with the kernels of older processors.
 COMPUTED := tests/models/test_torch_private.py tests/models/test_matrix.py tests/models/scope/test_judge.py \

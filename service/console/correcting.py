@@ -21,7 +21,7 @@ FIELDS = (
     "subject", "relation", "object", "act", "message", "line", "old", "named", "back",
 )  # fmt: skip
 STALE = "stale_version"
-REFUSALS = (400, 404, 409, 413, 422, 503)  # statuses of what the writer of a form can mend, or send later
+REFUSALS = (400, 403, 404, 409, 413, 422, 503)  # after which a form is shown as it was filled in
 MAX_NEWS = 20  # commits of others that are listed
 
 
@@ -38,7 +38,7 @@ def build_router() -> APIRouter:
         subject: str = "",
     ) -> Response:
         form = {"kind": kind, "question": question, "answer": answer, "line": line, "subject": subject}
-        return _render(page, form)
+        return await _render(page, form)
 
     @router.post(CORRECT)
     async def correct(page: ConsolePage) -> Response:
@@ -56,7 +56,7 @@ def build_router() -> APIRouter:
                 raise
             if refusal.code == STALE:
                 return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
-            return _render(page, form, refusal.status, mistakes=page.describe(refusal))
+            return await _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
 
@@ -72,7 +72,7 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         "trial": _digest(form),
         "news": news,
     }
-    return _render(page, form, status, **values)
+    return await _render(page, form, status, **values)
 
 
 async def _commit(page: Page, form: Form) -> Response:
@@ -114,7 +114,7 @@ async def read_news(page: Page, expected: str) -> list[JSON]:
     return [version for version in versions if version["version"] > int(expected or 0)]
 
 
-def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
+async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in FIELDS}
     defaults: dict[str, Any] = {
         "mistakes": [],
@@ -124,4 +124,5 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
         "trial": "",
         "news": (),
     }
-    return page.render("correct.html", {**defaults, **values, "form": fields}, status)
+    may = (await page.try_get("/admin/keys/self")).get("scopes", ("edit", "propose"))
+    return page.render("correct.html", {**defaults, **values, "form": fields, "may": may}, status)

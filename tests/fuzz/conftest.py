@@ -7,7 +7,7 @@ from random import randrange
 
 import pytest
 
-from tests.fuzz.serving import Service, serve_in_thread
+from tests.service.http.serving import Service, serve_in_thread
 
 SEED = 20_261_121
 

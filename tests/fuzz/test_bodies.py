@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from service.http import body as bodies
-from tests.fuzz.serving import Service
+from tests.service.http.serving import Service
 
 BODIES = Path(__file__).parent / "bodies"
 CHAT = "/v1/chat/completions"

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.fuzz.serving import Service
+from tests.service.http.serving import Service
 
 ROOT, CONFIG = Path(__file__).parents[2], Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 5  # examples for each operation, beside those of its bounds

@@ -10,7 +10,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from tests.fuzz.serving import Service
+from tests.service.http.serving import Service
 
 QUESTION = json.dumps({"question": "What is the capital of Peru?"}).encode()
 ASK, CHAT, EDITS, LOAD = "/v1/answers", "/v1/chat/completions", "/admin/edits", "/admin/graph/import"

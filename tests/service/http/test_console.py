@@ -252,6 +252,27 @@ async def test_a_key_that_may_only_ask_sees_answers_and_is_told_what_it_may_not(
     assert (await send(browser, "/console/correct", **EDIT, do="try")).status_code == 403
 
 
+async def test_a_key_that_may_only_propose_does_so_and_a_trial_keeps_what_was_written(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as admin:
+        admin.headers.update(ADMIN)
+        key = {"name": "proposer", "scopes": ["ask", "read", "propose"]}
+        secret = (await admin.post("/admin/keys", json=key)).json()["key"]
+    browser.cookies.set("errata_key", secret, path="/console")
+    form = (await browser.get("/console/correct")).text
+    assert ('value="propose"' in form, 'value="try"' in form) == (True, False)
+    trial = await send(browser, "/console/correct", **EDIT, do="try")
+    assert (trial.status_code, 'value="Ada"' in trial.text, 'value="propose"' in trial.text) == (
+        403,
+        True,
+        True,
+    )
+    done = await send(browser, "/console/correct", **EDIT, do="propose")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/proposals/1")
+    assert "By proposer" in (await browser.get("/console/proposals/1")).text
+
+
 async def test_the_audit_and_the_log_name_whoever_signed_in(app: FastAPI, browser: httpx.AsyncClient) -> None:
     await correct(browser)
     async with client_of(app) as admin:

@@ -46,8 +46,12 @@ def serve_in_thread(var: Path, **options: Any) -> Iterator[Service]:
     """Run the service in a thread. options: settings that differ from the defaults here."""
     ready: Queue[str | BaseException] = Queue()
     with EmbeddedValkey(var / "valkey") as valkey:
-        defaults = {"systems": SYSTEMS, "admin_key_sha256": fingerprint(KEY), "version_wait_s": 0.1}
-        config = settings(valkey.url, var, **defaults, **options)
+        defaults: dict[str, Any] = {
+            "systems": SYSTEMS,
+            "admin_key_sha256": fingerprint(KEY),
+            "version_wait_s": 0.1,
+        }
+        config = settings(valkey.url, var, **(defaults | options))
         loop, stop = asyncio.new_event_loop(), asyncio.Event()
         thread = threading.Thread(target=_run, args=(loop, config, ready, stop))
         thread.start()
