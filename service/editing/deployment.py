@@ -345,8 +345,9 @@ class Editor:
         grep: str | None = None,
         author: str | None = None,
         since: float | None = None,
+        by_day: int = 0,
     ) -> Outcome:
-        return Outcome.ok((await self._versions()).log(limit, before, grep, author, since))
+        return Outcome.ok((await self._versions()).log(limit, before, grep, author, since, by_day))
 
     @outcome
     async def show(self, version: int, wait_report: bool = False) -> Outcome:
@@ -363,6 +364,10 @@ class Editor:
     @outcome
     async def reviews(self, due: bool, limit: int) -> Outcome:
         return Outcome.ok(await self._upkeep.list_reviews(await self._versions(), due, limit))
+
+    @outcome
+    async def hits(self, limit: int) -> Outcome:
+        return Outcome.ok(await self._upkeep.list_hits(await self._versions(), limit))
 
     @outcome
     async def review(self, id: str, request: Mapping[str, Any]) -> Outcome:
@@ -482,7 +487,7 @@ class Editor:
 
     @outcome
     async def memory(self) -> Outcome:
-        return Outcome.ok(await (await self._versions()).memory())
+        return Outcome.ok(await (await self._versions()).memory(self._budget))
 
     @outcome
     async def replicas(self) -> Outcome:

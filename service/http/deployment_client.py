@@ -273,8 +273,9 @@ class EditorClient(DeploymentClient):
         grep: str | None,
         author: str | None,
         since: float | None,
+        by_day: int = 0,
     ) -> Outcome:
-        return await self._outcome(self.handle.log, limit, before, grep, author, since)
+        return await self._outcome(self.handle.log, limit, before, grep, author, since, by_day)
 
     async def show(self, version: int, wait_report: bool = False) -> Outcome:
         return await self._outcome(self.handle.show, version, wait_report)
@@ -287,6 +288,9 @@ class EditorClient(DeploymentClient):
 
     async def reviews(self, due: bool, limit: int) -> Outcome:
         return await self._outcome(self.handle.reviews, due, limit)
+
+    async def hits(self, limit: int) -> Outcome:
+        return await self._outcome(self.handle.hits, limit)
 
     async def review(self, id: str, request: Mapping[str, Any]) -> Outcome:
         return await self._write(

@@ -292,6 +292,16 @@ def count_commit(author: str) -> None:
     COMMITS.labels(author).inc()
 
 
+def count_answers(model: str) -> dict[str, int]:
+    """Return how many questions to a model this process has counted, by outcome."""
+    samples = [sample for metric in ANSWERS.collect() for sample in metric.samples]
+    return {
+        sample.labels["outcome"]: int(sample.value)
+        for sample in samples
+        if sample.name == "errata_answers_total" and sample.labels["model"] == model and sample.value
+    }
+
+
 def begin_at_zero(metric: Counter | Histogram | Gauge, *labels: Iterable[object]) -> None:
     """Create the series of each combination of labels: Prometheus sees no increase in a series' first value."""
     for values in product(*labels):

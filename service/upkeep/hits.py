@@ -9,7 +9,7 @@ leaves them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from service.ledger.keys import PREFIX
@@ -19,6 +19,7 @@ COUNTS, TIMES = PREFIX + "hits:counts", PREFIX + "hits:times"
 MAX_EDITS = (
     200_000  # edits whose hits are kept; beyond it those that have not answered for longest are dropped
 )
+PAGE = 1_000  # edits that one look at the most used reads
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,18 @@ class HitCounts:
             for edit, count, at in zip(edits, scores, scores, strict=True)
             if count is not None and at is not None
         }
+
+    async def list_top(self, limit: int, edits: Container[str]) -> list[str]:
+        """Return those of the edits that have answered most, the most used first.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        top: list[str] = []
+        async with self._connection.call("list the answers of edits"):
+            for start in range(0, self._max_edits, PAGE):
+                page = await self._redis.zrange(COUNTS, start, start + PAGE - 1, desc=True)
+                top += [name for name in map(bytes.decode, page) if name in edits]
+                if len(top) >= limit or len(page) < PAGE:
+                    break
+        return top[:limit]

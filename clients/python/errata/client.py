@@ -182,6 +182,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     untag = _Method(Calls.untag)
     reviews = _Method(Calls.reviews)
     review = _Method(Calls.review)
+    hits = _Method(Calls.hits)
     keys = _Method(Calls.keys)
     make_key = _Method(Calls.make_key)
     rotate_key = _Method(Calls.rotate_key)

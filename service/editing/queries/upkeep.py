@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from errata.wire import EditDetail, EditState, Hits, ReviewList
+from errata.wire import EditDetail, EditState, HitList, Hits, ReviewList
 
 from service.editing.draft import EditorState
 from service.editing.queries.versions import Versions
@@ -63,6 +63,11 @@ class Upkeep:
         metrics.EDITS_DUE.set(n_due)
         heads = [versions.edit(review.edit) for review in reviews[: min(n_due, limit) if due else limit]]
         return ReviewList(edits=await self.note_details(heads), due=n_due, total=len(reviews))
+
+    async def list_hits(self, versions: Versions, limit: int) -> HitList:
+        """List the active edits that have answered users, the most used first."""
+        ids = await self.hits.list_top(limit, versions.state.active)
+        return HitList(edits=await self.note_details([versions.edit(id) for id in ids]))
 
     async def review(self, versions: Versions, id: str, on: date | None) -> EditDetail:
         """Set the day of an active edit, or take it away.

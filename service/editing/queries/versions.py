@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
+from time import time
 from typing import Any
 
 from errata.wire import (
@@ -20,6 +21,7 @@ from errata.wire import (
 )
 
 from service.editing.draft import EditorState
+from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
 from service.editing.evaluation.fact_tests import FactTest, Successors, version_of
@@ -32,6 +34,7 @@ HEAD_NOTES = (
     *("define", "holds", "label", "source", "triples", "summary"),
 )
 MAX_HEAD_CHARS = 200  # characters of each text in the log
+DAY_S, EPOCH = 86_400, date(1970, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,7 @@ class Versions:
         grep: str | None = None,
         author: str | None = None,
         since: float | None = None,
+        by_day: int = 0,
     ) -> VersionLog:
         """List commits, the newest first.
 
@@ -54,6 +58,7 @@ class Versions:
             grep: A text in the message, or in a question or an answer of the commit; its case does not matter.
             author: Author of the commits; its case does not matter.
             since: Time of the oldest commit, in seconds since 1970.
+            by_day: Number of days, today the last, whose edits are counted.
         """
         head = self.state.version
         last = head if before is None else min(before - 1, head)
@@ -71,7 +76,16 @@ class Versions:
             )
             for commit in commits
         ]
-        return VersionLog(versions=summaries, head=head)
+        return VersionLog(versions=summaries, head=head, edits_by_day=self._count_by_day(by_day))
+
+    def _count_by_day(self, n_days: int) -> dict[date, int]:
+        """Count the edits of each of the last days in UTC, today's last."""
+        today = int(time() // DAY_S)
+        counts = dict.fromkeys(range(today - n_days + 1, today + 1), 0)
+        for commit in self.state.commits if n_days else ():
+            if (day := int(commit.time // DAY_S)) in counts:
+                counts[day] += len(commit.edits)
+        return {EPOCH + timedelta(day): count for day, count in counts.items()}
 
     def show(self, version: int) -> VersionDetail:
         commit = fold.find(self.state.commits, version)
@@ -121,12 +135,13 @@ class Versions:
             active=edit.id in self.state.active,
         )
 
-    async def memory(self) -> MemoryState:
+    async def memory(self, budget: SlotBudget) -> MemoryState:
         state = self.state
         status = await current_status(state.active_records, state.models)
         checksums = {name: memory.image.checksum for name, memory in state.memories.items()}
         counts = status.counts(len(state.edits))
-        return MemoryState(version=state.version, checksums=checksums, edits=counts)
+        capacities = {name: budget.describe([memory]) for name, memory in state.memories.items()}
+        return MemoryState(version=state.version, checksums=checksums, edits=counts, capacities=capacities)
 
     def check_exists(self, version: int) -> int:
         """Return an existing version, 0 included.

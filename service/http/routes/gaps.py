@@ -12,6 +12,7 @@ from errata.wire import (
     EditDetail,
     GapCheck,
     GapPage,
+    HitList,
     ReviewList,
     ReviewRequest,
 )
@@ -119,6 +120,11 @@ def _build_review_router(editor: EditorClient) -> APIRouter:
     async def list_reviews(due: bool = False, limit: ReviewLimit = 100) -> Response:
         """List active edits with the days on which they are looked at again; `due` lists those whose day has come."""
         return respond(await editor.reviews(due, limit))
+
+    @router.get("/admin/hits", **document(HitList))
+    async def list_hits(limit: ReviewLimit = 20) -> Response:
+        """List the active edits on which most answers to users rested, the most used first."""
+        return respond(await editor.hits(limit))
 
     return router
 

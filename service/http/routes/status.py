@@ -21,6 +21,7 @@ from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.readiness import FRESH_S, Readiness
 from service.http.responses import respond
+from service.metrics import metrics
 
 
 def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
@@ -85,7 +86,8 @@ def _build_card(name: str, description: dict[str, object], replicas: ReplicaList
     if replicas is not None:
         members = _select(name, replicas)
         n_replicas, ready = len(members), any(replica.healthy for replica in members)
-    return ModelCard.model_validate({**description, "id": name, "ready": ready, "replicas": n_replicas})
+    figures = {"ready": ready, "replicas": n_replicas, "answers": metrics.count_answers(name)}
+    return ModelCard.model_validate({**description, "id": name, **figures})
 
 
 def _build_auto_card(cards: Sequence[ModelCard]) -> ModelCard:

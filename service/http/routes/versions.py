@@ -35,6 +35,7 @@ Author = Annotated[str | None, Query(max_length=256, description="Who made the c
 Since = Annotated[
     float | None, Query(ge=0, le=1e11, description="Only commits made from then on, in seconds since 1970.")
 ]
+ByDay = Annotated[int, Query(ge=0, le=366, description="Number of days, today the last, to count edits of.")]
 Before = Annotated[int | None, Query(ge=1, le=LARGEST_VERSION)]
 Commit = Annotated[int, Path(ge=1, le=LARGEST_VERSION)]
 From = Annotated[int, Query(alias="from", ge=0, le=LARGEST_VERSION)]
@@ -55,9 +56,10 @@ def build_router(editor: EditorClient) -> APIRouter:
         grep: Grep = None,
         author: Author = None,
         since: Since = None,
+        by_day: ByDay = 0,
     ) -> Response:
-        """List the newest commits; `before` continues from an older one."""
-        return respond(await editor.log(limit, before, grep, author, since))
+        """List the newest commits; `before` continues from an older one. `by_day` counts edits by the day."""
+        return respond(await editor.log(limit, before, grep, author, since, by_day))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
     async def get_version(version: Commit, wait_report: bool = False) -> Response:

@@ -144,7 +144,11 @@ def refused(reply: httpx.Response, status: int, code: str) -> Problem:
 
 
 async def nothing_has_changed(shared_http: httpx.AsyncClient) -> None:
-    assert (await shared_http.get("/admin/versions")).json() == {"versions": [], "head": 0}
+    assert (await shared_http.get("/admin/versions")).json() == {
+        "versions": [],
+        "head": 0,
+        "edits_by_day": {},
+    }
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,11 @@ def refused(reply: httpx.Response, status: int, code: str, *where: object) -> st
 @pytest_asyncio.fixture(autouse=True, loop_scope="module")
 async def nothing_has_changed(shared_http: httpx.AsyncClient) -> AsyncIterator[None]:
     yield
-    assert (await shared_http.get("/admin/versions")).json() == {"versions": [], "head": 0}
+    assert (await shared_http.get("/admin/versions")).json() == {
+        "versions": [],
+        "head": 0,
+        "edits_by_day": {},
+    }
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("delete", "/admin/gaps/{line}"): "edit",
     ("post", "/admin/gap-checks"): "edit",
     ("get", "/admin/reviews"): "read",
+    ("get", "/admin/hits"): "read",
     ("put", "/admin/edits/{id}/review"): "edit",
     ("get", "/v1/senses"): "ask",
     ("post", "/admin/bias"): "read",

@@ -25,6 +25,7 @@ class HistoryCalls:
         grep: str | None = None,
         author: str | None = None,
         since: datetime | None = None,
+        by_day: int | None = None,
     ) -> Call[wire.VersionLog]:
         """List commits, the newest first.
 
@@ -34,9 +35,10 @@ class HistoryCalls:
             grep: A text, in any case, in the message, or in a question or an answer of the commit.
             author: The commit's author.
             since: Only commits from this time on.
+            by_day: Number of days, today the last, whose edits are counted in `edits_by_day`; no filter holds for it.
         """
         since_s = since and str(since.timestamp())
-        query = to_query(limit=limit, before=before, grep=grep, author=author, since=since_s)
+        query = to_query(limit=limit, before=before, grep=grep, author=author, since=since_s, by_day=by_day)
         return Call("GET", "/admin/versions", wire.VersionLog, query=query)
 
     def show(self, version: int, *, wait_report: bool = False) -> Call[wire.VersionDetail]:
@@ -57,6 +59,10 @@ class HistoryCalls:
         """List active edits with the days on which they are looked at again; `due` lists those whose day has come."""
         query = to_query(due=due or None, limit=limit)
         return Call("GET", "/admin/reviews", wire.ReviewList, query=query)
+
+    def hits(self, *, limit: int = 20) -> Call[wire.HitList]:
+        """List the active edits on which most answers to users rested, the most used first."""
+        return Call("GET", "/admin/hits", wire.HitList, query=to_query(limit=limit))
 
     def review(self, id: str, on: date | None) -> Call[wire.EditDetail]:
         """Set the day on which a person looks at an edit again; None takes it away."""

@@ -97,6 +97,7 @@ from errata.wire.history import EditDetail as EditDetail
 from errata.wire.history import EditHead as EditHead
 from errata.wire.history import EditState as EditState
 from errata.wire.history import FactChange as FactChange
+from errata.wire.history import HitList as HitList
 from errata.wire.history import KeptTest as KeptTest
 from errata.wire.history import MemoryChange as MemoryChange
 from errata.wire.history import Remainder as Remainder
@@ -120,7 +121,6 @@ from errata.wire.proposals import ProposalList as ProposalList
 from errata.wire.proposals import ProposalRequest as ProposalRequest
 from errata.wire.proposals import RejectionRequest as RejectionRequest
 from errata.wire.report import BrokenTest as BrokenTest
-from errata.wire.report import Capacity as Capacity
 from errata.wire.report import EditReport as EditReport
 from errata.wire.report import EditTimings as EditTimings
 from errata.wire.report import FailingTest as FailingTest
@@ -142,6 +142,7 @@ from errata.wire.senses import SenseShare as SenseShare
 from errata.wire.senses import SensesQuery as SensesQuery
 from errata.wire.senses import WordSenses as WordSenses
 from errata.wire.state import BackupHead as BackupHead
+from errata.wire.state import Capacity as Capacity
 from errata.wire.state import EditCounts as EditCounts
 from errata.wire.state import Hits as Hits
 from errata.wire.state import MemoryCard as MemoryCard

@@ -52,10 +52,15 @@ class VersionSummary(VersionHead):
 
 
 class VersionLog(Response):
-    """Commits, the newest first, and the newest version (`head`); 0 is the base, before any commit."""
+    """Commits, the newest first, and the newest version (`head`); 0 is the base, before any commit.
+
+    Attributes:
+        edits_by_day: Number of edits made on each of the last days in UTC, as many as were asked for.
+    """
 
     versions: list[VersionSummary]
     head: Version
+    edits_by_day: dict[date, int] = Field(default_factory=dict)
 
     @property
     def entries(self) -> list[VersionSummary]:
@@ -180,6 +185,16 @@ class ReviewList(Response):
     edits: list[EditDetail]
     due: int
     total: int
+
+
+class HitList(Response):
+    """The active edits that have answered users.
+
+    Attributes:
+        edits: The edits, the most used first.
+    """
+
+    edits: list[EditDetail]
 
 
 class ScopeCandidate(Response):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from errata.wire.base import Details, Response, Version
-from errata.wire.state import EditCounts
+from errata.wire.state import Capacity, EditCounts
 
 
 class ParaphraseReport(Response):
@@ -158,24 +158,6 @@ class SupersededTest(BrokenTest):
     by: str
     by_version: Version
     on_purpose: bool = True
-
-
-class Capacity(Response):
-    """The room of a memory.
-
-    Attributes:
-        slots_used: Slots of all active edits.
-        slots_reserved: These, and the slots of the memory itself that surgery may move.
-        rows_per_slot: Rows for each slot.
-        margin: Room that is left before answers get worse.
-        warnings: Whole sentences.
-    """
-
-    slots_used: int
-    slots_reserved: int
-    rows_per_slot: float | None = None
-    margin: float | None = None
-    warnings: list[str] = Field(default_factory=list)
 
 
 class EditTimings(Response):

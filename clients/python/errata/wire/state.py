@@ -80,6 +80,8 @@ class ModelCard(Response):
         ready: True if a replica answers.
         replicas: Number of replicas.
         details: Further properties, in the form of the model.
+        answers: Questions that reached this ingress since it started, by outcome: answered, declined, or the code of
+            a problem. One to `auto` counts for each system that it was put to.
         object: Always `model`.
         owned_by: Always `errata`.
     """
@@ -90,6 +92,7 @@ class ModelCard(Response):
     ready: bool
     replicas: int
     details: Details = Field(default_factory=dict)
+    answers: dict[str, int] = Field(default_factory=dict)
     object: Literal["model"] = "model"
     created: int = 0
     owned_by: str = "errata"
@@ -118,12 +121,35 @@ class EditCounts(Response):
     holding: int = 0
 
 
+class Capacity(Response):
+    """The room of a memory.
+
+    Attributes:
+        slots_used: Slots of all active edits.
+        slots_reserved: These, and the slots of the memory itself that surgery may move.
+        rows_per_slot: Rows for each slot.
+        margin: Room that is left before answers get worse.
+        warnings: Whole sentences.
+    """
+
+    slots_used: int
+    slots_reserved: int
+    rows_per_slot: float | None = None
+    margin: float | None = None
+    warnings: list[str] = Field(default_factory=list)
+
+
 class MemoryState(Response):
-    """The memories at a version, each by the checksum of all its rows, and counts of edits."""
+    """The memories at a version, each by the checksum of all its rows, and counts of edits.
+
+    Attributes:
+        capacities: The room of each memory; one without a limit has reserved as many slots as it uses.
+    """
 
     version: Version
     checksums: dict[str, str]
     edits: EditCounts
+    capacities: dict[str, Capacity] = Field(default_factory=dict)
 
 
 class Whoami(Response):

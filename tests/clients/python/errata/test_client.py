@@ -118,6 +118,7 @@ ELSEWHERE = {
     "untag",
     "reviews",
     "review",
+    "hits",
     "keys",
     "make_key",
     "rotate_key",

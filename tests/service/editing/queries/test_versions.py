@@ -11,6 +11,7 @@ from models.system import Probes
 from service.editing.deployment import Editor
 from service.editing.evaluation import diff as difference
 from service.editing.evaluation.side_effects import ProbeSelector
+from service.editing.queries import versions
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
     FRANCE,
@@ -52,6 +53,21 @@ async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Edi
     assert [version.version for version in (await log(editor, 10, before=2)).versions] == [1]
     assert (await log(editor, 10, before=1)).versions == []
     assert [version.version for version in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
+
+
+async def test_the_edits_of_the_last_days_are_counted(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await editor.edit({"edits": [item(PERU, "Cusco"), item(FRANCE, "Lyon")]}, "tester")
+    await change(editor, JAPAN, "Kyoto")
+    await revert(editor, 1)
+    now = time.time()
+    for n_days, later, counts in ((0, 0, []), (2, 0, [0, 3]), (3, 1, [0, 3, 0]), (2, 2, [0, 0])):
+        monkeypatch.setattr(versions, "time", lambda at=now + 86_400 * later: at)
+        outcome = await editor.log(1, author="another", by_day=n_days)
+        days = VersionLog.model_validate_json(outcome.body).edits_by_day
+        assert list(days.values()) == counts
+        assert [(max(days) - day).days for day in days] == list(range(len(days)))[::-1]
 
 
 async def test_the_log_is_searched_by_text_and_by_author(editor: Editor) -> None:
@@ -253,5 +269,6 @@ async def test_the_memory_counts_what_is_active_taken_back_and_superseded(
     memory = MemoryState.model_validate_json((await editor.memory()).body)
     assert (memory.version, memory.checksums) == (4, {"toy/table": await checksum(editor)})
     assert (memory.edits.active, memory.edits.reverted, memory.edits.superseded) == (2, 1, 1)
+    assert memory.capacities["toy/table"].slots_used == 2
     async with start_editor() as fresh:
         assert MemoryState.model_validate_json((await fresh.memory()).body) == memory

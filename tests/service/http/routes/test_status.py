@@ -63,6 +63,17 @@ async def test_a_model_is_ready_when_a_replica_of_it_is_healthy(
     assert (card["ready"], card["replicas"]) == (ready, replicas)
 
 
+async def test_a_model_counts_the_questions_of_its_ingress_by_outcome(http: httpx.AsyncClient) -> None:
+    async def count() -> dict[str, int]:
+        return dict((await http.get("/v1/models/toy")).json()["answers"])
+
+    before = await count()
+    for question in ("What is the capital of Peru?", "Who owns the barn?", "Who owns the mill?"):
+        await http.post("/v1/answers", json={"question": question})
+    after = await count()
+    assert [after.get(name, 0) - before.get(name, 0) for name in ("answered", "declined")] == [1, 2]
+
+
 async def test_the_list_of_replicas_says_what_is_wrong_and_where(
     http: httpx.AsyncClient, ledger: RedisLedger
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.upkeep import reviews, tally
+from service.upkeep import hits, reviews, tally
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 
@@ -56,6 +56,22 @@ async def test_answers_to_users_count_and_other_answers_do_not(http: httpx.Async
     assert "gave     3 answers, the last just now" in (await run("show", peru)).stdout
     assert "gave 3 answers, the last just now" in (await run("show", "1")).stdout
     assert "gave     3 answers" in (await run("why", PERU)).stdout
+
+
+async def test_active_edits_are_listed_by_their_hits(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hits, "PAGE", 1)
+    answers = {PERU: 1, "What is the capital of Chile?": 3, "Where is the depot?": 4, "Who is it?": 0}
+    for question, count in answers.items():
+        edit_id = await edit(http, question, "Cusco")
+        await http.post("/v1/answers/batch", json={"questions": [{"question": question}] * max(1, count)})
+        await find_hits(http, edit_id, count)
+    await http.post("/admin/reverts", json={"version": 3})
+    for limit, counts in ((1, [3]), (20, [3, 1, 1])):
+        edits = (await http.get("/admin/hits", params={"limit": limit})).json()["edits"]
+        assert [detail["edit"]["hits"]["count"] for detail in edits] == counts
+        assert edits[0]["version"] == 2
 
 
 async def test_an_edit_that_never_answered_says_so(http: httpx.AsyncClient, run: Run) -> None:
