@@ -18,7 +18,8 @@ from service.local_routes import JSON, RouteRefusal
 CORRECT = f"{PATH}/correct"
 FIELDS = (
     "kind", "question", "answer", "wordings", "counterexamples",
-    "subject", "relation", "object", "act", "message", "line", "old", "named", "back",
+    "subject", "relation", "object", "act", "message", "review", "line", "old", "named",
+    "back",
 )  # fmt: skip
 STALE = "stale_version"
 REFUSALS = (400, 403, 404, 409, 413, 422, 503)  # after which a form is shown as it was filled in
@@ -29,16 +30,9 @@ def build_router() -> APIRouter:
     router = APIRouter()
 
     @router.get(CORRECT)
-    async def show(
-        page: ConsolePage,
-        question: str = "",
-        answer: str = "",
-        line: str = "",
-        kind: str = "answer",
-        subject: str = "",
-    ) -> Response:
-        form = {"kind": kind, "question": question, "answer": answer, "line": line, "subject": subject}
-        return await _render(page, form)
+    async def show(page: ConsolePage) -> Response:
+        """Show the form, filled with what the address says."""
+        return await _render(page, dict(page.request.query_params))
 
     @router.post(CORRECT)
     async def correct(page: ConsolePage) -> Response:
@@ -105,7 +99,8 @@ def _body(form: Form) -> JSON:
             "paraphrases": lines_of(form.get("wordings", "")),
             "counterexamples": lines_of(form.get("counterexamples", "")),
         }
-    return {"edits": [*items, item], "message": form.get("message", "")}
+    review = {"review": form["review"]} if form.get("review") else {}
+    return {"edits": [*items, item], "message": form.get("message", ""), **review}
 
 
 async def read_news(page: Page, expected: str) -> list[JSON]:

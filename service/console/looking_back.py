@@ -58,9 +58,20 @@ def build_router() -> APIRouter:
             if refusal.status not in (404, 409, 422):
                 raise
             return _render(page, form, refusal.status, mistakes=page.describe(refusal))
-        return _render(page, form, report=receipt["report"], once=uuid.uuid4().hex)
+        edits = await _list_edits(page, form)
+        return _render(page, form, report=receipt["report"], once=uuid.uuid4().hex, edits=edits)
 
     return router
+
+
+async def _list_edits(page: Page, form: Form) -> list[JSON]:
+    """Return the active edits that are taken back; none for a version to return to."""
+    if form.get("edit"):
+        return [(await page.api.get(f"/admin/edits/{quote(form['edit'], '')}"))["edit"]]
+    if form.get("to"):
+        return []
+    commit = await page.api.get(f"/admin/versions/{quote(form.get('version', ''), '')}")
+    return [edit for edit in commit["edits"] if edit["active"]]
 
 
 def _order(form: Form) -> tuple[str, JSON]:
@@ -75,5 +86,5 @@ def _order(form: Form) -> tuple[str, JSON]:
 
 def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in ("edit", "to", "version", "message")}
-    defaults: dict[str, Any] = {"mistakes": [], "report": None, "once": ""}
+    defaults: dict[str, Any] = {"mistakes": [], "report": None, "once": "", "edits": []}
     return page.render("undo.html", {**defaults, **values, "form": fields}, status)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -61,7 +61,26 @@ def write_item(edit: dict[str, Any]) -> str:
     return " ".join(str(edit[name]) for name in names if edit.get(name))
 
 
+def write_hits(edit: dict[str, Any]) -> str:
+    """Return how often an edit answered users and when last; "" while that cannot be read."""
+    hits = edit.get("hits")
+    if not hits or not hits["count"]:
+        return "" if hits is None else "no answer rests on it yet"
+    count = f"{hits['count']:,} answer{'s' if hits['count'] > 1 else ''}"
+    return f"gave {count}, the last on {write_time(hits['last'])}"
+
+
+def link_correction(edit: dict[str, Any]) -> str:
+    """Return the address of the form that corrects an edit, filled with what the edit says."""
+    notes = edit["notes"]
+    fields = {name: notes.get(name, "") for name in ("subject", "relation", "object")} | {"kind": "fact"}
+    if not notes.get("subject"):
+        fields = {"question": edit["question"], "answer": edit["answer"]}
+    return f"{PATH}/correct?{urlencode(fields)}"
+
+
 ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "item": write_item}
+ENVIRONMENT.filters |= {"hits": write_hits, "correct": link_correction}
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
@@ -120,6 +139,7 @@ class Page:
         content = ENVIRONMENT.get_template(template).render(
             token=token,
             place=self.request.url.path,
+            here=_place(self.request),
             is_signed_in=read_key(self.request) is not None,
             trouble=self.trouble,
             **values,

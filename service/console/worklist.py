@@ -1,11 +1,15 @@
-"""Worklist: questions that were declined or nearly answered, by missing fact and by line, to be answered or dropped."""
+"""Worklist: edits to look at again, and questions that were declined or nearly answered, to be answered or dropped."""
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from fastapi import APIRouter, Response
 
+from service.console.correcting import REFUSALS
 from service.console.pages import ConsolePage, redirect
 from service.console.session import PATH
+from service.console.sign_in import own_path
 from service.local_routes import RouteRefusal
 
 WORKLIST = f"{PATH}/worklist"
@@ -16,7 +20,9 @@ def build_router() -> APIRouter:
 
     @router.get(WORKLIST)
     async def show(page: ConsolePage) -> Response:
-        return page.render("worklist.html", {"gaps": await page.api.get("/admin/gaps", {"limit": 100})})
+        reviews = await page.api.get("/admin/reviews", {"due": "true", "limit": 100})
+        gaps = await page.api.get("/admin/gaps", {"limit": 100})
+        return page.render("worklist.html", {"reviews": reviews, "gaps": gaps})
 
     @router.post(f"{WORKLIST}/drop")
     async def drop(page: ConsolePage) -> Response:
@@ -35,5 +41,21 @@ def build_router() -> APIRouter:
         await page.read_form()
         await page.api.post("/admin/gap-checks", {})
         return redirect(WORKLIST)
+
+    @router.post(f"{PATH}/reviews/{{edit}}")
+    async def review(page: ConsolePage, edit: str) -> Response:
+        """Set the day on which an edit is looked at again, or take it away."""
+        form, place = await page.read_form(), f"/admin/edits/{quote(edit, '')}"
+        try:
+            on = None if form.get("do") == "never" else form.get("on", "")
+            await page.api.call("PUT", f"{place}/review", json={"on": on})
+            return redirect(own_path(form.get("back", "")))
+        except RouteRefusal as refusal:
+            if refusal.status not in REFUSALS:
+                raise
+            detail = await page.api.get(place)
+            fields = {"on": form.get("on", ""), "back": form.get("back", "")}
+            values = {"edit": detail["edit"], "mistakes": page.describe(refusal), **fields}
+            return page.render("review.html", values, refusal.status)
 
     return router

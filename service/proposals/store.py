@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from errata.wire.wording import normalize_question
@@ -39,6 +40,7 @@ class Row(BaseModel):
     expires: float
     message: str
     edits: list[dict[str, Any]]
+    review: date | None = None
 
     @property
     def subjects(self) -> frozenset[str]:
@@ -56,6 +58,11 @@ class Decision(BaseModel):
     time: float
     reason: str = ""
     version: int | None = None
+
+    @property
+    def day(self) -> date:
+        """Return its day in UTC."""
+        return datetime.fromtimestamp(self.time, UTC).date()
 
 
 class Entry(BaseModel):
@@ -82,7 +89,12 @@ class Proposals:
         self._connection, self._redis, self.clock = connection, connection.commands, clock
 
     async def add(
-        self, author: str, message: str, edits: Sequence[Mapping[str, Any]], expires_in_s: float
+        self,
+        author: str,
+        message: str,
+        edits: Sequence[Mapping[str, Any]],
+        expires_in_s: float,
+        review: date | None = None,
     ) -> Row:
         """Store a proposal, and drop those that ended long ago.
 
@@ -103,6 +115,7 @@ class Proposals:
                 expires=now + expires_in_s,
                 message=message,
                 edits=list(map(dict, edits)),
+                review=review,
             )
             await self._redis.hset(ROWS, str(number), row.model_dump_json())
             if old:

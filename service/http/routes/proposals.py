@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
@@ -67,10 +67,11 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
         summarize(request, f"{len(body.edits):,} edits proposed")
         author, edits = get_caller(request).name, body.model_dump(mode="json", exclude_unset=True)["edits"]
         head = await _read_head(editor)
-        outcome = await editor.edit(_order(edits, body.message, dry_run=True), author, f"trial-{uuid4().hex}")
+        trial = _order(edits, body.message, body.review, dry_run=True)
+        outcome = await editor.edit(trial, author, f"trial-{uuid4().hex}")
         if outcome.status >= 400:
             return respond(outcome)
-        row = await store.add(author, body.message, edits, body.expires_in_s)
+        row = await store.add(author, body.message, edits, body.expires_in_s, body.review)
         response.status_code = 201
         report = json.loads(outcome.body)["report"]
         item = Entry(row=row, decision=None)
@@ -104,7 +105,8 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         if holding.kind == "rejected":
             raise _refuse_closed(number, holding)
         if holding.version is None:
-            order = _order(item.row.edits, describe(item)) | body.model_dump(mode="json")
+            day = item.row.review and max(item.row.review, holding.day)
+            order = _order(item.row.edits, describe(item), day) | body.model_dump(mode="json")
             outcome = await editor.edit(order, holding.by, f"errata-proposal-{number}")
             if outcome.status >= 400:
                 await store.release(number)
@@ -147,9 +149,11 @@ def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
     return ProposalClosed(detail, state=decision.kind, by=decision.by)
 
 
-def _order(edits: Sequence[dict[str, Any]], message: str, dry_run: bool = False) -> dict[str, Any]:
-    request = EditRequest.model_validate({"edits": edits, "message": message, "dry_run": dry_run})
-    return request.model_dump(mode="json")
+def _order(
+    edits: Sequence[dict[str, Any]], message: str, review: date | None = None, dry_run: bool = False
+) -> dict[str, Any]:
+    fields = {"edits": edits, "message": message, "review": review, "dry_run": dry_run}
+    return EditRequest.model_validate(fields).model_dump(mode="json")
 
 
 async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
@@ -191,6 +195,7 @@ def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any)
         message=row.message,
         edits=row.edits,
         expires=datetime.fromtimestamp(row.expires, UTC),
+        review=row.review,
         conflicts=[rival.number for rival in rivals if rival.subjects & row.subjects]
         if item.is_open(now)
         else [],

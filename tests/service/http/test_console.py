@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from service.config import Settings
+from service.upkeep import tally
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
 from tests.workbooks import workbook
@@ -178,6 +180,17 @@ async def test_what_people_wrote_is_inert_on_every_page(browser: httpx.AsyncClie
         assert "unsafe" not in page.headers["content-security-policy"]
 
 
+async def wait_for(browser: httpx.AsyncClient, path: str, text: str) -> httpx.Response:
+    """Return a page as soon as it has a text; counts are written behind the answers."""
+    for _ in range(200):
+        page = await browser.get(path)
+        if text in page.text:
+            break
+        await asyncio.sleep(0.01)
+    assert text in page.text
+    return page
+
+
 async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -185,12 +198,7 @@ async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
         visitor.headers.update(ADMIN)
         for question in (QUESTION, "who owns the barn?", "who owns the barn?"):
             await visitor.post("/v1/answers", json={"question": question})
-    for _ in range(200):  # lines are written behind the answers
-        page = await browser.get("/console/worklist")
-        if "the most asked first: 2." in page.text:
-            break
-        await asyncio.sleep(0.01)
-    assert "the most asked first: 2." in page.text
+    page = await wait_for(browser, "/console/worklist", "the most asked first: 2.")
     link = re.search(r'href="(/console/correct\?question=who%20runs[^"]+)"', page.text)
     assert link is not None
     form = await browser.get(unescape(link[1]))
@@ -437,3 +445,51 @@ async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_activ
     assert [row.rpartition(",")[0] for row in second.split("\r\n")] == [
         row.rpartition(",")[0] for row in file.text.split("\r\n")
     ]
+
+
+def days_ahead(count: int) -> str:
+    return str(datetime.now(UTC).date() + timedelta(days=count))
+
+
+async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
+    browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
+    await correct(browser, answer=ATTACK, review=days_ahead(0))
+    await correct(browser, kind="fact", subject="Peru", relation="motto", object="Firm", review=days_ahead(9))
+    version = await browser.get("/console/versions/1")
+    assert "no answer rests on it yet" in version.text
+    assert f"Looked at again on {days_ahead(0)}" in version.text
+    proposal = await send(browser, "/console/correct", **EDIT, review=days_ahead(5), do="propose")
+    assert f"looked at again on {days_ahead(5)}" in (await browser.get(proposal.headers["location"])).text
+    worklist = await browser.get("/console/worklist")
+    assert "Firm" not in worklist.text
+    link = re.search(r'href="(/console/correct\?question=[^"]+)"', worklist.text)
+    assert link is not None
+    assert f'value="{ATTACK}"' in unescape((await browser.get(unescape(link[1]))).text)
+    await browser.get("/console/ask", params={"question": QUESTION})
+    await wait_for(browser, "/console/versions/1", "answers, the last on")
+    for day, sentence in (("", "is no day"), ("1999-01-01", "1999-01-01 is past: give today or a later day")):
+        form = review_form(worklist, "/console/worklist")
+        page = await browser.post(form.pop("action"), data=form | {"on": day})
+        assert (page.status_code, sentence in page.text) == (422, True), page.text
+        assert f'type="date" value="{day}"' in page.text
+        assert "<img" not in page.text
+    form = review_form(page, "/console/worklist")
+    done = await browser.post(form.pop("action"), data=form | {"on": days_ahead(30)})
+    assert (done.status_code, done.headers["location"]) == (303, "/console/worklist")
+    assert "To be looked at again" not in (await browser.get("/console/worklist")).text
+    reason = await browser.get("/console/why", params={"question": QUESTION})
+    assert f"Looked at again on {days_ahead(30)}" in reason.text
+    form = review_form(reason, f"/console/why?question={quote_plus(QUESTION)}")
+    done = await browser.post(form.pop("action"), data=form | {"do": "never"})
+    assert (await browser.get(done.headers["location"])).text.count("Look again…</summary>") == 1
+
+
+def review_form(page: httpx.Response, back: str) -> dict[str, str]:
+    """Return the address and the hidden fields of the form that sets a day and leads back to a page."""
+    action = re.search(r'action="(/console/reviews/[^"]+)"', page.text)
+    assert action is not None
+    form = hidden_fields(page, action[1])
+    assert form["back"] == back
+    return form | {"action": action[1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Literal
 
 from errata import wire
@@ -16,10 +17,21 @@ class ProposalCalls:
     """The part of `Calls` about proposals."""
 
     def propose(
-        self, edits: Iterable[wire.Item], *, message: str = "", expires_in_s: float = FOUR_WEEKS_S
+        self,
+        edits: Iterable[wire.Item],
+        *,
+        message: str = "",
+        expires_in_s: float = FOUR_WEEKS_S,
+        review: date | None = None,
     ) -> Call[wire.Proposal]:
         """Store edits that another key may approve; it needs the scope propose."""
-        body = build(wire.ProposalRequest, edits=list(edits), message=message, expires_in_s=expires_in_s)
+        body = build(
+            wire.ProposalRequest,
+            edits=list(edits),
+            message=message,
+            expires_in_s=expires_in_s,
+            review=review,
+        )
         return Call("POST", PROPOSALS, wire.Proposal, body, reads=False, slow=True)
 
     def proposals(self, state: Literal["open", "all"] = "open") -> Call[wire.ProposalList]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from errata.wire.base import CommitVersion, Details, Message, Request, Response, Version
+from errata.wire.base import CommitVersion, Day, Details, Message, Request, Response, Version
 from errata.wire.edits import Item
 from errata.wire.report import Report
 
@@ -21,11 +22,13 @@ class ProposalRequest(Request):
     Attributes:
         edits: Corrections, facts and definitions of relations, which become one commit.
         expires_in_s: Seconds after which they cannot be approved any more.
+        review: A day on which a person looks at the edits again; it is the day of the approval if that is later.
     """
 
     edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_PROPOSED)]
     message: Message = ""
     expires_in_s: Annotated[float, Field(ge=1, le=366 * 86_400)] = FOUR_WEEKS_S
+    review: Day | None = None
 
 
 class ApprovalRequest(Request):
@@ -49,6 +52,7 @@ class Proposal(Response):
         author: Name of the key that proposed it.
         edits: The edits as they were sent.
         expires: Time from which it is closed.
+        review: The day on which a person looks at the edits again, as it was proposed.
         conflicts: Numbers of other open proposals about the same question, or the same relation of the same thing.
         decided_by: Name of the key that approved or rejected it.
         decision_time: Time of the approval or the rejection.
@@ -65,6 +69,7 @@ class Proposal(Response):
     message: str
     edits: list[Details]
     expires: AwareDatetime
+    review: date | None = None
     conflicts: list[int] = Field(default_factory=list)
     decided_by: str | None = None
     decision_time: AwareDatetime | None = None

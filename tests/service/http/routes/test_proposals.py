@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -13,6 +14,8 @@ from fastapi import FastAPI
 
 from service.config import Settings
 from service.editing.deployment import Editor
+from service.proposals.store import Decision
+from service.upkeep import reviews
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
 from tests.service.http.test_console import hidden_fields
 
@@ -173,6 +176,21 @@ async def test_two_about_the_same_question_are_shown_to_conflict(
     assert {item["number"]: item["conflicts"] for item in listing} == {3: [1], 2: [], 1: [3]}
 
 
+@pytest.mark.parametrize("days", [0, 9])
+async def test_a_day_is_proposed_with_it_and_is_no_earlier_than_the_approval(
+    people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    day, tomorrow = (datetime.now(UTC).date() + timedelta(days=count) for count in (days, 1))
+    proposal = await propose(people["bo"], review=str(day))
+    assert proposal["review"] == str(day)
+    monkeypatch.setattr(reviews, "find_today", lambda: tomorrow)
+    monkeypatch.setattr(Decision, "day", tomorrow)
+    reply = await people["cy"].post("/admin/proposals/1/approval", json={})
+    assert reply.status_code == 200, reply.text
+    [detail] = (await people["cy"].get("/admin/reviews")).json()["edits"]
+    assert detail["edit"]["review"] == str(max(day, tomorrow))
+
+
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -180,6 +198,8 @@ async def test_two_about_the_same_question_are_shown_to_conflict(
         ({"edits": [EDIT] * 201}, 422),
         ({"expires_in_s": 0}, 422),
         ({"strict": True}, 422),
+        ({"review": "1999-01-01"}, 422),
+        ({"review": "soon"}, 422),
     ],
 )
 async def test_what_is_no_proposal_is_refused(
@@ -192,8 +212,11 @@ async def test_what_is_no_proposal_is_refused(
 
 async def test_the_command_proposes_lists_approves_and_rejects(app: FastAPI, run: Run) -> None:
     keys = await make_keys(app)
-    first = await run("propose", EDIT["question"], "Ada", "-m", "Bo left", key=keys["bo"])
+    first = await run(
+        "propose", EDIT["question"], "Ada", "-m", "Bo left", "--review", "2099-06-01", key=keys["bo"]
+    )
     assert (first.exit_code, "Proposal 1 by bo, open: who runs the mill? → Ada" in first.output) == (0, True)
+    assert "Looked at again on 2099-06-01" in first.output
     await run("propose", "who owns the barn?", "Bo", key=keys["bo"])
     listing = (await run("proposals", key=keys["bo"])).output
     assert "who runs the mill? → Ada" in listing

@@ -103,6 +103,7 @@ async def test_an_edit_stands_in_the_list_from_its_day_on_and_answers_as_before(
     assert await list_reviews(http) == [(PERU, in_days(0)), (CHILE, in_days(9))]
     assert await list_reviews(http, limit=1) == [(PERU, in_days(0))]
     assert "errata_edits_due 1.0" in (await http.get("/metrics")).text
+    assert "1 edit is due to be looked at: errata reviews\n" in (await run("gaps")).stderr
     listing = (await run("reviews")).stdout
     assert peru in listing
     assert CHILE not in listing

@@ -27,6 +27,8 @@ def draw_proposals(page: ProposalList) -> RenderableType:
 
 def draw_proposal(item: Proposal) -> RenderableType:
     lines = [Text(f"Proposal {item.number} by {item.author}, {item.state}: {one_line(describe_edits(item))}")]
+    if item.review is not None:
+        lines.append(Text(f"Looked at again on {item.review}"))
     if item.conflicts:
         numbers = ", ".join(map(str, item.conflicts))
         lines.append(Text(f"Open proposals about the same: {numbers}", style="yellow"))

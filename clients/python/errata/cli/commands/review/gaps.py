@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from errata.cli.render.gaps import draw_dropped_gap, draw_gap_check, draw_gaps
+from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.errors import NotFound
 from errata.wire import Gap
@@ -35,6 +36,10 @@ def gaps(session: Session, limit: Limit = LIMIT, again: Again = False, drop: Dro
         session.show(session.send(session.calls.check_gaps(), "Asking again"), draw_gap_check)
     if not drop:
         session.show(session.send(session.calls.gaps(limit=limit), "Reading the worklist"), draw_gaps)
+        due = session.send(session.calls.reviews(due=True, limit=1), "Reading review dates").value.due
+        if due:
+            are = "is" if due == 1 else "are"
+            session.err.print(f"{plural(due, 'edit')} {are} due to be looked at: errata reviews")
 
 
 def find_gap(session: Session, question: str) -> Gap | None:

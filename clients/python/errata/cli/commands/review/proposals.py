@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.options import Message
+from errata.cli.options import Message, Review
 from errata.cli.receipts import require_success
 from errata.cli.render.proposals import draw_decision, draw_proposal, draw_proposals
 from errata.cli.session import Session
@@ -24,10 +24,12 @@ Reason = Annotated[str, typer.Argument(help="Why, for its author.")]
 Expect = Annotated[int | None, typer.Option(help="Approve only if this is the newest version.")]
 
 
-def propose(session: Session, words: Words, message: Message = "", also: Also = None) -> None:
+def propose(
+    session: Session, words: Words, message: Message = "", also: Also = None, review: Review = None
+) -> None:
     """Propose a correction or a fact: it is not live until another person approves it."""
-    proposal = session.send(session.calls.propose([_to_item(words, also)], message=message), "Proposing")
-    session.show(proposal, draw_proposal)
+    call = session.calls.propose([_to_item(words, also)], message=message, review=review)
+    session.show(session.send(call, "Proposing"), draw_proposal)
 
 
 def proposals(session: Session, number: OptionalNumber = None, all: All = False) -> None:
