@@ -94,20 +94,23 @@ class Page:
         request: The request of it.
 
     Attributes:
+        state: The state of the service, as load balancers hear it.
         trouble: A sentence for the top of the page while the service cannot do all; else "".
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.api = LocalRoutes.of(request, read_key(request))
+        self.state: JSON = {}
         self.trouble = ""
 
     @classmethod
     async def open(cls, request: Request) -> Page:
         """Return a page that knows whether the service can do all."""
         page = cls(request)
-        code = (await page.try_get("/readyz")).get("degraded")
-        page.trouble = page.trouble or (_describe_trouble(code, str(code)) if code else "")
+        page.state = await page.try_get("/readyz")
+        if code := page.state.get("degraded"):
+            page.trouble = _describe_trouble(code, code)
         return page
 
     async def try_get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
@@ -117,7 +120,7 @@ class Page:
         except KeyNeeded:
             raise
         except RouteRefusal as refusal:
-            return {"missing": " ".join(self.describe(refusal))}
+            return {"missing": " ".join(self.describe(refusal)), "code": refusal.code}
 
     def describe(self, refusal: RouteRefusal) -> Sequence[str]:
         """Return a refusal as sentences, one for each wrong field, and let the page tell of a service in trouble."""

@@ -6,7 +6,17 @@ from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
-from service.console import asking, correcting, facts, files, looking_back, proposing, sign_in, worklist
+from service.console import (
+    asking,
+    correcting,
+    facts,
+    files,
+    health,
+    looking_back,
+    proposing,
+    sign_in,
+    worklist,
+)
 from service.console.pages import STATIC, ConsolePage, install_refusals
 from service.console.session import PATH
 from service.local_routes import RouteRefusal
@@ -16,7 +26,7 @@ def include_console(app: FastAPI) -> None:
     """Serve the console at `/console`."""
     pages = APIRouter(include_in_schema=False)
     pages.add_api_route(PATH, lambda: RedirectResponse(sign_in.START))
-    for part in (sign_in, asking, correcting, proposing, looking_back, worklist, facts, files):
+    for part in (sign_in, asking, correcting, proposing, looking_back, worklist, facts, files, health):
         pages.include_router(part.build_router())
     app.include_router(pages)
     app.mount(f"{PATH}/static", StaticFiles(directory=STATIC))

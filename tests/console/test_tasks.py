@@ -230,6 +230,14 @@ TASKS: dict[str, Steps] = {
             "who runs the mill?,Ada",
         ),
     ),
+    "health": (
+        *LIVE_HAMLET,
+        ("press", "Health"),
+        ("see", "All is well.", "The tests of edits have not been run"),
+        ("open", "Edits a day in numbers"),
+        ("press", "Run the tests of all edits now"),
+        ("see", "At version 1, 1 of 1 questions and facts of edits held"),
+    ),
     "a table of things": (
         ("sign_in", "ann"),
         ("press", "Files"),

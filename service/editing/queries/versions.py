@@ -140,7 +140,11 @@ class Versions:
         status = await current_status(state.active_records, state.models)
         checksums = {name: memory.image.checksum for name, memory in state.memories.items()}
         counts = status.counts(len(state.edits))
-        capacities = {name: budget.describe([memory]) for name, memory in state.memories.items()}
+        capacities = {
+            name: budget.describe([memory])
+            for name, memory in state.memories.items()
+            if memory.usage.slots_reserved is None  # otherwise the memory has no limit
+        }
         return MemoryState(version=state.version, checksums=checksums, edits=counts, capacities=capacities)
 
     def check_exists(self, version: int) -> int:

@@ -1,9 +1,11 @@
-"""The console while the store is away."""
+"""The page of the service's health, and every page while the store is away."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from html import unescape
 
 import httpx
@@ -11,8 +13,9 @@ import pytest
 from fastapi import FastAPI
 
 from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.http.conftest import KEY, client_of
-from tests.service.http.test_console import EDIT, OPTIONS, correct, hidden_fields, send
+from service.ledger.store import RedisLedger
+from tests.service.http.conftest import ADMIN, KEY, client_of
+from tests.service.http.test_console import ATTACK, EDIT, OPTIONS, QUESTION, correct, hidden_fields, send
 
 __all__ = ["OPTIONS"]  # the settings of this module's service
 
@@ -28,6 +31,7 @@ READABLE = {
     "correct": "Try it",
     "files": "Try it",
     "files/edits.csv": "who runs the mill?",
+    "health": "Not shown: the store does not answer.",
 }
 UNREADABLE = ("worklist", "proposals", "proposals/1")
 FORMS = {
@@ -84,3 +88,81 @@ async def test_pages_go_on_without_the_store_say_so_and_keep_what_is_written(
     for _ in range(2):  # sent twice, it is done once
         page = await browser.post("/console/undo", data=again)
         assert page.headers["location"] == "/console/versions/2?fresh=1"
+
+
+async def test_the_page_of_health_has_every_figure_and_says_that_all_is_well(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    empty = unescape((await browser.get("/console/health")).text)
+    for text in (
+        "All is well.",
+        "No edit has answered users yet.",
+        "The tests of edits have not been run",
+    ):
+        assert text in empty
+    await correct(browser, answer=ATTACK)
+    await correct(browser, kind="fact", subject="Peru", relation="capital", object="Cusco")
+    async with client_of(app) as http:
+        http.headers.update(ADMIN)
+        edit = (await http.get("/admin/versions/1")).json()["edits"][0]["id"]
+        await http.put(f"/admin/edits/{edit}/review", json={"on": str(datetime.now(UTC).date())})
+        await http.post("/v1/answers", json={"question": QUESTION, "model": "toy"})
+        await http.post("/v1/answers", json={"question": "who owns the barn?", "model": "toy"})
+        for _ in range(200):  # hits are written behind the answers
+            if (await http.get("/admin/hits")).json()["edits"]:
+                break
+            await asyncio.sleep(0.02)
+    assert (await send(browser, "/console/health/checks")).headers["location"] == "/console/health"
+    page = (await browser.get("/console/health")).text
+    words = " ".join(unescape(re.sub("<[^>]*>", " ", page)).split())
+    for text in (
+        "1 due, 0 later: to the worklist",
+        "3 active: 3 hold, 0 do not",
+        "At version 2, 5 of 5 questions and facts of edits held",
+        "toy/table 2 of 1,048,576 0 %",
+        "graph/triples has no limit",
+        f"{QUESTION} → {ATTACK} 1 1",
+        "at most 3, in all 3",
+    ):
+        assert text in words, (text, words)
+    assert re.search(r"toy answered [\d,]+ \d+ % declined [\d,]+ \d+ % ", words), words
+    assert page.count("<title>") == 31  # that of the page, and one a day
+    assert "<img" not in page
+
+
+async def test_the_page_of_health_names_what_is_not_well(
+    app: FastAPI, browser: httpx.AsyncClient, ledger: RedisLedger
+) -> None:
+    ill = {"version": 0, "healthy": False, "degraded": "ledger_corrupt", "model": "toy", "checksums": {}}
+    test = {"question": "What is the capital of Chile?", "answer": "Talca"}
+    async with client_of(app) as http:
+        http.headers.update(ADMIN)
+        edit = {"question": QUESTION, "answer": "Ada", "model": "toy", "tests": [test]}
+        await http.post("/admin/edits", json={"edits": [edit]})
+        await http.post("/admin/checks")
+    await ledger.heartbeat("toy-z", ill)
+    page = await browser.get("/console/health")
+    for text in (
+        "toy-z is unwell: ledger_corrupt.",
+        "Tests of edits that fail: 1.",
+        "Talca, now",
+        "Not all is well.",
+    ):
+        assert text in unescape(page.text), text
+    assert "All is well" not in page.text
+
+
+async def test_a_key_sees_the_parts_of_health_that_it_may_see(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as http:
+        body = {"name": "asker", "scopes": ["ask"]}
+        browser.cookies.set(
+            "errata_key", (await http.post("/admin/keys", json=body, headers=ADMIN)).json()["key"]
+        )
+    page = await browser.get("/console/health")
+    assert page.status_code == 200
+    text = unescape(page.text)
+    assert text.count("Not shown: 'asker' lacks the scope 'read': use a key that has it.") == 4
+    assert all(word in text for word in ("All is well, as far as your key may see.", "toy/table", "answered"))
+    assert "Run the tests" not in text

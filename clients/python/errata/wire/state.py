@@ -143,7 +143,7 @@ class MemoryState(Response):
     """The memories at a version, each by the checksum of all its rows, and counts of edits.
 
     Attributes:
-        capacities: The room of each memory; one without a limit has reserved as many slots as it uses.
+        capacities: The room of each memory that has a limit.
     """
 
     version: Version
