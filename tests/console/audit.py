@@ -100,6 +100,6 @@ class Auditor:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 address = message["params"]["request"]["url"]
-                # Chromium draws the sign of a field for dates from an address of its own, which holds the picture itself.
+                # Chromium draws the sign of a field for dates from an address that holds the picture itself.
                 if not address.startswith((self._url + "/", "data:image/svg+xml;")):
                     yield f"a request to {address}"
