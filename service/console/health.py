@@ -31,9 +31,10 @@ def build_router() -> APIRouter:
     async def show(page: ConsolePage) -> Response:
         """Show every part that the reader may see and the service can tell now."""
         bodies = await asyncio.gather(*(page.try_get(*route) for route in ROUTES.values()))
-        parts = {"state": page.state, **dict(zip(ROUTES, bodies, strict=True))}
-        faults = [page.trouble] if page.trouble else list(_find_lag(page.state))
-        return page.render("health.html", {**parts, "faults": [*faults, *_find_faults(parts)]})
+        parts = dict(zip(ROUTES, bodies, strict=True))
+        faults = [page.trouble] if page.trouble else []
+        faults += _find_faults({} if faults else page.state, parts)
+        return page.render("health.html", {**parts, "state": page.state, "faults": faults})
 
     @router.post(f"{HEALTH}/checks")
     async def check(page: ConsolePage) -> Response:
@@ -45,23 +46,18 @@ def build_router() -> APIRouter:
     return router
 
 
-def _find_lag(state: JSON) -> Iterator[str]:
-    """Yield a sentence for each system of which a replica lacks the newest version."""
-    models = state["models"] or {}
-    for model, replicas in models.items():
-        if replicas["current"] < replicas["live"]:
-            yield f"{model}: {replicas['current']} of {replicas['live']} replicas are well and have the newest version."
+def _find_faults(state: JSON, parts: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield a sentence for each replica, memory, edit and import that is not well."""
+    models, checks = state.get("models") or {}, parts["checks"]
+    for model, count in models.items():
+        if count["current"] < count["live"]:
+            yield f"{model}: {count['current']} of {count['live']} replicas are well and have the newest version."
     if (
         models
         and not state["converged"]
         and all(count["current"] == count["live"] for count in models.values())
     ):
         yield "Fewer replicas report than the service was started with."
-
-
-def _find_faults(parts: Mapping[str, JSON]) -> Iterator[str]:
-    """Yield a sentence for each replica, memory, edit and import that is not well."""
-    checks = parts["checks"]
     for replica in parts["replicas"].get("replicas", ()):
         if not replica["healthy"]:
             yield f"The replica {replica['replica']} is unwell: {replica['degraded'] or 'it does not answer'}."

@@ -14,7 +14,7 @@ from service.local_routes import JSON, RouteRefusal
 
 HISTORY = f"{PATH}/history"
 UNDO = f"{PATH}/undo"
-PAGE = 50  # commits of a page
+PAGE, EDITS = 50, 100  # commits of a page, and edits of a commit
 
 
 def build_router() -> APIRouter:
@@ -30,10 +30,10 @@ def build_router() -> APIRouter:
         return page.render("history.html", {**filters, "log": log, "oldest": oldest, "tags": tags})
 
     @router.get(f"{PATH}/versions/{{version}}")
-    async def show(page: ConsolePage, version: str, fresh: str = "") -> Response:
-        """Show one commit and its report."""
+    async def show(page: ConsolePage, version: str, fresh: str = "", after: str = "") -> Response:
+        """Show one commit and its report; a commit of many edits is shown in parts, each `after` so many edits."""
         commit = await page.api.get(f"/admin/versions/{quote(version, '')}", {"wait_report": True})
-        return page.render("version.html", {"commit": commit, "is_new": bool(fresh)})
+        return page.render("version.html", {"commit": commit, "is_new": bool(fresh), **_cut(commit, after)})
 
     @router.get(f"{PATH}/diff")
     async def compare(page: ConsolePage, older: str = "", newer: str = "") -> Response:
@@ -72,6 +72,16 @@ async def _list_edits(page: Page, form: Form) -> list[JSON]:
         return []
     commit = await page.api.get(f"/admin/versions/{quote(form.get('version', ''), '')}")
     return [edit for edit in commit["edits"] if edit["active"]]
+
+
+def _cut(commit: JSON, after: str) -> JSON:
+    """Leave the edits after so many in a commit, as a page takes; return their number, and where other parts start."""
+    start, n_edits = int(after) if after.isdecimal() else 0, len(commit["edits"])
+    for body in (commit, commit["report"]):
+        if "edits" in body:
+            body["edits"] = body["edits"][start : start + EDITS]
+    starts = [place for place in range(0, n_edits, EDITS) if place != start]
+    return {"n_edits": n_edits, "other_starts": starts, "size": EDITS}
 
 
 def _order(form: Form) -> tuple[str, JSON]:

@@ -29,7 +29,7 @@ AWAY = (
     "The store of this service does not answer. "
     "Asking and reading go on from its last state; changes wait until it is back."
 )
-NO_CHANGES = "No change can be made now: {}"
+NO_CHANGES = "No change can be made now: {}."
 STILL_HERE = "What you wrote is still here: send it again when the service takes it."
 
 ENVIRONMENT = Environment(
@@ -110,7 +110,8 @@ class Page:
         page = cls(request)
         page.state = await page.try_get("/readyz")
         if code := page.state.get("degraded"):
-            page.trouble = _describe_trouble(code, code)
+            page.trouble = AWAY if code == LedgerUnavailable.code else NO_CHANGES.format(code)
+        page.trouble = page.trouble or page.state.get("missing", "")
         return page
 
     async def try_get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
@@ -131,7 +132,7 @@ class Page:
         ]
         detail = str(problem.get("detail", "The service gave no reason."))
         if refusal.status == NotReady.status:
-            self.trouble = _describe_trouble(refusal.code, detail)
+            self.trouble = AWAY if refusal.code == LedgerUnavailable.code else self.trouble
             keeps_form = self.request.method == "POST" and self.request.url.path != SIGN_IN
             return [detail, STILL_HERE] if keeps_form else [detail]
         return faults or [detail]
@@ -231,10 +232,6 @@ def install_refusals(app: FastAPI) -> None:
     @app.exception_handler(RouteRefusal)
     async def refuse(request: Request, refusal: RouteRefusal) -> Response:
         return (await Page.open(request)).refuse(refusal)
-
-
-def _describe_trouble(code: str, detail: str) -> str:
-    return AWAY if code == LedgerUnavailable.code else NO_CHANGES.format(detail)
 
 
 def _form_of(request: Request) -> dict[str, str]:

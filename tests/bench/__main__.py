@@ -16,6 +16,7 @@ from tests.bench import (
     many_edits,
     mutants,
     overhttp,
+    pages,
     start,
     untaught,
 )
@@ -30,6 +31,7 @@ SECTIONS = {
     "growth": growth.rows,
     "graph": graph.rows,
     "curators": curators.rows,
+    "pages": pages.rows,
     "untaught": untaught.rows,
     "start": start.rows,
     "memory": memory_rows,

@@ -12,6 +12,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from service.console import looking_back
+from service.errors import NotReady
+from service.http.readiness import Readiness
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.http.conftest import ADMIN, KEY, client_of
@@ -97,6 +100,26 @@ async def test_pages_go_on_without_the_store_say_so_and_keep_what_is_written(
         assert page.headers["location"] == "/console/versions/2?fresh=1"
 
 
+async def test_a_commit_of_many_edits_is_shown_in_parts(
+    app: FastAPI, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking_back, "EDITS", 2)
+    edits = [{"question": f"who runs mill {n}?", "answer": "Ada", "model": "toy"} for n in range(3)]
+    async with client_of(app) as http:
+        await http.post("/admin/edits", json={"edits": edits}, headers=ADMIN)
+    for query, mills, link in (
+        ("", "01", "3 to 3"),
+        ("?after=2", "2", "1 to 2"),
+        ("?after=x", "01", "3 to 3"),
+    ):
+        page = await browser.get(f"/console/versions/1{query}")
+        for mill in "012":
+            # Once in the list, and once in the report
+            assert page.text.count(f"who runs mill {mill}? →") == (1 if mill in mills else 0)
+            assert page.text.count(f"<h3>who runs mill {mill}?") == (1 if mill in mills else 0)
+        assert [text for text in ("1 to 2", "3 to 3") if f">{text}</a>" in page.text] == [link]
+
+
 async def test_the_page_of_health_has_every_figure_and_says_that_all_is_well(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -173,3 +196,40 @@ async def test_a_key_sees_the_parts_of_health_that_it_may_see(
     assert text.count("Not shown: 'asker' lacks the scope 'read': use a key that has it.") == 4
     assert all(word in text for word in ("All is well, as far as your key may see.", "toy/table", "answered"))
     assert "Run the tests" not in text
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence", "changing"),
+    [
+        (
+            {"degraded": "ledger_corrupt"},
+            "No change can be made now: ledger_corrupt.",
+            "<dd>does not work: ledger_corrupt</dd>",
+        ),
+        (None, "no replica of 'toy' answers", "All is well"),
+        ({"converged": False}, "Fewer replicas report than the service was started with.", "<dd>works</dd>"),
+        (
+            {"converged": False, "models": {"toy": {"live": 2, "current": 1}}},
+            "toy: 1 of 2 replicas are well",
+            "<dd>works</dd>",
+        ),
+    ],
+)
+async def test_a_state_that_is_not_well_is_said(
+    browser: httpx.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    state: dict[str, object] | None,
+    sentence: str,
+    changing: str,
+) -> None:
+    describe = Readiness.describe
+
+    async def tell(readiness: Readiness) -> dict[str, object]:
+        if state is None:
+            raise NotReady("no replica of 'toy' answers")
+        return await describe(readiness) | state
+
+    monkeypatch.setattr(Readiness, "describe", tell)
+    page = unescape((await browser.get("/console/health")).text)
+    assert (sentence in page, "All is well" in page) == (True, False)
+    assert (changing in page) is (state is not None)
