@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -24,6 +25,7 @@ FILE = (
 )
 MEND = "lines.csv mend a line here, and try again"
 HAMLET = "Who wrote Hamlet?"
+TODAY = datetime.now(UTC).date()
 
 Steps = tuple[tuple[str, ...], ...]
 
@@ -150,6 +152,24 @@ TASKS: dict[str, Steps] = {
         ("press", "Ask them again, and take out what is answered now"),
         ("press", "Drop: who owns the barn?"),
         ("see", "No question waits for an answer."),
+    ),
+    "look at an edit again": (
+        *CORRECT_HAMLET[:-2],
+        ("fill", "Look at it again on a day, if there is one", f"{TODAY:%m%d%Y}"),
+        ("press", TRY),
+        ("press", LIVE),
+        ("press", "Worklist"),
+        ("see", "To be looked at again", "no answer rests on it yet"),
+        ("fill", "Look again on", "01011999"),
+        ("press", f"Set the day: {HAMLET}"),
+        ("see", "1999-01-01 is past: give today or a later day"),
+        ("fill", "Look again on", "01012099"),
+        ("press", f"Set the day: {HAMLET}"),
+        ("miss", "To be looked at again"),
+        ("type_address", "/console/versions/1"),
+        ("open", f"Looked at again on 2099-01-01: {HAMLET}"),
+        ("press", f"Never again: {HAMLET}"),
+        ("see", "Look again…"),
     ),
     "history, undo of a commit": (
         *LIVE_HAMLET,
