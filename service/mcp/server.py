@@ -7,26 +7,36 @@ and audit are those of every other call.
 from __future__ import annotations
 
 import asyncio
+import re
 from contextvars import Context, ContextVar
 
 from errata.mcp.tools import INSTRUCTIONS, Tools, add_tools
 from fastapi import FastAPI
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.routes import cors_middleware
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.auth import ProtectedResourceMetadata
 from pydantic import AnyHttpUrl
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.local_routes import KeyNeeded, LocalRoutes, RouteRefusal
 
 PATH = "/mcp"
 METADATA = f"/.well-known/oauth-protected-resource{PATH}"  # RFC 9728
 MAX_BODY = 1_000_000  # bytes of a request, as of a question
+REFUSALS = {  # statuses with codes of JSON-RPC, and sentences that a client of the protocol shows
+    401: (-32001, "a key or token that is valid here is needed, as the header Authorization: Bearer KEY"),
+    413: (-32600, f"a request may have {MAX_BODY:,} bytes: send less at once"),
+}
+HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
 
 CALLER: ContextVar[tuple[tuple[str, int], str]] = ContextVar("address and host of the caller")
 
@@ -56,10 +66,11 @@ class Endpoint:
     Args:
         app: The protocol's application.
         sessions: Its sessions, which one task has to open and close.
+        url: The address of the service by its settings, which the application names.
     """
 
-    def __init__(self, app: ASGIApp, sessions: StreamableHTTPSessionManager) -> None:
-        self._app, self._sessions = app, sessions
+    def __init__(self, app: ASGIApp, sessions: StreamableHTTPSessionManager, url: str) -> None:
+        self._app, self._sessions, self._url = app, sessions, url
         self._task: asyncio.Task[None] | None = None
         self._is_open, self._is_closing = asyncio.Event(), asyncio.Event()
 
@@ -70,7 +81,23 @@ class Endpoint:
         await self._is_open.wait()
         client = scope.get("client") or ("127.0.0.1", 0)
         CALLER.set((tuple(client), Headers(scope=scope).get("host", "")))
-        await self._app(scope, receive, send)
+        is_refused = False
+
+        async def explain(message: Message) -> None:
+            """Send a refusal with a sentence for clients, and with an address by which they reach this service."""
+            nonlocal is_refused
+            if message["type"] == "http.response.start" and message["status"] in REFUSALS:
+                is_refused = True
+                code, sentence = REFUSALS[message["status"]]
+                body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": sentence}}
+                challenge = Headers(raw=message["headers"]).get("www-authenticate")
+                address = find_address(scope, self._url)
+                headers = challenge and {"www-authenticate": challenge.replace(self._url, address)}
+                await JSONResponse(body, message["status"], headers or None)(scope, receive, send)
+            elif not is_refused:
+                await send(message)
+
+        await self._app(scope, receive, explain)
 
     async def aclose(self) -> None:
         """End the sessions."""
@@ -107,9 +134,31 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
         # Names of hosts and foreign pages are refused before, by the service's own middleware.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    endpoint = Endpoint(protocol, server.session_manager)
-    app.router.routes += [Route(path, endpoint) for path in (PATH, METADATA)]
+    endpoint = Endpoint(protocol, server.session_manager, url)
+
+    async def describe(request: Request) -> Response:
+        """Name the issuer of tokens for this endpoint."""
+        address = find_address(request.scope, url)
+        metadata = ProtectedResourceMetadata(
+            resource=AnyHttpUrl(address + PATH), authorization_servers=[AnyHttpUrl(issuer or address)]
+        )
+        return JSONResponse(metadata.model_dump(mode="json", exclude_none=True))
+
+    app.router.routes += [
+        Route(PATH, endpoint),
+        Route(METADATA, cors_middleware(describe, ["GET", "OPTIONS"])),
+    ]
     app.router.on_shutdown.append(endpoint.aclose)
+
+
+def find_address(scope: Scope, url: str) -> str:
+    """Return the address under which a client reached the service, whose own may be 0.0.0.0; `url` where none is given.
+
+    Names that the service has not are refused before, where it knows its names.
+    """
+    host = Headers(scope=scope).get("host", "")
+    scheme = "https" if url.startswith("https:") else scope["scheme"]
+    return f"{scheme}://{host}" if HOST.fullmatch(host) else url
 
 
 def routes_of(app: FastAPI, key: str | None) -> LocalRoutes:

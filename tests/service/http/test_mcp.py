@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
-from tests.service.http.conftest import ADMIN, KEY, client_of
+from service.config import Settings
+from service.editing.deployment import Editor
+from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.http.listening import listening
 
 TOOLS = {"ask", "why", "find_facts", "worklist", "propose_correction", "history"}
@@ -74,25 +76,52 @@ async def test_a_refusal_of_a_route_is_an_error_of_the_tool(app: FastAPI, url: s
             result = await client.call_tool(tool, arguments)
             assert result.is_error
             assert "'asker' lacks the scope" in str(result.content)
+        with pytest.raises(MCPError, match="'asker' lacks the scope 'read'"):
+            await client.read_resource("errata://version/1")
 
 
 @pytest.mark.parametrize(
-    ("headers", "size", "status"),
-    [({}, 1, 401), ({"authorization": "Bearer wrong"}, 1, 401), (ADMIN, 2_000_000, 413)],
+    ("key", "size", "sentence"),
+    [
+        ("wrong", 1, "a key or token that is valid here is needed"),
+        (KEY, 2_000_000, "may have 1,000,000 bytes"),
+    ],
 )
-async def test_a_wrong_key_and_a_large_body_are_refused_by_the_protocol(
-    url: str, headers: dict[str, str], size: int, status: int
+async def test_a_client_says_why_a_wrong_key_and_a_large_argument_are_refused(
+    url: str, key: str, size: int, sentence: str
 ) -> None:
-    arguments = {"name": "ask", "arguments": {"question": "x" * size}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
-    accept = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
-    async with httpx.AsyncClient() as client:
-        reply = await client.post(f"{url}/mcp", json=body, headers=accept | headers)
-        metadata = await client.get(f"{url}/.well-known/oauth-protected-resource/mcp")
-    assert reply.status_code == status, reply.text
+    with pytest.raises((MCPError, ExceptionGroup)) as refusal:
+        async with connect(url, key) as client:
+            await client.call_tool("ask", {"question": "x" * size})
+    error = refusal.value
+    while isinstance(error, ExceptionGroup):  # of the tasks of the client
+        [error] = error.exceptions
+    assert sentence in str(error)
+
+
+@pytest.mark.parametrize(
+    ("host", "status", "address"),
+    [
+        ("127.0.0.1:1", 401, "http://127.0.0.1:1"),
+        ("errata.example", 401, "http://errata.example"),
+        ("[::1]:81", 401, "http://[::1]:81"),
+        ('"quoted', 401, "http://0.0.0.0:8000"),
+        ("other.example", 403, ""),
+    ],
+)
+async def test_a_client_is_sent_to_the_address_that_it_used(
+    config: Settings, editor: Editor, host: str, status: int, address: str
+) -> None:
+    hosts = () if host.startswith('"') else ("errata.example",)
+    config = config.model_copy(update={"host": "0.0.0.0", "allowed_hosts": hosts})
+    async with serve(config, editor) as app, client_of(app) as client:
+        reply = await client.post("/mcp", json={}, headers={"host": host})
+        metadata = await client.get("/.well-known/oauth-protected-resource/mcp", headers={"host": host})
+    assert (reply.status_code, metadata.status_code) == (status, 200 if status == 401 else 403)
     if status == 401:
-        assert "resource_metadata" in reply.headers["www-authenticate"]
-    assert metadata.json()["resource"].endswith("/mcp")
+        place = f'resource_metadata="{address}/.well-known/oauth-protected-resource/mcp"'
+        assert place in reply.headers["www-authenticate"]
+        assert metadata.json()["resource"] == f"{address}/mcp"
 
 
 async def test_the_command_serves_the_same_tools_over_stdio(url: str) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Protocol
 from urllib.parse import quote
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError
 from pydantic import Field
 
 JSON = dict[str, Any]
@@ -109,13 +109,13 @@ class Tools:
         try:
             return await self._routes().get(path, query)
         except self._refusal as error:
-            raise ToolError(str(error)) from error
+            raise ResourceError(str(error)) from error  # which tools may raise, too
 
     async def _send(self, path: str, body: Mapping[str, object]) -> JSON:
         try:
             return await self._routes().post(path, body)
         except self._refusal as error:
-            raise ToolError(str(error)) from error
+            raise ResourceError(str(error)) from error  # which tools may raise, too
 
 
 def add_tools(server: MCPServer, tools: Tools) -> None:
