@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -26,8 +27,12 @@ from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
-from service.outcome import Outcome
+from service.outcome import VERSION, Outcome
 from service.proposals.store import Decision, Entry, Proposals
+
+NEEDS_ANOTHER = "proposal {} is your own: the holder of another key approves it, or start the service with --self-approval"
+CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
+LOOK_EVERY_S = 0.1  # pause between two looks at the approval of another
 
 State = Annotated[Literal["open", "all"], Query(description="Only open ones, or all.")]
 Number = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the proposal.")]
@@ -91,28 +96,30 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
     router = APIRouter(tags=["proposals"])
 
     @router.post("/admin/proposals/{number}/approval", **document(Proposal, 404, 409))
-    async def approve(number: Number, body: ApprovalBody, request: Request) -> Any:
-        """Make the commit of a proposal. Its author may not, unless the service allows it."""
+    async def approve(number: Number, body: ApprovalBody, request: Request, response: Response) -> Any:
+        """Make the commit of a proposal. Its author may not, unless the service allows it.
+
+        409 `proposal_closed`: somebody else was faster, and has approved it or rejected it.
+        """
         item, caller = await store.get(number), get_caller(request).name
         summarize(request, f"proposal {number} by {item.row.author}")
         if item.row.author == caller and not self_approval:
-            raise Forbidden(
-                f"proposal {number} is your own: the holder of another key approves it, or the service is started "
-                "with --self-approval"
-            )
+            raise Forbidden(NEEDS_ANOTHER.format(number))
         decision = Decision(kind="approved", by=caller, time=store.clock())
-        holding = item.decision or await _claim(store, item, decision)
+        holding = await _claim(store, item, decision)
         if holding.kind == "rejected":
             raise _refuse_closed(number, holding)
         if holding.version is None:
-            day = item.row.review and max(item.row.review, holding.day)
-            order = _order(item.row.edits, describe(item), day) | body.model_dump(mode="json")
-            outcome = await editor.edit(order, holding.by, f"errata-proposal-{number}")
+            outcome = await _commit(editor, item, holding, body)
             if outcome.status >= 400:
-                await store.release(number)
+                if holding.by == caller:
+                    await store.release(number)
                 return respond(outcome)
             holding = holding.model_copy(update={"version": json.loads(outcome.body)["version"]})
             await store.settle(number, holding)
+        if holding.by != caller:
+            raise _refuse_closed(number, holding)
+        response.headers[VERSION] = str(holding.version)
         return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
 
     @router.post("/admin/proposals/{number}/rejection", **document(Proposal, 404, 409))
@@ -122,7 +129,7 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         summarize(request, f"proposal {number} by {item.row.author}: {body.reason}")
         caller = get_caller(request).name
         decision = Decision(kind="rejected", by=caller, time=store.clock(), reason=body.reason)
-        holding = item.decision or await _claim(store, item, decision)
+        holding = await _claim(store, item, decision)
         if holding != decision:
             raise _refuse_closed(number, holding)
         return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
@@ -138,15 +145,34 @@ def describe(item: Entry) -> str:
 
 
 async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
-    if not item.is_open(store.clock()):
+    """Make this the decision unless there is one, and return the one that holds.
+
+    While the commit of another approval is being made, this waits: it may be refused, which leaves the proposal open.
+    One that is not made in time was cut off.
+    """
+    if item.decision is None and not item.is_open(store.clock()):
         detail = f"proposal {item.row.number} has expired: propose it again"
         raise ProposalClosed(detail, state="expired")
-    return await store.claim(item.row.number, decision)
+    while True:
+        holding = await store.claim(item.row.number, decision)
+        is_being_made = holding.kind == "approved" and holding.version is None and holding.by != decision.by
+        if not is_being_made or store.clock() - holding.time > CUT_OFF_S:
+            return holding
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+async def _commit(editor: EditorClient, item: Entry, decision: Decision, request: ApprovalRequest) -> Outcome:
+    """Make the commit of an approval; its idempotency key is that of the proposal, so one repeated makes no other."""
+    day = item.row.review and max(item.row.review, decision.day)
+    order = _order(item.row.edits, describe(item), day) | request.model_dump(mode="json")
+    return await editor.edit(order, decision.by, f"errata-proposal-{item.row.number}")
 
 
 def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
     detail = f"proposal {number} is {decision.kind} by {decision.by} already"
-    return ProposalClosed(detail, state=decision.kind, by=decision.by)
+    if decision.version is not None:
+        detail += f": version {decision.version}"
+    return ProposalClosed(detail, state=decision.kind, by=decision.by, version=decision.version)
 
 
 def _order(

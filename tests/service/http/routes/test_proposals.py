@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
@@ -14,10 +15,13 @@ from fastapi import FastAPI
 
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.proposals.store import Decision
+from service.http.routes.proposals import CUT_OFF_S
+from service.proposals.store import Decision, Proposals
 from service.upkeep import reviews
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
+from tests.service.http.listening import listening
 from tests.service.http.test_console import hidden_fields
+from tests.service.http.test_mcp import call, connect
 
 EDIT = {"question": "who runs the mill?", "answer": "Ada"}
 SCOPES = {"bo": ["ask", "read", "propose"], "cy": ["ask", "read", "edit"], "di": ["read", "propose", "edit"]}
@@ -74,16 +78,6 @@ async def test_a_proposal_is_not_live_until_another_key_approves_it(
     assert [item["state"] for item in (await bo.get("/admin/proposals?state=all")).json()["proposals"]] == [
         "approved"
     ]
-
-
-async def test_the_audit_has_both_names(app: FastAPI, people: Mapping[str, httpx.AsyncClient]) -> None:
-    await propose(people["bo"])
-    await people["cy"].post("/admin/proposals/1/approval", json={})
-    async with client_of(app) as admin:
-        entries = (await admin.get("/admin/audit", headers=ADMIN)).json()["entries"]
-    calls = {entry["path"]: (entry["name"], entry["summary"], entry["version"]) for entry in entries}
-    assert calls["/admin/proposals"][0] == "bo"
-    assert calls["/admin/proposals/1/approval"][:2] == ("cy", "proposal 1 by bo")
 
 
 @pytest.mark.parametrize("allows", [False, True])
@@ -229,19 +223,131 @@ async def test_the_command_proposes_lists_approves_and_rejects(app: FastAPI, run
     assert "version 1" in (await run("proposals", "--all", key=keys["bo"])).output
 
 
-async def test_the_console_proposes_and_another_reader_approves(app: FastAPI) -> None:
-    keys = await make_keys(app)
+@pytest.fixture
+async def browsers(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient]
+) -> AsyncIterator[Mapping[str, httpx.AsyncClient]]:
+    """The browsers of bo and cy, who have signed in."""
     async with client_of(app) as bo, client_of(app) as cy:
         for name, browser in (("bo", bo), ("cy", cy)):
             form = hidden_fields(await browser.get("/console/sign-in"), "/console/sign-in")
-            await browser.post("/console/sign-in", data=form | {"key": keys[name]})
-        fields = {"token": bo.cookies["errata_form"], "kind": "answer", **EDIT, "do": "propose"}
-        place = (await bo.post("/console/correct", data=fields)).headers["location"]
-        assert place == "/console/proposals/1"
-        form = {"token": bo.cookies["errata_form"], "do": "approve"}
-        assert (await bo.post(place, data=form)).status_code == 403
-        page = await cy.get(place)
-        assert "<ins>Ada</ins>" in page.text
-        done = await cy.post(place, data=hidden_fields(page, place) | {"do": "approve"})
-        assert done.headers["location"] == "/console/versions/1?fresh=1"
-        assert "by cy" in (await bo.get("/console/proposals?state=all")).text
+            await browser.post("/console/sign-in", data=form | {"key": key_of(people[name])})
+        yield {"bo": bo, "cy": cy}
+
+
+def key_of(client: httpx.AsyncClient) -> str:
+    return client.headers["authorization"].removeprefix("Bearer ")
+
+
+async def approve_on_page(browser: httpx.AsyncClient, place: str) -> httpx.Response:
+    page = await browser.get(place)
+    assert "<ins>Ada</ins>" in page.text
+    return await browser.post(place, data=hidden_fields(page, place) | {"do": "approve"})
+
+
+@pytest.mark.parametrize("approved_by", ["http", "command", "console"])
+@pytest.mark.parametrize("proposed_by", ["http", "command", "console", "mcp"])
+async def test_one_key_proposes_and_another_approves_whichever_way_each_takes(
+    app: FastAPI,
+    run: Run,
+    people: Mapping[str, httpx.AsyncClient],
+    browsers: Mapping[str, httpx.AsyncClient],
+    proposed_by: str,
+    approved_by: str,
+) -> None:
+    bo, cy, place = people["bo"], people["cy"], "/console/proposals/1"
+    match proposed_by:
+        case "http":
+            await propose(bo)
+        case "command":
+            reply = await run("propose", EDIT["question"], "Ada", "-m", "Bo left", key=key_of(bo))
+            assert reply.exit_code == 0, reply.output
+        case "console":
+            form = {"token": browsers["bo"].cookies["errata_form"], "kind": "answer", **EDIT}
+            form |= {"do": "propose", "message": "Bo left"}
+            reply = await browsers["bo"].post("/console/correct", data=form)
+            assert reply.headers["location"] == place
+        case "mcp":
+            async with listening(app) as url, connect(url, key_of(bo)) as client:
+                assert not any("approve" in tool.name for tool in (await client.list_tools()).tools)
+                await call(client, "propose_correction", **EDIT, message="Bo left")
+    form = {"token": browsers["bo"].cookies["errata_form"], "do": "approve"}
+    assert (await browsers["bo"].post(place, data=form)).status_code == 403
+    assert await head(bo) == 0
+    match approved_by:
+        case "http":
+            assert (await cy.post("/admin/proposals/1/approval", json={})).status_code == 200
+        case "command":
+            reply = await run("approve", "1", key=key_of(cy))
+            assert "Proposal 1 by bo is live: version 1, by cy." in reply.output
+        case "console":
+            reply = await approve_on_page(browsers["cy"], place)
+            assert reply.headers["location"] == "/console/versions/1?fresh=1"
+    await check_names(app, cy, 1, "cy")
+    assert "by cy" in (await browsers["bo"].get("/console/proposals?state=all")).text
+
+
+async def check_names(app: FastAPI, reader: httpx.AsyncClient, version: int, approver: str) -> None:
+    """Check that a proposal of bo, whose number is the version's, has made one commit, and who stands where."""
+    assert await head(reader) == version
+    commit = (await reader.get(f"/admin/versions/{version}")).json()
+    assert (commit["author"], commit["message"]) == (approver, f"Bo left\n\nProposal {version} by bo")
+    async with client_of(app) as admin:
+        entries = (await admin.get("/admin/audit?limit=50", headers=ADMIN)).json()["entries"]
+    calls = {(entry["path"], entry["status"]): entry for entry in entries if entry["method"] == "POST"}
+    assert calls["/admin/proposals", 201]["name"] == "bo"
+    approval = calls[f"/admin/proposals/{version}/approval", 200]
+    expected = (approver, f"proposal {version} by bo", version)
+    assert (approval["name"], approval["summary"], approval["version"]) == expected
+
+
+async def test_of_two_who_approve_at_once_one_makes_the_commit_and_the_other_is_told(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient], browsers: Mapping[str, httpx.AsyncClient]
+) -> None:
+    for number in range(1, 7):
+        await propose(people["bo"], edits=[EDIT | {"question": f"who runs mill {number}?"}])
+        place, path = f"/console/proposals/{number}", f"/admin/proposals/{number}/approval"
+        form = hidden_fields(await browsers["cy"].get(place), place) | {"do": "approve"}
+        page, reply = await asyncio.gather(
+            browsers["cy"].post(place, data=form), people["di"].post(path, json={})
+        )
+        winner = "di" if reply.status_code == 200 else "cy"
+        await check_names(app, people["cy"], number, winner)
+        sentence = f"proposal {number} is approved by {winner} already: version {number}"
+        if winner == "cy":
+            assert (page.status_code, reply.status_code) == (303, 409)
+            assert (reply.json()["detail"], reply.json()["version"]) == (sentence, number)
+        else:
+            assert (page.status_code, sentence in page.text) == (409, True)
+        for _ in range(2):  # the winner may ask again, and the other is told again
+            assert (await people["di"].post(path, json={})).status_code == reply.status_code
+
+
+async def test_an_approval_that_is_refused_leaves_the_proposal_to_the_other(
+    people: Mapping[str, httpx.AsyncClient],
+) -> None:
+    for number in range(1, 7):
+        await propose(people["bo"], edits=[EDIT | {"question": f"who runs mill {number}?"}])
+        path = f"/admin/proposals/{number}/approval"
+        stale, done = await asyncio.gather(
+            people["cy"].post(path, json={"expected_version": 99}),
+            people["di"].post(path, json={"expected_version": number - 1}),
+        )
+        assert (stale.status_code, done.status_code) == (409, 200)
+        item = (await people["cy"].get(f"/admin/proposals/{number}")).json()
+        assert (item["state"], item["decided_by"], item["version"]) == ("approved", "di", number)
+        assert (await people["cy"].get(f"/admin/versions/{number}")).json()["author"] == "di"
+        assert await head(people["cy"]) == number
+
+
+async def test_an_approval_that_was_cut_off_is_completed_by_another(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient]
+) -> None:
+    await propose(people["bo"])
+    claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
+    await Proposals(app.state.access.connection).claim(1, claim)
+    stale = await people["di"].post("/admin/proposals/1/approval", json={"expected_version": 9})
+    assert stale.json()["code"] == "stale_version"
+    reply = await people["di"].post("/admin/proposals/1/approval", json={})
+    assert (reply.status_code, reply.json()["by"], reply.json()["version"]) == (409, "cy", 1)
+    assert (await people["di"].get("/admin/versions/1")).json()["author"] == "cy"
