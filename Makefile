@@ -40,7 +40,7 @@ readme: .venv/dev
 # The console's pages in Chromium, which is installed where it may be.
 console: .venv/dev
 	@tests/console/install.sh
-	$(BIN)/python -m pytest tests/console
+	$(BIN)/python -m pytest --numprocesses 2 --dist load tests/console
 
 # Tests of what is computed, with the kernels of older processors.
 COMPUTED := tests/models/test_torch_private.py tests/models/test_matrix.py tests/models/scope/test_judge.py \

@@ -50,7 +50,8 @@ def write_words(edit: dict[str, Any]) -> str:
     """Return an edit in one line: its question, or the fact of an edit of the graph."""
     notes = edit.get("notes", {})
     fact = " ".join(str(notes[name]) for name in ("subject", "relation", "object") if notes.get(name))
-    return str(edit.get("question") or fact or notes.get("define") or "a change of the memory")
+    descriptions = (notes.get(name) for name in ("define", "summary", "source"))
+    return str(edit.get("question") or fact or next(filter(None, descriptions), "a change of the memory"))
 
 
 def write_item(edit: dict[str, Any]) -> str:

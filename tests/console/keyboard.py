@@ -93,6 +93,13 @@ class Curator:
         """What the page says, without what stands in its fields."""
         return self.browser.find_element(By.TAG_NAME, "body").text
 
+    @property
+    def fields(self) -> list[str]:
+        """What stands in the fields of the page, hidden ones included."""
+        script = "return [...document.querySelectorAll('input, textarea, select')].map(field => field.value)"
+        values: list[str] = self.browser.execute_script(script)
+        return values
+
     def type_address(self, path: str) -> None:
         """Type an address, as into the browser's own bar."""
         self.browser.get(self.url + path)

@@ -12,18 +12,8 @@ from selenium import webdriver
 from tests.console.audit import Auditor
 from tests.console.conftest import Sit
 from tests.console.keyboard import Curator
+from tests.console.words import DONE, FILE, LIVE, MEND, TRY, WHY
 
-TRY, LIVE, DONE, WHY = (
-    "Try it: nothing changes yet",
-    "Make it live",
-    "Done: it is live.",
-    "Why, for the history",
-)
-FILE = (
-    "A file CSV, TSV, Excel or JSON: a question and its answer a line; a fact a line; or a thing a line, with its "
-    "facts in columns"
-)
-MEND = "lines.csv mend a line here, and try again"
 HAMLET = "Who wrote Hamlet?"
 TODAY = datetime.now(UTC).date()
 
