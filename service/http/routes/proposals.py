@@ -30,7 +30,9 @@ from service.http.responses import respond
 from service.outcome import VERSION, Outcome
 from service.proposals.store import Decision, Entry, Proposals
 
-NEEDS_ANOTHER = "proposal {} is your own: the holder of another key approves it, or start the service with --self-approval"
+NEEDS_ANOTHER = (
+    "proposal {} is your own: another key approves it, or the service is started with --self-approval"
+)
 CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
 LOOK_EVERY_S = 0.1  # pause between two looks at the approval of another
 
