@@ -28,6 +28,7 @@ from fastapi import APIRouter, Response
 from service.console.correcting import REFUSALS, STALE, read_news
 from service.console.pages import ConsolePage, Page, redirect
 from service.console.session import PATH, Form
+from service.console.worklist import drop_lines, read_gaps, read_lines, take_out
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
 FILES = f"{PATH}/files"
@@ -41,6 +42,8 @@ EDIT_COLUMNS = {
     "define",
     "relation",
 }  # a table with one of these has a correction or fact a line
+QUESTIONS = "worklist.csv"  # name of a table of questions without answers
+NO_TICK = "No such line waits any more: tick lines of the worklist first."
 NO_FILE = "Choose a file: a table (.csv, .tsv, .xlsx) or JSON (.json, .jsonl)."
 NOT_TEXT = "{} is not UTF-8: save it as CSV in UTF-8, or as a workbook (.xlsx)."
 TOO_LONG = "A page takes {:,} lines and {:,} characters: divide the file, or send it by errata edit --file."
@@ -60,6 +63,11 @@ def build_router() -> APIRouter:
         name = f"errata-edits-{edits.version}.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(format_table(".csv", *make_rows(edits)), media_type="text/csv", headers=headers)
+
+    @router.post(f"{FILES}/worklist")
+    async def list_questions(page: ConsolePage) -> Response:
+        """Show the ticked lines of the worklist as a table to be filled in, or drop them."""
+        return await _list_questions(page)
 
     @router.post(FILES)
     async def send(page: ConsolePage) -> Response:
@@ -83,6 +91,18 @@ def build_router() -> APIRouter:
             return _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
+
+
+async def _list_questions(page: Page) -> Response:
+    form = await page.read_form()
+    if form.get("do") == "drop":
+        return await drop_lines(page, form)
+    lines = read_lines(form)
+    rows = [(gap["question"], "") for gap in await read_gaps(page) if gap["line"] in lines]
+    if not rows:
+        return _render(page, {}, 422, mistakes=[NO_TICK])
+    text = format_table(".csv", ("question", "answer"), rows).decode("utf-8-sig")
+    return _render(page, {"name": QUESTIONS, "text": text.replace("\r\n", "\n").rstrip()})
 
 
 def _take_upload(form: Form, upload: tuple[str, bytes] | None) -> None:
@@ -149,6 +169,7 @@ async def _commit(page: Page, form: Form) -> int | None:
     expected = int(form.get("expected") or 0)
     if _is_of_edits(form):
         run = await _run(page, form, expected_version=expected, idempotency_key=form.get("once"), again=True)
+        await take_out(page, {line.question for line in run.lines if line.status == "done"})
         return run.versions[-1] if run.versions else None
     receipt = await _import(page, form, form.get("once"), expected_version=expected)
     version: int | None = receipt["version"]
@@ -210,5 +231,6 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
     defaults: dict[str, Any] = {
         **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": ()},
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
+        "is_worklist": fields["name"] == QUESTIONS,
     }
     return page.render("files.html", {**defaults, **values, "form": fields}, status)

@@ -21,7 +21,7 @@ KEY, TOKEN = "errata_key", "errata_form"  # names of the cookies
 PATH = "/console"
 SESSION_S = 12 * 3_600  # seconds after which a person signs in again
 MAX_FORM = 4 * 1024 * 1024  # bytes of a form: its texts, percent-encoded, or a file
-MAX_FIELDS = 100
+MAX_FIELDS = 200  # fields of a form; a worklist has a tick for each of 100 lines
 FORM_TYPE, PARTS_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
 
 Form = dict[str, str]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from contextlib import suppress
 from urllib.parse import quote
 
 from fastapi import APIRouter, Response
 
 from service.console.correcting import REFUSALS
-from service.console.pages import ConsolePage, redirect
-from service.console.session import PATH
+from service.console.pages import ConsolePage, Page, redirect
+from service.console.session import PATH, Form
 from service.console.sign_in import own_path
-from service.local_routes import RouteRefusal
+from service.local_routes import JSON, RouteRefusal
 
 WORKLIST = f"{PATH}/worklist"
+TICK = "line."  # beginning of the name of a tick, before the number of its line
+MAX_GAPS = 2_000  # lines that the service keeps at most
 
 
 def build_router() -> APIRouter:
@@ -26,14 +30,8 @@ def build_router() -> APIRouter:
 
     @router.post(f"{WORKLIST}/drop")
     async def drop(page: ConsolePage) -> Response:
-        """Take lines out: those of a group, or one."""
-        for line in (await page.read_form()).get("lines", "").split():
-            try:
-                await page.api.delete(f"/admin/gaps/{int(line)}")
-            except (RouteRefusal, ValueError) as error:  # a line that is gone already is no mistake
-                if getattr(error, "status", 404) != 404:
-                    raise
-        return redirect(WORKLIST)
+        """Take lines out: one, or those of a group."""
+        return await drop_lines(page, await page.read_form())
 
     @router.post(f"{WORKLIST}/check")
     async def check(page: ConsolePage) -> Response:
@@ -59,3 +57,34 @@ def build_router() -> APIRouter:
             return page.render("review.html", values, refusal.status)
 
     return router
+
+
+def read_lines(form: Form) -> list[int]:
+    """Return the numbers of the lines that a form names together or by ticks."""
+    ticks = [name.removeprefix(TICK) for name in form if name.startswith(TICK)]
+    return [int(number) for number in [*form.get("lines", "").split(), *ticks] if number.isdecimal()]
+
+
+async def drop_lines(page: Page, form: Form) -> Response:
+    """Take out the lines of a form."""
+    for line in read_lines(form):
+        try:
+            await page.api.delete(f"/admin/gaps/{line}")
+        except RouteRefusal as refusal:  # a line that is gone already is no mistake
+            if refusal.status != 404:
+                raise
+    return redirect(WORKLIST)
+
+
+async def read_gaps(page: Page) -> list[JSON]:
+    """Return the lines of the worklist, as many as a page may read."""
+    gaps: list[JSON] = (await page.api.get("/admin/gaps", {"limit": MAX_GAPS}))["gaps"]
+    return gaps
+
+
+async def take_out(page: Page, questions: Container[str]) -> None:
+    """Take out the lines of questions that have an answer now; others go when the lines are asked again."""
+    with suppress(RouteRefusal):
+        for gap in await read_gaps(page):
+            if gap["question"] in questions:
+                await page.api.delete(f"/admin/gaps/{gap['line']}")

@@ -140,6 +140,11 @@ class Curator:
                 return
         raise AssertionError(f"{self.place}: no arrow reaches {name!r}")
 
+    def tick(self, name: str) -> None:
+        """Tick a line."""
+        self.reach(name)
+        self._type(Keys.SPACE)
+
     def open(self, name: str) -> None:
         """Open what is folded under a name, on the same page."""
         self.reach(name)

@@ -143,6 +143,14 @@ TASKS: dict[str, Steps] = {
         ("press", "Drop: who owns the barn?"),
         ("see", "No question waits for an answer."),
     ),
+    "several lines of the worklist": (
+        ("sign_in", "ann"),
+        ("press", "Worklist"),
+        ("tick", "who runs the mill?"),
+        ("tick", "who owns the barn?"),
+        ("press", "Drop those ticked"),
+        ("see", "No question waits for an answer."),
+    ),
     "look at an edit again": (
         *CORRECT_HAMLET[:-2],
         ("fill", "Look at it again on a day, if there is one", f"{TODAY:%m%d%Y}"),

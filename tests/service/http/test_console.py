@@ -24,12 +24,13 @@ OPTIONS: dict[str, Any] = {"gaps_days": 7.0, "systems": TOYS}
 QUESTION = "who runs the mill?"
 EDIT = {"kind": "answer", "question": QUESTION, "answer": "Ada"}
 ATTACK = "<img src=x onerror=alert(1)>\"'>"
+TICK = re.compile(r'name="(line\.\d+)" form="several"')
 FIELD = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 
 def hidden_fields(page: httpx.Response, action: str) -> dict[str, str]:
     """Return the hidden fields of the last form of a page that is sent to an address."""
-    *_, form = page.text.split(f'action="{action}"')
+    *_, form = page.text.split(f' action="{action}"')
     return {name: unescape(value) for name, value in FIELD.findall(form.partition("</form>")[0])}
 
 
@@ -206,6 +207,37 @@ async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
     await correct(browser, line=line)
     drop = hidden_fields(await browser.get("/console/worklist"), "/console/worklist/drop")
     assert (await browser.post("/console/worklist/drop", data=drop)).status_code == 303
+    assert "No question waits for an answer." in (await browser.get("/console/worklist")).text
+
+
+async def test_several_lines_of_the_worklist_are_answered_in_one_table(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    questions = ("who runs the mill?", "who owns the barn?", "who made the bell?")
+    async with client_of(app) as visitor:
+        visitor.headers.update(ADMIN)
+        for question in questions:
+            await visitor.post("/v1/answers", json={"question": question})
+    page = await wait_for(browser, "/console/worklist", "the most asked first: 3.")
+    token = hidden_fields(page, "/console/files/worklist")["token"]
+    ticks = dict.fromkeys(re.findall(r'name="(line\.\d+)" form="several" aria-label="who ', page.text), "on")
+    assert len(ticks) == 3
+    table = await browser.post("/console/files/worklist", data={"token": token, **ticks})
+    text = unescape(table.text.partition("</textarea>")[0].rpartition(">\n")[2])
+    assert set(text.splitlines()) == {"question,answer", *(f"{question}," for question in questions)}
+    text = "question,answer\nwho runs the mill?,Ada\nwho owns the barn?,Bo\nwho made the bell?,"
+    form = {"token": token, "name": "worklist.csv", "text": text, "message": ""}
+    trial = await browser.post("/console/files", data={**form, "do": "try"})
+    assert "3 lines: 2 would be made, 1 cannot be used" in trial.text
+    done = await browser.post(
+        "/console/files", data={**hidden_fields(trial, "/console/files"), **form, "do": "commit"}
+    )
+    assert done.status_code == 303, done.text
+    page = await browser.get("/console/worklist")
+    assert "the most asked first: 1." in page.text
+    assert questions[2] in page.text
+    (tick,) = TICK.findall(page.text)
+    await browser.post("/console/files/worklist", data={"token": token, tick: "on", "do": "drop"})
     assert "No question waits for an answer." in (await browser.get("/console/worklist")).text
 
 
