@@ -33,6 +33,7 @@ HEAD_NOTES = (
     *("subject", "relation", "object", "act", "before"),
     *("define", "holds", "label", "source", "triples", "summary"),
 )
+SEARCHED_NOTES = ("subject", "relation", "object", "define", "label", "source")
 MAX_HEAD_CHARS = 200  # characters of each text in the log
 DAY_S, EPOCH = 86_400, date(1970, 1, 1)
 
@@ -55,7 +56,7 @@ class Versions:
         Args:
             limit: Largest number of commits.
             before: Version that the listed ones are older than.
-            grep: A text in the message, or in a question or an answer of the commit; its case does not matter.
+            grep: A text in the message, or in a question, an answer or a fact of the commit; its case does not matter.
             author: Author of the commits; its case does not matter.
             since: Time of the oldest commit, in seconds since 1970.
             by_day: Number of days, today the last, whose edits are counted.
@@ -169,8 +170,13 @@ def _head(commit: Commit) -> dict[str, Any]:
 
 
 def _mentions(commit: Commit, text: str) -> bool:
-    edits = (part for edit in commit.edits for part in (*edit.wordings, edit.answer))
+    edits = (part for edit in commit.edits for part in (*edit.wordings, edit.answer, _write_notes(edit)))
     return any(text in part.casefold() for part in (commit.message, *edits))
+
+
+def _write_notes(edit: EditRecord) -> str:
+    """Return what an edit of the graph says, in one line."""
+    return " ".join(str(edit.notes[name]) for name in SEARCHED_NOTES if edit.notes.get(name))
 
 
 def _checksums(commit: Commit) -> dict[str, str]:

@@ -32,7 +32,7 @@ class HistoryCalls:
         Args:
             limit: Largest number of commits.
             before: Only commits before this version.
-            grep: A text, in any case, in the message, or in a question or an answer of the commit.
+            grep: A text, in any case, in the message, or in a question, an answer or a fact of the commit.
             author: The commit's author.
             since: Only commits from this time on.
             by_day: Number of days, today the last, whose edits are counted in `edits_by_day`; no filter holds for it.

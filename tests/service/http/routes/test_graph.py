@@ -144,6 +144,16 @@ async def test_a_bad_fact_is_a_problem_and_changes_nothing(shared_http: httpx.As
     assert (await shared_http.get("/admin/versions")).json()["head"] == 0
 
 
+@pytest.mark.parametrize("text", ["georgia's", "PERU CAPITAL", "capital Cusco", "gold"])
+async def test_the_log_is_searched_for_facts(http: httpx.AsyncClient, text: str) -> None:
+    for subject, relation, value in (("Peru", "capital", "Cusco"), ("Peru", "currency", "gold")):
+        item = {"subject": subject, "relation": relation, "object": value, "act": "set"}
+        assert (await http.post(EDITS, json={"edits": [item]})).status_code == 201
+    page = (await http.get("/admin/versions", params={"grep": text})).json()
+    expected = {"PERU CAPITAL": [1], "capital Cusco": [1], "gold": [2]}
+    assert [version["version"] for version in page["versions"]] == expected.get(text, [])
+
+
 async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_an_id(
     http: httpx.AsyncClient,
 ) -> None:

@@ -28,7 +28,7 @@ def log(
     grep: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="Only versions whose message, questions or answers have this text."
+            metavar="TEXT", help="Only versions whose message, questions, answers or facts have this text."
         ),
     ] = None,
     author: Annotated[str | None, typer.Option(metavar="NAME", help="Only versions that NAME made.")] = None,
