@@ -64,10 +64,7 @@ def build_router() -> APIRouter:
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(format_table(".csv", *make_rows(edits)), media_type="text/csv", headers=headers)
 
-    @router.post(f"{FILES}/worklist")
-    async def list_questions(page: ConsolePage) -> Response:
-        """Show the ticked lines of the worklist as a table to be filled in, or drop them."""
-        return await _list_questions(page)
+    router.add_api_route(f"{FILES}/worklist", list_questions, methods=["POST"])
 
     @router.post(FILES)
     async def send(page: ConsolePage) -> Response:
@@ -93,7 +90,8 @@ def build_router() -> APIRouter:
     return router
 
 
-async def _list_questions(page: Page) -> Response:
+async def list_questions(page: ConsolePage) -> Response:
+    """Show the ticked lines of the worklist as a table to be filled in, or drop them."""
     form = await page.read_form()
     if form.get("do") == "drop":
         return await drop_lines(page, form)

@@ -170,13 +170,12 @@ def _head(commit: Commit) -> dict[str, Any]:
 
 
 def _mentions(commit: Commit, text: str) -> bool:
-    edits = (part for edit in commit.edits for part in (*edit.wordings, edit.answer, _write_notes(edit)))
-    return any(text in part.casefold() for part in (commit.message, *edits))
-
-
-def _write_notes(edit: EditRecord) -> str:
-    """Return what an edit of the graph says, in one line."""
-    return " ".join(str(edit.notes[name]) for name in SEARCHED_NOTES if edit.notes.get(name))
+    """Return whether a commit has a text in its message, or in a question, an answer or a fact."""
+    texts = [commit.message]
+    for edit in commit.edits:
+        fact = " ".join(str(edit.notes[name]) for name in SEARCHED_NOTES if edit.notes.get(name))
+        texts += [*edit.wordings, edit.answer, fact]
+    return any(text in part.casefold() for part in texts)
 
 
 def _checksums(commit: Commit) -> dict[str, str]:
