@@ -8,6 +8,7 @@ import uuid
 from contextlib import suppress
 from typing import Any
 
+from errata.wire.documents import DOCUMENT, DOCUMENTS
 from fastapi import APIRouter, Response
 
 from service.console.pages import ConsolePage, Page, lines_of, redirect
@@ -19,7 +20,7 @@ CORRECT = f"{PATH}/correct"
 FIELDS = (
     "kind", "question", "answer", "wordings", "counterexamples",
     "subject", "relation", "object", "act", "message", "review", "line", "old", "named",
-    "back",
+    "back", "document", "title", "media_type", "text",
 )  # fmt: skip
 STALE = "stale_version"
 REFUSALS = (400, 403, 404, 409, 413, 422, 503)  # after which a form is shown as it was filled in
@@ -58,15 +59,8 @@ def build_router() -> APIRouter:
 async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Response:
     head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
     receipt = await page.api.post("/admin/edits", {**_body(form), "dry_run": True})
-    once = uuid.uuid4().hex
-    values = {
-        "report": receipt["report"],
-        "expected": head,
-        "once": once,
-        "trial": _digest(form),
-        "news": news,
-    }
-    return await _render(page, form, status, **values)
+    values = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
+    return await _render(page, form, status, report=receipt["report"], **values)
 
 
 async def _commit(page: Page, form: Form) -> Response:
@@ -87,8 +81,15 @@ def _digest(form: Form) -> str:
 
 def _body(form: Form) -> JSON:
     items: list[JSON] = []
-    if form.get("kind") == "fact":
-        item: JSON = {name: form.get(name, "") for name in ("subject", "relation", "object")}
+    if form.get("kind") == "document":
+        change = {name: form[name] for name in ("title", "media_type", "text") if form.get(name)}
+        item: JSON = {
+            "memory": DOCUMENTS,
+            "kind": DOCUMENT,
+            "change": {"id": form.get("document", ""), **change},
+        }
+    elif form.get("kind") == "fact":
+        item = {name: form.get(name, "") for name in ("subject", "relation", "object")}
         if form.get("act") == "swap":  # one of several values
             items, item = [{**item, "object": form.get("old", ""), "act": "remove"}], {**item, "act": "add"}
         elif form.get("act"):
@@ -111,13 +112,6 @@ async def read_news(page: Page, expected: str) -> list[JSON]:
 
 async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in FIELDS}
-    defaults: dict[str, Any] = {
-        "mistakes": [],
-        "report": None,
-        "expected": None,
-        "once": "",
-        "trial": "",
-        "news": (),
-    }
+    defaults: JSON = {"mistakes": [], "report": None, "expected": None, "once": "", "trial": "", "news": ()}
     may = (await page.try_get("/admin/keys/self")).get("scopes", ("edit", "propose"))
     return page.render("correct.html", {**defaults, **values, "form": fields, "may": may}, status)

@@ -12,7 +12,7 @@ from service.console.session import PATH
 from service.local_routes import JSON, RouteRefusal
 
 FACTS = f"{PATH}/facts"
-MAX_NEIGHBOURS = 24  # things of the picture
+MAX_NEIGHBOURS = 24  # things of the picture, to which facts lead
 MAX_THINGS = 50  # things of one search
 
 
@@ -43,15 +43,16 @@ def build_router() -> APIRouter:
                 "fresh": fresh,
                 "times": Counter(fact["relation"] for fact in thing["facts"]),
                 "changed_in": _list_changes(thing),
-                "neighbours": _list_neighbours(thing),
+                "neighbours": [fact for fact in thing["facts"] if fact["object_id"]][:MAX_NEIGHBOURS],
             },
         )
 
     @router.get(f"{PATH}/documents/{{id}}")
-    async def read(page: ConsolePage, id: str, version: str = "") -> Response:
-        """Show the text of one document."""
-        document = await page.api.get(f"/v1/documents/{quote(id, '')}", {"version": version.strip()})
-        return page.render("document.html", {"document": document})
+    async def read(page: ConsolePage, id: str, version: str = "", fresh: str = "") -> Response:
+        """Show the text of one document; a form changes that of the newest version."""
+        version = version.strip()
+        document = await page.api.get(f"/v1/documents/{quote(id, '')}", {"version": version})
+        return page.render("document.html", {"document": document, "version": version, "fresh": fresh})
 
     return router
 
@@ -72,8 +73,3 @@ def _list_changes(thing: JSON) -> list[int]:
     facts, past = thing["facts"], thing["removed_facts"]
     versions = {fact["added_in"] for fact in [*facts, *past]} | {fact["removed_in"] for fact in past}
     return sorted(versions - {0}, reverse=True)
-
-
-def _list_neighbours(thing: JSON) -> list[JSON]:
-    """Return the facts that lead to another thing, as many as a picture shows."""
-    return [fact for fact in thing["facts"] if fact["object_id"]][:MAX_NEIGHBOURS]

@@ -275,10 +275,12 @@ def test_a_task_is_done_by_keyboard_alone(sit: Sit, task: str, scripts: bool) ->
     sit(scripts).take(TASKS[task])
 
 
-def test_a_document_is_read_by_keyboard_alone(curator: Curator, http: httpx.Client) -> None:
+def test_a_document_is_read_and_changed_by_keyboard_alone(curator: Curator, http: httpx.Client) -> None:
     http.put("/v1/documents/mill", json={"text": "The mill was built in 1820. It burnt down in 1904."})
     curator.sign_in("ann")
     curator.take((("press", "Facts"), ("press", "mill"), ("see", "It burnt down in 1904.")))
+    curator.take((("open", "Change the text"), ("fill", "New text", "It still stands."), ("press", TRY)))
+    curator.take((("see", "put document 'mill'"), ("press", LIVE), ("see", "It still stands.")))
 
 
 BAD: dict[str, tuple[str, Any]] = {
