@@ -64,7 +64,9 @@ def _find_faults(state: JSON, parts: Mapping[str, JSON]) -> Iterator[str]:
     for name, room in parts["memory"].get("capacities", {}).items():
         if room["slots_used"] > FULL * room["slots_reserved"] or (room["margin"] or 0) < 0:
             yield f"The memory {name} has little room left."
-    broken = len(checks.get("broken", ())) + len(checks.get("failing_tests", ()))
-    if broken:
-        yield f"Tests of edits that fail: {broken:,}."
+    if broken := parts["memory"].get("edits", {}).get("broken", 0):
+        yield f"Edits whose questions do not get their answers any more: {broken:,}. The tests below name them."
+    failing = len(checks.get("broken", ())) + len(checks.get("failing_tests", ()))
+    if failing:
+        yield f"Tests of edits that fail: {failing:,}."
     yield from (f"{damage}." for damage in checks.get("damaged_imports", ()))

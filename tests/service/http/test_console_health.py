@@ -17,6 +17,7 @@ from service.errors import NotReady
 from service.http.readiness import Readiness
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.service.editing.requests import FRANCE, PERU
 from tests.service.http.conftest import ADMIN, KEY, client_of
 from tests.service.http.test_console import ATTACK, EDIT, OPTIONS, QUESTION, correct, hidden_fields, send
 
@@ -147,8 +148,8 @@ async def test_the_page_of_health_has_every_figure_and_says_that_all_is_well(
     words = " ".join(unescape(re.sub("<[^>]*>", " ", page)).split())
     for text in (
         "1 due, 0 later: to the worklist",
-        "3 active: 3 hold, 0 do not",
-        "At version 2, 5 of 5 questions and facts of edits held",
+        "3 active: 3 get their answers, 0 do not",
+        "At version 2, 5 of 5 questions, wordings and facts of edits got their answers",
         "toy/table 2 of 1,048,576 0 %",
         "graph/triples has no limit",
         f"{QUESTION} → {ATTACK} 1 1",
@@ -169,12 +170,19 @@ async def test_the_page_of_health_names_what_is_not_well(
         http.headers.update(ADMIN)
         edit = {"question": QUESTION, "answer": "Ada", "model": "toy", "tests": [test]}
         await http.post("/admin/edits", json={"edits": [edit]})
+        for question, answer, wordings in (
+            (PERU, "Cusco", []),
+            (FRANCE, "Lyon", ["What is the capital, of Peru?"]),
+        ):
+            edit = {"question": question, "answer": answer, "model": "toy", "paraphrases": wordings}
+            assert (await http.post("/admin/edits", json={"edits": [edit]})).status_code == 201
         await http.post("/admin/checks")
     await ledger.heartbeat("toy-z", ill)
     page = await browser.get("/console/health")
     for text in (
         "toy-z is unwell: ledger_corrupt.",
-        "Tests of edits that fail: 1.",
+        "Edits whose questions do not get their answers any more: 1. The tests below name them.",
+        "Tests of edits that fail: 2.",
         "Talca, now",
         "Not all is well.",
     ):
