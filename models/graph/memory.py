@@ -161,10 +161,17 @@ def _edges_of(subject: str, edits: Mapping[str, EditsInOrder]) -> dict[tuple[str
 def _new_labels(
     view: GraphView, edits: Mapping[str, EditsInOrder], subjects: Iterable[str]
 ) -> Mapping[str, str]:
-    """Return the labels that edits gave entities, with those of the changed `subjects` read again."""
+    """Return the labels that edits gave entities, with those of the changed `subjects` read again.
+
+    A default is no newer label: it is what the entity was called already.
+    """
     new_labels = dict(view.new_labels)
     for subject in subjects:
-        labels = fold(source for _, source in edits.get(subject, ())).get(LABEL)
+        sources = (
+            SourceStatements(source.edit, tuple(s for s in source.statements if s.act != "default"))
+            for _, source in edits.get(subject, ())
+        )
+        labels = fold(sources).get(LABEL)
         if labels:
             new_labels[subject] = next(reversed(labels.values())).object
         else:

@@ -113,6 +113,12 @@ class GraphView:
         is_own = relation in OWN_HOLDS or relation in self.base.relations
         return is_own or bool(self._about_relation(relation, HOLDS))
 
+    def is_defined_by_edits(self, id: str) -> bool:
+        """Return whether only edits say that there is this entity: one of them defined it, with its name."""
+        statements = (statement for _, source in self.edits.get(id, ()) for statement in source.statements)
+        is_named = any(s.relation == LABEL and s.act in ("add", "default") for s in statements)
+        return is_named and id not in self.base.statements
+
     @cached_property
     def relations(self) -> Set[str]:
         """Return the relations of the base, of edits and of imports, those that are only defined among them."""

@@ -22,6 +22,7 @@ from service.editing.evaluation.fact_tests import TestKey, try_given_tests
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
+from service.editing.evaluation.switched_facts import report_switched
 from service.editing.evaluation.visitors import add_visitors
 from service.editing.figures import Timings
 from service.editing.models import Answers, Models
@@ -42,6 +43,7 @@ class Evaluator:
     async def evaluate(self, build: Build) -> Report:
         """Measure what a commit has to wait for: whether its edits hold, and which earlier ones do not any more."""
         edits = await report_misspelt(await _report_edits(build), build, self.models)
+        edits = await report_switched(edits, build, self.models)
         tests, failing_tests = await _evaluate_tests(build)
         n_switched = 0 if build.draft.records else len(build.old_edits)
         return Report(

@@ -46,7 +46,8 @@ class ResolvedFact:
     Attributes:
         before: Values of its relation before it, in the graph's order.
         after: Values after it.
-        statements: Statements about the subject that are written; its name comes first if the subject is new.
+        statements: Statements about the subject that are written. Its name comes first if edits defined it, so that it
+            lasts as long as any fact about it.
         object_id: The entity that the object is; "" for a text.
         links: Whether a value that was a text, or another entity of the same name, becomes this entity.
     """
@@ -150,8 +151,10 @@ class FactResolver:
         else:
             text, spelling = _current_spelling(subject.entity, relation, object_id, text)
             statements = (Statement(relation, spelling, object_id, act),)
-        if warnings and relation != LABEL:
+        if relation != LABEL and warnings:
             statements = (Statement(LABEL, subject.label), *statements)
+        elif relation != LABEL and act != "remove" and self.is_defined_by_edits(subject):
+            statements = (Statement(LABEL, subject.label, "", "default"), *statements)
         if relation == LABEL and act == "set" and subject.entity and text != subject.label:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
@@ -187,6 +190,11 @@ class FactResolver:
         similar = sorted({relations_in_use[key] for key in resembling(fold(name)) if key in relations_in_use})
         if similar:
             raise similar_name(f"the relation {name!r} is new", similar, where)
+
+    def is_defined_by_edits(self, subject: Subject) -> bool:
+        """Return whether an edit, perhaps of this request, defined the subject, so that each fact has to name it."""
+        is_new = subject.entity is None or subject.entity.label == subject.id
+        return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
         """Return the subject, and a warning if it is new."""

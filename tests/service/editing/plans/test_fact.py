@@ -9,9 +9,18 @@ import pytest
 from errata.wire import EditReceipt, VersionLog
 
 from service.editing.deployment import Editor
+from service.editing.plans.fact_resolver import FactResolver
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import edits, head, item, revert, rollback
+from tests.service.editing.requests import (
+    before_and_after,
+    edits,
+    head,
+    item,
+    revert,
+    revert_edits,
+    rollback,
+)
 from tests.service.graph.requests import (
     CAPITAL,
     GRAPH,
@@ -22,10 +31,12 @@ from tests.service.graph.requests import (
     define,
     entity,
     fact,
+    search,
     triple,
     values,
     warnings,
 )
+from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
 
@@ -411,18 +422,67 @@ async def test_a_fact_is_taken_back_from_under_a_later_one(editor: Editor) -> No
     assert await values(editor, "Q298", "shares_border_with") == ["Peru", "Argentina"]
 
 
-async def test_a_second_fact_about_an_entity_stays_when_the_one_that_made_it_is_taken_back(
-    editor: Editor,
+@pytest.mark.parametrize("size", [1, 3], ids=["a request for each", "one request"])
+async def test_an_entity_keeps_its_name_as_long_as_an_edit_says_something_of_it(
+    editor: Editor, size: int
 ) -> None:
-    """It has no name after the revert, so it is called by its id until it gets one."""
+    """The edit that defined it may be taken back, and only its own value goes."""
+    pairs = ("capital", "Poseidonis"), ("motto", "Sink"), ("currency", "orichalcum")
+    facts = [triple("Atlantis", relation, value, only="graph") for relation, value in pairs]
+    for start in range(0, 3, size):
+        assert (await edits(editor, *facts[start : start + size]))["status"] == 201
+    last = await head(editor)
+    ids = [
+        edit["id"]
+        for version in range(1, last + 1)
+        for edit in body_of(await editor.show(version, True))["edits"]
+    ]
+    for n_taken_back, id in enumerate(ids[:2], 1):
+        receipt = await revert_edits(editor, id)
+        assert (receipt["status"], receipt["report"]["broken_tests"]) == (201, [])
+        atlantis = await entity(editor, "n:atlantis")
+        rest = [value for _, value in pairs[n_taken_back:]]
+        assert (atlantis["label"], [f["object"] for f in atlantis["facts"]]) == ("Atlantis", rest)
+        assert await search(editor, "atlan") == ["n:atlantis"]
+        assert await answers(editor, "What is the currency of Atlantis?") == ["orichalcum"]
+    await revert_edits(editor, ids[2])
+    assert (await entity(editor, "n:atlantis"))["status"] == 404
+    await rollback(editor, last)
+    assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
+
+
+async def test_a_newer_name_of_an_entity_is_taken_back_although_later_facts_say_it(editor: Editor) -> None:
+    await fact(editor, "Atlantis", "capital", "Poseidonis", only="graph")
+    await fact(editor, "Mu", "shares_border_with", "Atlantis", only="graph")
+    await fact(editor, "Atlantis", "label", "Sunken Land")
+    await fact(editor, "Atlantis", "currency", "orichalcum", only="graph")
+    await revert(editor, 3)
+    assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
+    assert await values(editor, "n:mu", "shares_border_with") == ["Atlantis"]
+
+
+async def test_taking_a_replaced_fact_back_says_what_the_graph_says_now_and_then(editor: Editor) -> None:
+    await define(editor, "director", holds="one")
+    for name in ("Noor Halim", "Lea Sommer", "Ana Petrova"):
+        await fact(editor, "Kestrel Mill", "director", name)
+    names = "Ana Petrova", "Ana Petrova"
+    assert before_and_after(await revert(editor, 2, dry_run=True)) == [names]
+    assert before_and_after(await revert(editor, 4, dry_run=True)) == [("Ana Petrova", "Lea Sommer")]
+    await revert(editor, 4)
+    assert before_and_after(await revert(editor, 5, dry_run=True)) == [("Lea Sommer", "Ana Petrova")]
+    assert before_and_after(await rollback(editor, 1, dry_run=True)) == [("Lea Sommer", None)] * 2
+
+
+async def test_a_revert_warns_where_facts_of_former_releases_stay_without_a_name(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts of former releases do not say what their entity is called."""
+    monkeypatch.setattr(FactResolver, "is_defined_by_edits", lambda self, subject: False)
     await fact(editor, "Atlantis", "capital", "Poseidonis", only="graph")
     await fact(editor, "Atlantis", "currency", "orichalcum", only="graph")
-    await revert(editor, 1)
-    atlantis = await entity(editor, "n:atlantis")
-    assert (atlantis["status"], atlantis["degree"]) == (200, 1)
-    receipt = await fact(editor, "Atlantis", "capital", "Mu", only="graph")
-    assert receipt["status"] == 201
-    assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
+    receipt = await revert(editor, 1, dry_run=True)
+    assert "Atlantis has no name any more" in warnings(receipt)
+    assert "1 fact of it stays under n:atlantis" in warnings(receipt)
 
 
 async def test_facts_may_refer_to_their_own_subject_and_in_a_circle(editor: Editor) -> None:
