@@ -254,7 +254,7 @@ TASKS: dict[str, Steps] = {
         ("see", "All is well.", "The tests of edits have not been run"),
         ("open", "Edits a day in numbers"),
         ("press", "Run the tests of all edits now"),
-        ("see", "At version 1, 1 of 1 questions and facts of edits held"),
+        ("see", "At version 1, 1 of 1 questions, wordings and facts of edits got their answers"),
     ),
     "a table of things": (
         ("sign_in", "ann"),
