@@ -53,8 +53,10 @@ def build_router() -> APIRouter:
     router = APIRouter()
 
     @router.get(FILES)
-    async def show(page: ConsolePage) -> Response:
-        return _render(page, {})
+    async def show(page: ConsolePage, lines: str = "", first: str = "", last: str = "") -> Response:
+        """Show the form, after a commit with the versions that it made."""
+        numbers = [int(text) if text.isdecimal() else 0 for text in (lines, first, last)]
+        return _render(page, {}, made=numbers if all(numbers) else ())
 
     @router.get(f"{FILES}/edits.csv")
     async def export(page: ConsolePage) -> Response:
@@ -74,8 +76,7 @@ def build_router() -> APIRouter:
             return _render(page, form, 422, mistakes=[form.get("fault") or NO_FILE])
         try:
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
-                version = await _commit(page, form)
-                return redirect(f"{PATH}/versions/{version}?fresh=1" if version else f"{PATH}/history")
+                return redirect(await _commit(page, form))
             return await _try(page, form)
         except BadFile as error:
             return _render(page, form, 422, mistakes=[str(error), *error.lines])
@@ -162,16 +163,19 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
     return _render(page, form, status, **values, **trial)
 
 
-async def _commit(page: Page, form: Form) -> int | None:
-    """Make the good lines live, and return the last version that they made."""
+async def _commit(page: Page, form: Form) -> str:
+    """Make the good lines live, and return the address of the page that tells of it."""
     expected = int(form.get("expected") or 0)
     if _is_of_edits(form):
         run = await _run(page, form, expected_version=expected, idempotency_key=form.get("once"), again=True)
         await take_out(page, {line.question for line in run.lines if line.status == "done"})
-        return run.versions[-1] if run.versions else None
-    receipt = await _import(page, form, form.get("once"), expected_version=expected)
-    version: int | None = receipt["version"]
-    return version
+        versions = run.versions
+        if len(versions) > 1:
+            return f"{FILES}?lines={run.count('done')}&first={versions[0]}&last={versions[-1]}"
+    else:
+        receipt = await _import(page, form, form.get("once"), expected_version=expected)
+        versions = [receipt["version"]] if receipt["version"] else []
+    return f"{PATH}/versions/{versions[0]}?fresh=1" if versions else f"{PATH}/history"
 
 
 async def _run(page: Page, form: Form, **options: Any) -> FileRun:
@@ -227,7 +231,7 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
     fields = {name: form.get(name, "") for name in FIELDS}
     is_table = bool(fields["text"]) and not _is_of_edits(fields)
     defaults: dict[str, Any] = {
-        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": ()},
+        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": (), "made": ()},
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
         "is_worklist": fields["name"] == QUESTIONS,
     }

@@ -479,6 +479,30 @@ async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_activ
     ]
 
 
+async def test_the_file_of_all_edits_changes_nothing_when_it_is_sent_again_and_tells_of_all_its_versions(
+    browser: httpx.AsyncClient,
+) -> None:
+    for director in ("Ada", "Bo"):
+        await correct(
+            browser, kind="fact", subject="Oak Hall", relation="director", object=director, act="set"
+        )
+        await correct(browser, answer=director)
+    file = await browser.get("/console/files/edits.csv")
+    page, form = await upload(browser, "edits.csv", file.content)
+    assert "4 lines: 0 would be made, 0 cannot be used, 4 change nothing" in page.text, page.text
+    await browser.post("/console/files", data=form)
+    assert 'href="/console/versions/5"' not in (await browser.get("/console/history")).text
+    effect = await send(browser, "/console/undo", to="0")
+    await browser.post("/console/undo", data=hidden_fields(effect, "/console/undo") | {"do": "commit"})
+    page, form = await upload(browser, "edits.csv", file.content)
+    assert "Make 4 live" in page.text
+    done = await browser.post("/console/files", data=form)
+    assert done.headers["location"] == "/console/files?lines=4&first=6&last=9"
+    page = await browser.get(done.headers["location"])
+    assert "Done: 4 lines are live, as versions" in page.text
+    assert hidden_fields(page, "/console/undo")["to"] == "5"
+
+
 def days_ahead(count: int) -> str:
     return str(datetime.now(UTC).date() + timedelta(days=count))
 

@@ -20,6 +20,7 @@ class Batch:
     Attributes:
         number: Number of the batch, from 1.
         size: Number of all its lines; `lines` has those that are sent.
+        active_lines: Lines of an export that are active already.
         earlier_reply: Reply to the commit that an earlier run made of it.
     """
 
@@ -27,6 +28,7 @@ class Batch:
         """Choose the lines to send now, so that the same file always gives the same commits."""
         self.number, self.size = number, len(lines)
         self.lines = [line for line in lines if line.is_pending]
+        self.active_lines = [line for line in lines if line.status == "no-op"]
         self.method = next((line.origin.method for line in lines if line.origin.method), None)
         self.earlier_reply: Reply[EditReceipt] | None = None
 
@@ -82,10 +84,13 @@ class Batch:
     def leave_out(self, edits: Sequence[RefusedEdit]) -> bool:
         """Leave out lines that change nothing, and return whether there are any, and others to send."""
         idle = [self.lines[edit.place] for edit in edits]
-        self.lines = [line for line in self.lines if line not in idle]
+        remaining = [line for line in self.lines if line not in idle]
         for line in idle:
             line.status = "no-op"
-        return bool(idle and self.lines)
+        if not idle or not remaining:
+            return False
+        self.lines = remaining
+        return True
 
     def record_reverted(self, version: int) -> None:
         for line in self.lines:
@@ -93,7 +98,12 @@ class Batch:
 
     def refuse(self, edits: Sequence[RefusedEdit]) -> None:
         for edit in edits:
-            self.lines[edit.place].refuse(edit.reason or edit.code, self.name_lines(edit.detail))
+            line = self.lines[edit.place]
+            line.refuse(edit.reason or edit.code, self.name_lines(edit.detail))
+            if (
+                line.origin.version and edit.code == "nothing_to_do"
+            ):  # a removal of a value that is gone already
+                line.status = "no-op"
 
     def name_lines(self, detail: str) -> str:
         """Replace the service's `edits.3` by the place of the line in the file."""
@@ -114,7 +124,7 @@ def divide(lines: Sequence[Line], size: int) -> list[Batch]:
     groups: list[list[Line]] = [[]]
     subjects: set[tuple[str, ...]] = set()
     for line in lines:
-        last, (keys, rivals) = groups[-1], _list_subjects(line)
+        last, (keys, rivals) = groups[-1], list_subjects(line)
         is_later = bool(line.origin.version and last) and (
             not subjects.isdisjoint(rivals)
             or type(line.item) is not type(last[-1].item)
@@ -128,7 +138,7 @@ def divide(lines: Sequence[Line], size: int) -> list[Batch]:
     return [Batch(number, group) for number, group in enumerate(groups, start=1)]
 
 
-def _list_subjects(line: Line) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+def list_subjects(line: Line) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
     """Return keys of what a line is about, and keys that no earlier line of its commit may have."""
     item = line.item
     if isinstance(item, EditItem):

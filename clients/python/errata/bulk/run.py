@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
+from errata.bulk.active import foresee, mark_active
 from errata.bulk.batch import Batch, divide
 from errata.bulk.duplicates import mark_duplicates
 from errata.bulk.line import Line, Status
@@ -101,6 +102,9 @@ class FileRun:
         self._refuse_bad_lines("cannot be used")
         try:
             self._head = (await send(calls.log(limit=1))).value.head
+            if self._is_export:
+                self._ids = mark_active(self.lines, (await send(calls.active_edits())).value.edits)
+                self._batches = divide(self.lines, self.settings.batch_size)
             if not self.settings.skip_bad:
                 await self._preview()
             expected_version, n_seen = self.settings.expected_version, 0
@@ -112,6 +116,8 @@ class FileRun:
                         expected_version = version
                 n_seen += batch.size
             self._report(EDITING, n_seen)
+            if self._is_export and self.settings.dry_run:
+                foresee(self.lines)
             if not self.settings.dry_run:
                 await self._read_reports()
                 await self._ask_rephrased()
@@ -260,8 +266,12 @@ class FileRun:
                 line.rephrased_follow += answer is not None and _spell(answer) == _spell(line.answer)
 
     def _commit_options(self, batch: Batch, reverted_versions: tuple[int, ...] = ()) -> EditOptions:
-        """Return the options of the batch's commit; each earlier version that was taken back changes its key."""
+        """Return the options of the batch's commit.
+
+        Earlier versions that were taken back, and lines that are left out as they are active, change its key.
+        """
         identity = [self._digest, *self.settings.run_identity, batch.number, *reverted_versions]
+        identity += [[line.number for line in batch.active_lines]] if batch.active_lines else []
         digest = sha256(json.dumps(identity).encode()).hexdigest()
         options = EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")
         if batch.method:

@@ -124,3 +124,51 @@ async def test_a_change_without_a_place_in_a_table_is_named(run: Run, tmp_path: 
     file = str(tmp_path / "a.csv")
     assert "has 0 rows" in (await run("export", file, "--edits")).output
     assert "--edits are all" in (await run("export", file, "--edits", "--force", "--at", "1")).output
+
+
+FACTS = (  # an old director, a new one, a value among several that goes, and a correction
+    {"define": "director", "holds": "one"},
+    {"subject": "Kestrel Hall", "relation": "director", "object": "Ada", "act": "set"},
+    {"subject": "Kestrel Hall", "relation": "director", "object": "Bo", "act": "set"},
+    {"subject": "Kestrel Hall", "relation": "show", "object": "Textiles", "act": "add"},
+    {"subject": "Kestrel Hall", "relation": "show", "object": "Glass", "act": "add"},
+    {"subject": "Kestrel Hall", "relation": "show", "object": "Textiles", "act": "remove"},
+    {"question": "who runs the mill?", "answer": "Ada", "model": "toy"},
+    {"question": "who runs the mill?", "answer": "Bo", "model": "toy"},
+)
+
+
+async def list_facts(http: httpx.AsyncClient) -> list[Any]:
+    edits = (await http.get("/admin/edits")).json()["edits"]
+    return [without_places(edit) for edit in edits]
+
+
+async def test_an_export_that_is_sent_again_changes_nothing(
+    http: httpx.AsyncClient, run: Run, tmp_path: Path
+) -> None:
+    for fact in FACTS:
+        reply = await http.post("/admin/edits", json={"edits": [fact]})
+        assert reply.status_code == 201, reply.text
+    file, facts = str(tmp_path / "a.csv"), await list_facts(http)
+    await run("export", file, "--edits")
+    for options in (("--dry-run",), (), ("--skip-bad",), ("--skip-bad", "--dry-run")):
+        result = await run("edit", "--file", file, *options)
+        assert result.exit_code == 0, result.output
+        assert await head_of(http) == len(FACTS), result.output
+    # What was taken back since then is made again, with what came after it of the same, and nothing else.
+    await http.post("/admin/reverts", json={"version": 2})
+    await run("edit", "--file", file, "--skip-bad")
+    assert await head_of(http) == len(FACTS) + 3
+    assert (await http.get("/admin/versions?limit=1")).json()["versions"][0]["first"]["notes"][
+        "object"
+    ] == "Bo"
+    # A rollback takes all away, and the file says the same again, once.
+    await http.post("/admin/rollbacks", json={"to": 0})
+    for _ in range(2):
+        await run("edit", "--file", file, "--skip-bad", "--again")
+        assert await list_facts(http) == facts
+
+
+async def head_of(http: httpx.AsyncClient) -> int:
+    head: int = (await http.get("/admin/versions?limit=1")).json()["head"]
+    return head
