@@ -13,6 +13,8 @@ import httpx
 from fastapi import Request
 from starlette.types import ASGIApp
 
+from service.upkeep.tally import BY_CURATOR
+
 JSON = dict[str, Any]
 
 
@@ -41,17 +43,21 @@ class LocalRoutes:
         key: The caller's key; None for one without.
         client: The caller's address and port, which are those of the calls.
         host: The name under which the caller reached the service.
+        by_curator: Whether questions are those of a curator, which are not counted.
     """
 
-    def __init__(self, app: ASGIApp, key: str | None, client: tuple[str, int], host: str) -> None:
+    def __init__(
+        self, app: ASGIApp, key: str | None, client: tuple[str, int], host: str, by_curator: bool = False
+    ) -> None:
+        self._by_curator = by_curator
         self._transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=client)
         self._headers = {"host": host} | ({} if key is None else {"authorization": f"Bearer {key}"})
 
     @classmethod
     def of(cls, request: Request, key: str | None) -> LocalRoutes:
-        """Return the routes as the sender of a request sees them."""
+        """Return the routes as the curator who sent a request sees them."""
         client = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
-        return cls(request.app, key, client, request.headers.get("host", ""))
+        return cls(request.app, key, client, request.headers.get("host", ""), by_curator=True)
 
     async def get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
         """Read a route; parameters without a value are left out."""
@@ -75,10 +81,14 @@ class LocalRoutes:
             KeyNeeded: It needs a key, or another one.
             RouteRefusal: It refused for another reason.
         """
-        async with httpx.AsyncClient(
-            transport=self._transport, base_url="http://local", timeout=None
-        ) as client:
-            response = await client.request(method, path, headers={**self._headers, **headers}, **content)
+        before = BY_CURATOR.set(self._by_curator)
+        try:
+            async with httpx.AsyncClient(
+                transport=self._transport, base_url="http://local", timeout=None
+            ) as client:
+                response = await client.request(method, path, headers={**self._headers, **headers}, **content)
+        finally:
+            BY_CURATOR.reset(before)
         body: JSON = response.json()
         if response.status_code == httpx.codes.UNAUTHORIZED:
             raise KeyNeeded(response.status_code, body)

@@ -22,7 +22,7 @@ FIELDS = (
     "subject", "relation", "object", "act", "message", "review", "line", "old", "named",
     "back", "document", "title", "media_type", "text",
 )  # fmt: skip
-STALE = "stale_version"
+STALE, DONE = "stale_version", "nothing_to_do"  # codes of problems
 REFUSALS = (400, 403, 404, 409, 413, 422, 503)  # after which a form is shown as it was filled in
 MAX_NEWS = 20  # commits of others that are listed
 
@@ -51,6 +51,9 @@ def build_router() -> APIRouter:
                 raise
             if refusal.code == STALE:
                 return await _try(page, form, 409, await read_news(page, form.get("expected", "")))
+            if refusal.code == DONE and form.get("line"):  # its answer is right already
+                await _take_out(page, form)
+                return redirect(f"{PATH}/worklist?closed=1")
             return await _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
@@ -66,12 +69,17 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
 async def _commit(page: Page, form: Form) -> Response:
     body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
     receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
-    if form.get("line"):
-        with suppress(RouteRefusal):  # the line is done with already, or goes when the lines are asked again
-            await page.api.delete(f"/admin/gaps/{form['line']}")
+    await _take_out(page, form)
     if form.get("back"):
         return redirect(f"{own_path(form['back'])}?fresh={receipt['version']}")
     return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
+
+
+async def _take_out(page: Page, form: Form) -> None:
+    """Take the line of the worklist out that a form answers, if it is one."""
+    if form.get("line"):
+        with suppress(RouteRefusal):  # the line is done with already, or goes when the lines are asked again
+            await page.api.delete(f"/admin/gaps/{form['line']}")
 
 
 def _digest(form: Form) -> str:

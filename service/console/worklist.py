@@ -23,10 +23,10 @@ def build_router() -> APIRouter:
     router = APIRouter()
 
     @router.get(WORKLIST)
-    async def show(page: ConsolePage) -> Response:
+    async def show(page: ConsolePage, closed: str = "") -> Response:
         reviews = await page.api.get("/admin/reviews", {"due": "true", "limit": 100})
         gaps = await page.api.get("/admin/gaps", {"limit": 100})
-        return page.render("worklist.html", {"reviews": reviews, "gaps": gaps})
+        return page.render("worklist.html", {"reviews": reviews, "gaps": gaps, "closed": closed[:6]})
 
     @router.post(f"{WORKLIST}/drop")
     async def drop(page: ConsolePage) -> Response:
@@ -37,8 +37,8 @@ def build_router() -> APIRouter:
     async def check(page: ConsolePage) -> Response:
         """Ask the lines again, and take out those that are answered now."""
         await page.read_form()
-        await page.api.post("/admin/gap-checks", {})
-        return redirect(WORKLIST)
+        lines = (await page.api.post("/admin/gap-checks", {}))["gaps"]
+        return redirect(f"{WORKLIST}?closed={len(lines)}")
 
     @router.post(f"{PATH}/reviews/{{edit}}")
     async def review(page: ConsolePage, edit: str) -> Response:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from contextvars import Context
+from contextvars import Context, ContextVar
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
@@ -16,6 +16,8 @@ from service.errors import LedgerUnavailable
 WRITE_EVERY_S = 1.0
 RETRY_S = 10.0  # Pause after Redis could not be reached
 MAX_WAITING = 1_000  # Counts that wait to be written; further new ones are left out
+
+BY_CURATOR = ContextVar("whether a curator asks, and not a user whose questions are counted", default=False)
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +48,9 @@ class Tally(Generic[T]):
         self._task: asyncio.Task[None] | None = None
 
     def add(self, item: T) -> None:
-        """Count an item; it is written later."""
+        """Count an item; it is written later. What a curator asks is not counted."""
+        if BY_CURATOR.get():
+            return
         if item.key not in self._waiting and len(self._waiting) >= MAX_WAITING:
             return
         self._merge(item)

@@ -210,6 +210,23 @@ async def test_the_worklist_leads_to_an_answer_and_drops_what_is_not_worth_one(
     assert "No question waits for an answer." in (await browser.get("/console/worklist")).text
 
 
+async def test_a_question_that_a_curator_tries_is_no_line_and_a_line_with_a_right_answer_is_taken_out(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    await browser.get("/console/ask", params={"question": "who owns the barn?"})
+    async with client_of(app) as visitor:
+        await visitor.post("/v1/answers", json={"question": QUESTION}, headers=ADMIN)
+    page = await wait_for(browser, "/console/worklist", "the most asked first: 1.")
+    assert "who owns the barn?" not in page.text
+    await correct(browser)
+    (tick,) = TICK.findall(page.text)
+    done = await correct(browser, line=tick.removeprefix("line."))
+    assert done.headers["location"] == "/console/worklist?closed=1"
+    page = await browser.get("/console/worklist?closed=1")
+    assert "1 question has its answer now, and is taken out." in page.text
+    assert "No question waits for an answer." in page.text
+
+
 async def test_several_lines_of_the_worklist_are_answered_in_one_table(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -508,7 +525,7 @@ def days_ahead(count: int) -> str:
 
 
 async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
-    browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    app: FastAPI, browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tally, "WRITE_EVERY_S", 0.01)
     await correct(browser, answer=ATTACK, review=days_ahead(0))
@@ -523,7 +540,9 @@ async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
     link = re.search(r'href="(/console/correct\?question=[^"]+)"', worklist.text)
     assert link is not None
     assert f'value="{ATTACK}"' in unescape((await browser.get(unescape(link[1]))).text)
-    await browser.get("/console/ask", params={"question": QUESTION})
+    async with client_of(app) as visitor:
+        for _ in range(2):
+            await visitor.post("/v1/answers", json={"question": QUESTION}, headers=ADMIN)
     await wait_for(browser, "/console/versions/1", "answers, the last on")
     for day, sentence in (("", "is no day"), ("1999-01-01", "1999-01-01 is past: give today or a later day")):
         form = review_form(worklist, "/console/worklist")
