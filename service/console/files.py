@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import uuid
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
@@ -46,6 +47,14 @@ QUESTIONS = "worklist.csv"  # name of a table of questions without answers
 NO_TICK = "No such line waits any more: tick lines of the worklist first."
 NO_FILE = "Choose a file: a table (.csv, .tsv, .xlsx) or JSON (.json, .jsonl)."
 NOT_TEXT = "{} is not UTF-8: save it as CSV in UTF-8, or as a workbook (.xlsx)."
+MARKS = ("?", "？", "؟")  # what the text of a question ends with
+NO_HEADINGS = (
+    "The first line of {} is a question. Write the names of the columns above it, as in question{}answer."
+)
+QUESTION_HEADING = (
+    "{} has questions in its column {!r}, and a name is expected where things have their facts in columns. "
+    "The columns are called {}: call them question and answer, as below; or say which column has the names of things."
+)
 TOO_LONG = "A page takes {:,} lines and {:,} characters: divide the file, or send it by errata edit --file."
 
 
@@ -140,6 +149,27 @@ def _list_headings(form: Form) -> list[str]:
     return next(csv.reader([header], delimiter=find_delimiter(header)), [])
 
 
+def _check_headings(form: Form) -> None:
+    """Check that no column of a table with a thing a line has questions.
+
+    Raises:
+        BadFile: It has, so the headings of a table of corrections are missing or unknown.
+    """
+    headings = _list_headings(form)
+    delimiter = find_delimiter(form["text"].lstrip("\n").partition("\n")[0])
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # the import says where
+        rows += csv.reader(form["text"].split("\n"), delimiter=delimiter)
+    for place, heading in enumerate(headings):
+        cells = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
+        n_questions = sum(cell.endswith(MARKS) for cell in cells)
+        if heading.strip().endswith(MARKS) and 2 * n_questions >= len(cells):
+            raise BadFile(NO_HEADINGS.format(form["name"], delimiter))
+        if n_questions and 2 * n_questions >= len(cells) - 1:
+            names = ", ".join(map(repr, headings))
+            raise BadFile(QUESTION_HEADING.format(form["name"], heading, names))
+
+
 def _is_of_edits(form: Form) -> bool:
     """Return whether each line is a correction or a fact, and not a thing with its facts in columns."""
     headings = {heading.strip().lower() for heading in _list_headings(form)}
@@ -154,8 +184,9 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         reports = [receipt.report.model_dump(mode="json") for receipt in run.receipts]
         values = {"lines": run.lines, "reports": reports}
     else:
-        form.setdefault("subject", "")
-        form["subject"] = form["subject"] or next(iter(_list_headings(form)), "")
+        if not form.get("subject"):
+            _check_headings(form)
+        form["subject"] = form.get("subject") or next(iter(_list_headings(form)), "")
         reply = await _import(page, form, dry_run="true")
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}

@@ -462,6 +462,9 @@ async def test_the_good_lines_of_a_file_are_made_live_and_the_others_named(
         ("a.csv", b"question,answer\nq,\xff\n", "a.csv is not UTF-8"),
         ("a.csv", b'question,answer\n"q,a\n', "this is not CSV"),
         ("a.csv", b"question,answer,colour\nq,a,b\n", "nothing reads the column 'colour'"),
+        ("a.csv", b"Frage;Antwort\nWer?;Ada\nWo?;\n", "The columns are called 'Frage', 'Antwort'"),
+        ("a.csv", b"Nr;Frage;A\n1;Wer?;Ada\n", "a.csv has questions in its column 'Frage'"),
+        ("a.csv", b"Wer?;Ada\nWo?;Bo\n", "The first line of a.csv is a question."),
         ("a.json", b"{}", "a .json file holds one list"),
         ("a.xlsx", b"no workbook", "a.xlsx: "),
         ("a.csv", b"question,answer\n" + b"q,a\n" * 2_001, "A page takes 2,000 lines"),
@@ -472,6 +475,7 @@ async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(
 ) -> None:
     page, _ = await upload(browser, name, content)
     assert (page.status_code, sentence in unescape(page.text)) == (422, True), page.text
+    assert '<details class="wide" open><summary>How a file is written' in page.text
 
 
 async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_active_edit_comes_out(
