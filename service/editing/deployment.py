@@ -423,7 +423,8 @@ class Editor:
         state, pair = versions.state, (versions.check_exists(a), versions.check_exists(b))
         older, newer = [await asyncio.to_thread(state.active_at, version) for version in pair]
         before, after = [await self._builder.at(state, version) for version in pair]
-        return Outcome.ok(await diff_versions(pair, (older, newer), (before, after), self._side_effects))
+        sides = (older, newer), (before, after)
+        return Outcome.ok(await diff_versions(pair, *sides, self._side_effects, self._models))
 
     @outcome
     async def tags(self) -> Outcome:

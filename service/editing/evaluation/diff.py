@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from errata.wire import Change, Diff, FactChange, ImportedTriple, MemoryChange
@@ -11,7 +12,8 @@ from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.models import Answers, ModelsAtVersion
+from service.editing.evaluation.switched_facts import diff_facts
+from service.editing.models import Answers, Models, ModelsAtVersion
 from service.editing.notes import ChangeNote, ImportNote, read_note
 from service.ledger.commit import EditRecord
 
@@ -43,6 +45,7 @@ async def diff_versions(
     active: tuple[Sequence[EditRecord], Sequence[EditRecord]],
     models: tuple[ModelsAtVersion, ModelsAtVersion],
     side_effects: SideEffectProbe,
+    bundle: Models,
 ) -> Diff:
     """Compare two versions.
 
@@ -51,6 +54,7 @@ async def diff_versions(
         active: The active edits of each, in ledger order.
         models: Every model at each.
         side_effects: Measures the side effects.
+        bundle: All models, with the look-up of the graph.
     """
     wordings = _edited_wordings(*active)
     asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
@@ -62,6 +66,12 @@ async def diff_versions(
     common_edits = [edit for edit in active[1] if edit.id in on_both][-MAX_ASKED:]
     effects = await side_effects.measure(list(edits.values()), *models, versions, common_edits)
     facts, memory_changes = _changes_without_question(*active)
+    triples = [edit for edit in _only_on_one_side(*active) if edit.model in models[0]]
+    if triples:
+        views = [side[triples[0].model].memories[triples[0].memory].view for side in models]
+        facts += await diff_facts(triples, (views[0], views[1]), bundle.lookup)
+        orders = {edit.id: edit.order for edit in chain(*active)}
+        facts.sort(key=lambda fact: orders[fact.edit])
     before, after = (
         {name: m.image.checksum for model in side.values() for name, m in model.memories.items()}
         for side in models
@@ -119,16 +129,23 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) ->
     )
 
 
+def _only_on_one_side(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[EditRecord]:
+    """Return the edits with a triple that only one side has, in ledger order."""
+    before, after = ({edit.id: edit for edit in side} for side in (old, new))
+    edits = (edit for id, edit in (before | after).items() if (id in before) != (id in after))
+    return sorted((edit for edit in edits if edit.triple is not None), key=lambda edit: edit.order)
+
+
 def _changes_without_question(
     old: Sequence[EditRecord], new: Sequence[EditRecord]
 ) -> tuple[list[FactChange], list[MemoryChange]]:
-    """Return the facts and the memories' own changes that only one side has, in ledger order."""
+    """Return the imports, definitions and memories' own changes that only one side has, in ledger order."""
     before, after = ({edit.id: edit for edit in side} for side in (old, new))
     facts: list[FactChange] = []
     memory_changes: list[MemoryChange] = []
     for edit in sorted((before | after).values(), key=lambda edit: edit.order):
         note = read_note(edit)
-        if note is None or (edit.id in before and edit.id in after):
+        if note is None or edit.triple is not None or (edit.id in before and edit.id in after):
             continue
         change: Literal["added", "removed"] = "added" if edit.id in after else "removed"
         if isinstance(note, ChangeNote):

@@ -1,16 +1,20 @@
-"""Facts that a revert or rollback takes back or brings back: what the graph says before and after it."""
+"""What the graph says on two sides of the facts that only one side has: around a revert, and in a diff."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from errata.wire import EditReport
+from errata.wire import EditReport, FactChange
 
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from models.graph.view import GraphView
 from service.editing.draft import Build, one_line
 from service.editing.models import Models
-from service.ledger.commit import Triple
+from service.editing.notes import FactNote, read_note
+from service.graph.lookup import Lookup
+from service.ledger.commit import EditRecord, Triple
 
 NAMELESS = (
     "{label} has no name any more after this, so that no search and no question finds it; {n_facts} under {id}: "
@@ -51,8 +55,48 @@ def report_fact(
 
 def _say(entity: Entity | None, relation: str) -> str | None:
     """Return the values of a relation in one line; None without any."""
+    return one_line(list(_list_values(entity, relation))) or None
+
+
+def _list_values(entity: Entity | None, relation: str) -> Mapping[str, str]:
+    """Return the values of a relation, names too, each with the edit that says it; "" where that is not known."""
     if entity is None:
-        return None
+        return {}
     names = {LABEL: (entity.label,), ALIAS: entity.aliases, DESCRIPTION: (entity.description,)}
-    values = names.get(relation) or [fact.object for fact in entity.facts if fact.relation == relation]
-    return one_line(values) or None
+    if relation in names:
+        return dict.fromkeys(filter(None, names[relation]), "")
+    return {fact.object: fact.edit for fact in entity.facts if fact.relation == relation}
+
+
+async def diff_facts(
+    edits: Sequence[EditRecord], views: tuple[GraphView, GraphView], lookup: Lookup
+) -> list[FactChange]:
+    """Return the values that only one side has.
+
+    Args:
+        edits: The facts that only one side has, in ledger order.
+        views: The graph on both sides.
+        lookup: Reads it.
+    """
+    triples = {(edit.triple.subject, edit.triple.relation): edit for edit in edits if edit.triple}
+    before, after = [await lookup.entities({subject for subject, _ in triples}, view) for view in views]
+    by_id = {edit.id: edit for edit in edits}
+    changes = []
+    for (subject, relation), last in triples.items():
+        old, new = (_list_values(side[subject], relation) for side in (before, after))
+        changes += [_change(text, by_id.get(old[text], last), "removed") for text in old if text not in new]
+        changes += [_change(text, by_id.get(new[text], last), "added") for text in new if text not in old]
+    return changes
+
+
+def _change(text: str, edit: EditRecord, change: Literal["added", "removed"]) -> FactChange:
+    note = read_note(edit)
+    assert isinstance(note, FactNote), "an edit with a triple notes a fact"
+    return FactChange(
+        edit=edit.id,
+        subject=note.subject,
+        relation=note.relation,
+        object=text,
+        act=note.act,
+        change=change,
+    )

@@ -95,6 +95,26 @@ async def test_facts_without_a_question_are_listed_as_facts(editor: Editor) -> N
     assert (await diff(editor, 0, 3)).facts == []
 
 
+async def test_a_diff_says_of_each_value_whether_it_came_or_went(editor: Editor) -> None:
+    await define(editor, "director", holds="one")
+    await fact(editor, "Mill", "director", "Noor")
+    await fact(editor, "Mill", "director", "Lea")
+    await fact(editor, "Mill", "collections", "Maps")
+    await fact(editor, "Mill", "collections", "Maps", act="remove")
+    await revert(editor, 5)
+
+    async def changes(older: int, newer: int) -> list[tuple[str, str]]:
+        return [(fact.change, fact.object) for fact in (await diff(editor, older, newer)).facts]
+
+    assert await changes(2, 3) == [("removed", "Noor"), ("added", "Lea")]
+    assert await changes(3, 4) == [("added", "Maps")]
+    assert await changes(4, 5) == [("removed", "Maps")]
+    assert await changes(5, 6) == [("added", "Maps")]
+    assert await changes(5, 4) == [("added", "Maps")]
+    assert await changes(1, 5) == [("added", "Lea")]
+    assert await changes(2, 6) == [("removed", "Noor"), ("added", "Lea"), ("added", "Maps")]
+
+
 async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", message="moved")
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
