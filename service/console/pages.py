@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
 
+from errata.wire import Scope
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -96,6 +98,8 @@ class Page:
 
     Attributes:
         state: The state of the service, as load balancers hear it.
+        reader: The name of the reader's key; "" while it is not known.
+        may: The scopes of that key; all while they are not known, since the routes check them anyway.
         trouble: A sentence for the top of the page while the service cannot do all; else "".
     """
 
@@ -103,7 +107,8 @@ class Page:
         self.request = request
         self.api = LocalRoutes.of(request, read_key(request))
         self.state: JSON = {}
-        self.trouble = ""
+        self.trouble = self.reader = ""
+        self.may: Sequence[str] = get_args(Scope)
 
     @classmethod
     async def open(cls, request: Request) -> Page:
@@ -113,6 +118,9 @@ class Page:
         if code := page.state.get("degraded"):
             page.trouble = AWAY if code == LedgerUnavailable.code else NO_CHANGES.format(code)
         page.trouble = page.trouble or page.state.get("missing", "")
+        with suppress(KeyNeeded):  # a page that needs a key says so itself
+            key = await page.try_get("/admin/keys/self")
+            page.reader, page.may = key.get("name", ""), key.get("scopes", page.may)
         return page
 
     async def try_get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
@@ -147,6 +155,8 @@ class Page:
             here=_place(self.request),
             is_signed_in=read_key(self.request) is not None,
             trouble=self.trouble,
+            reader=self.reader,
+            may=self.may,
             **values,
         )
         response = HTMLResponse(content, status)

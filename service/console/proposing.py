@@ -24,9 +24,9 @@ def build_router() -> APIRouter:
         return page.render("proposals.html", {"proposals": listing["proposals"], "state": state})
 
     @router.get(f"{PROPOSALS}/{{number}}")
-    async def show(page: ConsolePage, number: str) -> Response:
+    async def show(page: ConsolePage, number: str, fresh: str = "") -> Response:
         """Show one proposal with its effect on the newest version."""
-        return await _render(page, number)
+        return await _render(page, number, is_new=bool(fresh))
 
     @router.post(f"{PROPOSALS}/{{number}}")
     async def decide(page: ConsolePage, number: str) -> Response:
@@ -49,6 +49,9 @@ def build_router() -> APIRouter:
     return router
 
 
-async def _render(page: Page, number: str, status: int = 200, mistakes: Any = ()) -> Response:
+async def _render(
+    page: Page, number: str, status: int = 200, mistakes: Any = (), is_new: bool = False
+) -> Response:
     proposal = await page.api.get(f"/admin/proposals/{quote(number, '')}")
-    return page.render("proposal.html", {"proposal": proposal, "mistakes": mistakes}, status)
+    values = {"proposal": proposal, "mistakes": mistakes, "is_new": is_new}
+    return page.render("proposal.html", values, status)

@@ -326,8 +326,22 @@ async def test_a_key_that_may_only_propose_does_so_and_a_trial_keeps_what_was_wr
         True,
     )
     done = await send(browser, "/console/correct", **EDIT, do="propose")
-    assert (done.status_code, done.headers["location"]) == (303, "/console/proposals/1")
-    assert "By proposer" in (await browser.get("/console/proposals/1")).text
+    assert (done.status_code, done.headers["location"]) == (303, "/console/proposals/1?fresh=1")
+    page = (await browser.get(done.headers["location"])).text
+    assert ("By proposer" in page, "Sent: it waits" in page, 'value="approve"' in page) == (True, True, False)
+
+
+async def test_a_key_without_the_right_to_read_hears_that_its_proposal_is_sent(
+    app: FastAPI, browser: httpx.AsyncClient
+) -> None:
+    async with client_of(app) as admin:
+        key = {"name": "colleague", "scopes": ["propose"]}
+        secret = (await admin.post("/admin/keys", json=key, headers=ADMIN)).json()["key"]
+    browser.cookies.set("errata_key", secret, path="/console")
+    page = await send(browser, "/console/correct", **EDIT, do="propose")
+    assert (page.status_code, "Sent: it waits for another person." in page.text) == (200, True)
+    places = re.findall(r'<a href="/console/(\w+)"', page.text.partition("</nav>")[0])
+    assert (places, "colleague" in page.text) == (["correct"], True)
 
 
 async def test_the_audit_and_the_log_name_whoever_signed_in(app: FastAPI, browser: httpx.AsyncClient) -> None:

@@ -26,7 +26,9 @@ def parse_span(text: str) -> float:
 Name = Annotated[str, typer.Argument(help="Whose key it is; the ledger notes it as the author.")]
 Scopes = Annotated[
     list[str],
-    typer.Option("--scope", "-s", help="What it may do: ask, read, edit, admin; repeat it for several."),
+    typer.Option(
+        "--scope", "-s", help="What it may do: ask, read, propose, edit, admin; repeat it for several."
+    ),
 ]
 ExpiresIn = Annotated[
     float | None,
