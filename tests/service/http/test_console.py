@@ -550,9 +550,11 @@ async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
     await correct(browser, kind="fact", subject="Peru", relation="motto", object="Firm", review=days_ahead(9))
     version = await browser.get("/console/versions/1")
     assert "no answer rests on it yet" in version.text
-    assert f"Looked at again on {days_ahead(0)}" in version.text
+    assert f"To be looked at again on {days_ahead(0)}" in version.text
     proposal = await send(browser, "/console/correct", **EDIT, review=days_ahead(5), do="propose")
-    assert f"looked at again on {days_ahead(5)}" in (await browser.get(proposal.headers["location"])).text
+    assert (
+        f"to be looked at again on {days_ahead(5)}" in (await browser.get(proposal.headers["location"])).text
+    )
     worklist = await browser.get("/console/worklist")
     assert "Firm" not in worklist.text
     link = re.search(r'href="(/console/correct\?question=[^"]+)"', worklist.text)
@@ -573,7 +575,7 @@ async def test_an_edit_is_looked_at_again_on_its_day_and_holds_or_is_corrected(
     assert (done.status_code, done.headers["location"]) == (303, "/console/worklist")
     assert "To be looked at again" not in (await browser.get("/console/worklist")).text
     reason = await browser.get("/console/why", params={"question": QUESTION})
-    assert f"Looked at again on {days_ahead(30)}" in reason.text
+    assert f"To be looked at again on {days_ahead(30)}" in reason.text
     form = review_form(reason, f"/console/why?question={quote_plus(QUESTION)}")
     done = await browser.post(form.pop("action"), data=form | {"do": "never"})
     assert (await browser.get(done.headers["location"])).text.count("Look again…</summary>") == 1
