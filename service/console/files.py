@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
@@ -36,6 +37,7 @@ FILES = f"{PATH}/files"
 FIELDS = ("name", "text", "subject", "sheet", "message")
 MAX_LINES = 2_000  # lines that one request tries
 MAX_CHARS = 1_000_000
+MAX_MENDED = 50  # faulty lines that a page has in fields
 WORKBOOKS, TEXTS = (".xlsx", ".xlsm"), (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 EDIT_COLUMNS = {
     "question",
@@ -80,7 +82,7 @@ def build_router() -> APIRouter:
     @router.post(FILES)
     async def send(page: ConsolePage) -> Response:
         """Try the lines of a file, or commit them after their trial."""
-        form = await page.read_form(_take_upload)
+        form = await page.read_form(_take_text)
         if form.get("fault") or not form.get("text"):
             return _render(page, form, 422, mistakes=[form.get("fault") or NO_FILE])
         try:
@@ -113,9 +115,18 @@ async def list_questions(page: ConsolePage) -> Response:
     return _render(page, {"name": QUESTIONS, "text": text.replace("\r\n", "\n").rstrip()})
 
 
-def _take_upload(form: Form, upload: tuple[str, bytes] | None) -> None:
-    """Put the text of a file into its form; a workbook becomes a table with commas."""
+def _take_text(form: Form, upload: tuple[str, bytes] | None) -> None:
+    """Put the text of a file into its form, or the lines that were mended in their fields."""
     if upload is None:
+        lines = form.get("text", "").split("\n")
+        for name in [name for name in form if name.startswith("was.")]:
+            line = form.pop(name)
+            new_line = form.pop(f"line.{name[4:]}", line)
+            places = [place for place, text in enumerate(lines, start=1) if text.strip() == line]
+            if places and new_line != line:  # otherwise the line was mended in the whole text, or not at all
+                place = int(name[4:]) if name[4:] in map(str, places) else places[0]
+                lines[place - 1] = new_line
+        form["text"] = "\n".join(lines)
         return
     name, data = PurePath(upload[0].replace("\\", "/")).name, upload[1]
     form |= {"name": name, "text": ""}
@@ -124,7 +135,7 @@ def _take_upload(form: Form, upload: tuple[str, bytes] | None) -> None:
         if suffix in WORKBOOKS:
             form |= {"name": f"{name}.csv", "text": _write_sheet(data, form.get("sheet", ""))}
         elif suffix in TEXTS:
-            form["text"] = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").rstrip()
+            form["text"] = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").strip("\n")
         else:
             form["fault"] = NO_FILE
     except UnicodeDecodeError:
@@ -191,7 +202,18 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}
     trial = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
-    return _render(page, form, status, **values, **trial)
+    return _render(page, form, status, **values, **trial, faults=_list_faults(form, values))
+
+
+def _list_faults(form: Form, values: Mapping[str, Any]) -> list[tuple[int, str, str | None]]:
+    """Return the number, the reason and the text of each line that cannot be used; the text of the first ones."""
+    texts = dict(enumerate(form["text"].split("\n"), start=1))
+    refused = [(line.number, line.detail) for line in values.get("lines", ()) if line.status == "refused"]
+    refused += [(line["line"], line["reason"]) for line in values.get("counts", {}).get("rejected_lines", ())]
+    first_texts = dict(sorted(refused)[:MAX_MENDED])
+    return [
+        (number, reason, texts.get(number) if number in first_texts else None) for number, reason in refused
+    ]
 
 
 async def _commit(page: Page, form: Form) -> str:
@@ -262,7 +284,7 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
     fields = {name: form.get(name, "") for name in FIELDS}
     is_table = bool(fields["text"]) and not _is_of_edits(fields)
     defaults: dict[str, Any] = {
-        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": (), "made": ()},
+        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": (), "made": (), "faults": ()},
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
         "is_worklist": fields["name"] == QUESTIONS,
     }

@@ -492,6 +492,25 @@ async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(
     assert '<details class="wide" open><summary>How a file is written' in page.text
 
 
+async def test_a_faulty_line_is_mended_in_its_field(browser: httpx.AsyncClient) -> None:
+    rows = "question,answer\nq?,a\n\n" + '"x, or y?",\n' * 60
+    page, form = await upload(browser, "a.csv", rows.encode())
+    assert page.text.count('name="line.') == 50
+    assert 'name="line.4" value="&#34;x, or y?&#34;," class="code" autofocus>' in page.text
+    assert page.text.count(" autofocus") == 1
+    assert "Make the other 1 live" in page.text
+    assert "line 63: answer: is missing" in page.text
+    changes = {f"line.{number}": "" for number in range(5, 54)}
+    page = await browser.post("/console/files", data=form | changes | {"line.4": "<y>?,b", "do": "commit"})
+    assert "&lt;y&gt;?,b" in page.text
+    assert "12 lines: 2 would be made, 10 cannot be used" in page.text
+    assert "Make the other 2 live" in page.text
+    # A line that was mended in the whole text stays as it is there, wherever it has gone.
+    whole = {"text": form["text"].replace('"x, or y?",', '\n"x, or y?",why', 1), "line.4": '"x, or y?",'}
+    page = await browser.post("/console/files", data=form | whole | {"line.5": "z?,c", "do": "try"})
+    assert '"x, or y?",why\nz?,c\n' in unescape(page.text)
+
+
 async def test_a_file_is_tried_again_after_the_commit_of_another_and_every_active_edit_comes_out(
     browser: httpx.AsyncClient,
 ) -> None:
