@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
 
-from errata.wire import Scope
+from errata.wire import ImportedTriple, Scope
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -31,6 +31,7 @@ AWAY = (
     "The store of this service does not answer. "
     "Asking and reading go on from its last state; changes wait until it is back."
 )
+MAX_ROWS = 20  # facts of an import that its page shows
 NO_CHANGES = "No change can be made now: {}."
 STILL_HERE = "What you wrote is still here: send it again when the service takes it."
 
@@ -64,6 +65,11 @@ def write_item(edit: dict[str, Any]) -> str:
     return " ".join(str(edit[name]) for name in names if edit.get(name))
 
 
+def read_rows(notes: JSON) -> list[ImportedTriple]:
+    """Return the first facts of an import."""
+    return [ImportedTriple.model_validate(row) for row in notes.get("rows", ())[:MAX_ROWS]]
+
+
 def write_hits(edit: dict[str, Any]) -> str:
     """Return how often an edit answered users and when last; "" while that cannot be read."""
     hits = edit.get("hits")
@@ -82,7 +88,7 @@ def link_correction(edit: dict[str, Any]) -> str:
     return f"{PATH}/correct?{urlencode(fields)}"
 
 
-ENVIRONMENT.filters |= {"time": write_time, "words": write_words, "item": write_item}
+ENVIRONMENT.filters |= {"rows": read_rows, "time": write_time, "words": write_words, "item": write_item}
 ENVIRONMENT.filters |= {"hits": write_hits, "correct": link_correction}
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 

@@ -492,6 +492,22 @@ async def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(
     assert '<details class="wide" open><summary>How a file is written' in page.text
 
 
+async def test_a_value_that_a_table_replaces_is_named_with_its_version_before_and_after(
+    browser: httpx.AsyncClient,
+) -> None:
+    for act, value in (("set", "Ada"), ("set", ATTACK)):
+        await correct(browser, kind="fact", subject="Oak Hall", relation="director", object=value, act=act)
+    page, form = await upload(browser, "a.csv", MUSEUMS.encode(), subject="Name")
+    row = f"<del>{ATTACK}</del> → Ida</td>"
+    origin = 'by <a href="/console/versions/2">version 2</a> of admin</span>'
+    assert (row in unescape(page.text), origin in page.text) == (True, True), page.text
+    await browser.post("/console/files", data=form)
+    page = await browser.get("/console/versions/3")
+    assert (row in unescape(page.text), origin in page.text) == (True, True), page.text
+    assert "1 of 1 facts" in page.text
+    assert "<img" not in page.text
+
+
 async def test_a_faulty_line_is_mended_in_its_field(browser: httpx.AsyncClient) -> None:
     rows = "question,answer\nq?,a\n\n" + '"x, or y?",\n' * 60
     page, form = await upload(browser, "a.csv", rows.encode())
