@@ -75,13 +75,17 @@ async def _list_edits(page: Page, form: Form) -> list[JSON]:
 
 
 def _cut(commit: JSON, after: str) -> JSON:
-    """Leave the edits after so many in a commit, as a page takes; return their number, and where other parts start."""
+    """Leave the edits after so many in a commit, as a page takes; return their number, and where other parts start.
+
+    Also return whether any edit is active, so that there is something to take back.
+    """
+    is_active = not commit["edits"] or any(edit["active"] for edit in commit["edits"])
     start, n_edits = int(after) if after.isdecimal() else 0, len(commit["edits"])
     for body in (commit, commit["report"]):
         if "edits" in body:
             body["edits"] = body["edits"][start : start + EDITS]
     starts = [place for place in range(0, n_edits, EDITS) if place != start]
-    return {"n_edits": n_edits, "other_starts": starts, "size": EDITS}
+    return {"n_edits": n_edits, "other_starts": starts, "size": EDITS, "is_active": is_active}
 
 
 def _order(form: Form) -> tuple[str, JSON]:

@@ -50,11 +50,12 @@ def write_time(text: str) -> str:
 
 
 def write_words(edit: dict[str, Any]) -> str:
-    """Return an edit in one line: its question, or the fact of an edit of the graph."""
+    """Return an edit in one line: its question, or the fact of an edit of the graph, and whether it takes that away."""
     notes = edit.get("notes", {})
     fact = " ".join(str(notes[name]) for name in ("subject", "relation", "object") if notes.get(name))
     descriptions = (notes.get(name) for name in ("define", "summary", "source"))
-    return str(edit.get("question") or fact or next(filter(None, descriptions), "a change of the memory"))
+    words = str(edit.get("question") or fact or next(filter(None, descriptions), "a change of the memory"))
+    return f"{words} (taken away)" if notes.get("act") == "remove" else words
 
 
 def write_item(edit: dict[str, Any]) -> str:

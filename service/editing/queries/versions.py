@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
@@ -27,7 +29,7 @@ from service.editing.evaluation.fact_test_status import current_status
 from service.editing.evaluation.fact_tests import FactTest, Successors, version_of
 from service.errors import NotFound
 from service.ledger import fold
-from service.ledger.commit import Commit, EditRecord
+from service.ledger.commit import Commit, EditRecord, Triple
 
 HEAD_NOTES = (
     *("subject", "relation", "object", "act", "before"),
@@ -73,7 +75,10 @@ class Versions:
         commits = list(islice(matches, limit))
         summaries = [
             VersionSummary(
-                **_head(commit), edits=len(commit.edits), first=_first(commit), checksums=_checksums(commit)
+                **self._head(commit),
+                edits=len(commit.edits),
+                first=self._first(commit),
+                checksums=_checksums(commit),
             )
             for commit in commits
         ]
@@ -90,9 +95,10 @@ class Versions:
 
     def show(self, version: int) -> VersionDetail:
         commit = fold.find(self.state.commits, version)
+        successors = self.find_successors(commit.edits)
         return VersionDetail(
-            **_head(commit),
-            edits=[self._edit_state(edit) for edit in commit.edits],
+            **self._head(commit),
+            edits=[self._edit_state(edit, successors.get(edit.id)) for edit in commit.edits],
             checksums=_checksums(commit),
             writes={
                 memory: WriteSummary(
@@ -113,20 +119,38 @@ class Versions:
         if record is None:
             raise NotFound(f"there is no edit {id!r}: errata log shows what there is")
         commit = fold.find(self.state.commits, version_of(record))
-        return EditDetail(**_head(commit), edit=self._edit_state(record))
+        return EditDetail(**self._head(commit), edit=self._edit_state(record))
 
     def show_edit(self, id: str) -> EditDetail:
         """Return one edit as `edit` does, with the edit that took its place."""
         detail, record = self.edit(id), self.state.edits[id]
-        if not record.question or id not in self.state.active:
-            return detail
-        test = FactTest(record, 0)
-        successor = Successors(self.state.active_records, [test]).of(test, None)
+        successor = self.find_successors([record]).get(id)
         if successor is None:
             return detail
         return detail.model_copy(update={"replaced_by": successor.id, "replaced_in": version_of(successor)})
 
-    def _edit_state(self, edit: EditRecord) -> EditState:
+    def find_successors(self, edits: Sequence[EditRecord]) -> dict[str, EditRecord]:
+        """Return the active edit that took the place of each of these that is active, where there is one."""
+        active = [edit for edit in edits if edit.id in self.state.active]
+        tests = [FactTest(edit, 0) for edit in active if edit.question]
+        by_wording = Successors(self.state.active_records, tests)
+        successors = {
+            test.record.id: edit for test in tests if (edit := by_wording.of(test, None)) is not None
+        }
+        facts = {(edit.triple.subject, edit.triple.relation) for edit in active if edit.triple}
+        later: dict[tuple[str, str], list[tuple[int, EditRecord, Triple]]] = defaultdict(list)
+        for edit in self.state.active_records.in_order if facts else ():
+            if edit.triple and (key := (edit.triple.subject, edit.triple.relation)) in facts:
+                later[key].append((edit.order, edit, edit.triple))
+        for edit in active:
+            if edit.triple and edit.triple.act != "remove":
+                for order, other, triple in later[edit.triple.subject, edit.triple.relation]:
+                    takes_away = triple.act == ("remove" if triple.object == edit.triple.object else "set")
+                    if order > edit.order and takes_away:
+                        successors[edit.id] = other
+        return successors
+
+    def _edit_state(self, edit: EditRecord, successor: EditRecord | None = None) -> EditState:
         return EditState(
             **{**describe(edit), "notes": dict(edit.notes)},
             id=edit.id,
@@ -134,6 +158,7 @@ class Versions:
             counterexamples=list(edit.counterexamples),
             tests=[KeptTest(question=test.question, answer=test.answer) for test in edit.tests],
             active=edit.id in self.state.active,
+            replaced_in=version_of(successor) if successor else None,
         )
 
     async def memory(self, budget: SlotBudget) -> MemoryState:
@@ -156,17 +181,32 @@ class Versions:
         """
         return version and fold.find(self.state.commits, version).version
 
+    def _head(self, commit: Commit) -> dict[str, Any]:
+        edits = commit.deactivates if commit.kind == "revert" and commit.target is None else ()
+        return {
+            "version": commit.version,
+            "kind": commit.kind,
+            "author": commit.author,
+            "time": datetime.fromtimestamp(commit.time, UTC),
+            "message": commit.message,
+            "target": commit.target,
+            "target_edits": edits,
+            "target_versions": sorted({version_of(self.state.edits[id]) for id in edits}),
+        }
 
-def _head(commit: Commit) -> dict[str, Any]:
-    return {
-        "version": commit.version,
-        "kind": commit.kind,
-        "author": commit.author,
-        "time": datetime.fromtimestamp(commit.time, UTC),
-        "message": commit.message,
-        "target": commit.target,
-        "target_edits": commit.deactivates if commit.kind == "revert" and commit.target is None else (),
-    }
+    def _first(self, commit: Commit) -> EditHead | None:
+        """Return the first edit of a commit, or of those that a revert takes back, in short."""
+        ids = (*commit.deactivates, *commit.activates) if commit.kind == "revert" else ()
+        edits = commit.edits or [self.state.edits[id] for id in ids[:1]]
+        if not edits:
+            return None
+        edit = edits[0]
+        notes = {name: edit.notes[name] for name in HEAD_NOTES if name in edit.notes}
+        return EditHead(
+            question=edit.question[:MAX_HEAD_CHARS],
+            answer=edit.answer[:MAX_HEAD_CHARS],
+            notes={name: v[:MAX_HEAD_CHARS] if isinstance(v, str) else v for name, v in notes.items()},
+        )
 
 
 def _mentions(commit: Commit, text: str) -> bool:
@@ -180,15 +220,3 @@ def _mentions(commit: Commit, text: str) -> bool:
 
 def _checksums(commit: Commit) -> dict[str, str]:
     return {memory: write.checksum for memory, write in commit.writes.items()}
-
-
-def _first(commit: Commit) -> EditHead | None:
-    """Return the first edit of a commit in short."""
-    if not commit.edits:
-        return None
-    edit = commit.edits[0]
-    notes = {name: edit.notes[name] for name in HEAD_NOTES if name in edit.notes}
-    return EditHead(
-        question=edit.question[:MAX_HEAD_CHARS],
-        notes={name: v[:MAX_HEAD_CHARS] if isinstance(v, str) else v for name, v in notes.items()},
-    )

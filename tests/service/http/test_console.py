@@ -95,12 +95,33 @@ async def test_a_correction_is_tried_then_live_then_taken_back(browser: httpx.As
     fields = hidden_fields(effect, "/console/undo")
     assert (await browser.post("/console/undo", data=fields | {"do": "commit"})).status_code == 303
     history = await browser.get("/console/history")
-    assert "version 1 taken back" in history.text
+    assert 'version <a href="/console/versions/1">1</a> taken back' in history.text
     assert (
         "<strong>Ada</strong>" not in (await browser.get("/console/ask", params={"question": QUESTION})).text
     )
     diff = await browser.get("/console/diff", params={"older": "0", "newer": "1"})
     assert "<ins>Ada</ins>" in diff.text
+
+
+async def test_history_tells_removed_from_added_and_what_a_revert_took_back(
+    browser: httpx.AsyncClient,
+) -> None:
+    form = {"kind": "fact", "subject": "Kestrel Mill", "relation": "collections", "object": "Textiles"}
+    await correct(browser, **form)
+    await correct(browser, **form, act="remove")
+    await correct(browser)
+    first = await browser.get("/console/versions/1")
+    assert 'replaced by <a href="/console/versions/2">version 2</a>' in first.text
+    [edit] = re.findall(r'name="edit" value="(\w+)"', (await browser.get("/console/versions/3")).text)[:1]
+    effect = await send(browser, "/console/undo", edit=edit)
+    await browser.post("/console/undo", data=hidden_fields(effect, "/console/undo") | {"do": "commit"})
+    rows = (await browser.get("/console/history")).text
+    assert rows.count("Kestrel Mill collections Textiles (taken away)") == 1
+    assert rows.count("Kestrel Mill collections Textiles") == 2
+    assert '<a href="/console/versions/3">3</a> taken back' in rows
+    assert rows.count(f"{QUESTION} → <strong>Ada</strong>") == 2
+    assert "Take this commit back" not in (await browser.get("/console/versions/3")).text
+    assert "Take this commit back" in first.text
 
 
 async def test_what_was_changed_after_its_trial_is_tried_again(browser: httpx.AsyncClient) -> None:

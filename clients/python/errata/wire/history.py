@@ -21,6 +21,7 @@ class VersionHead(Response):
     Attributes:
         target: The commit that it reverts, or the version that it returns to.
         target_edits: Ids of the edits that it takes back one by one, and not with their commits.
+        target_versions: The versions that made these edits.
     """
 
     version: CommitVersion
@@ -30,6 +31,7 @@ class VersionHead(Response):
     message: str
     target: Version | None = None
     target_edits: list[str] = Field(default_factory=list)
+    target_versions: list[CommitVersion] = Field(default_factory=list)
 
 
 class EditHead(Response):
@@ -40,11 +42,15 @@ class EditHead(Response):
     """
 
     question: str
+    answer: str = ""
     notes: dict[str, JsonValue]
 
 
 class VersionSummary(VersionHead):
-    """A commit with its number of edits, the first of them, and the new checksum of each memory that it wrote."""
+    """A commit with its number of edits, the first of them, and the new checksum of each memory that it wrote.
+
+    The first edit of a revert is one that it takes back or brings back.
+    """
 
     edits: int
     first: EditHead | None = None
@@ -87,6 +93,7 @@ class EditState(Response):
     Attributes:
         hits: The answers to users that rested on it; None while they cannot be read.
         review: The day on which a person looks at it again.
+        replaced_in: In a commit, the version of the active edit that took its place, where there is one.
     """
 
     id: str
@@ -102,6 +109,7 @@ class EditState(Response):
     active: bool
     hits: Hits | None = None
     review: date | None = None
+    replaced_in: CommitVersion | None = None
 
 
 class WriteSummary(Response):

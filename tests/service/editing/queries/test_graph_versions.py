@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from errata.wire import MemoryState, VersionDetail
+from errata.wire import MemoryState, VersionDetail, VersionLog
 
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import change, check, diff, edits, revert, rollback
+from tests.service.editing.requests import change, check, diff, edits, revert, revert_edits, rollback
 from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv
 from tests.service.toy_graph import TOYS
 
@@ -113,6 +113,29 @@ async def test_a_diff_says_of_each_value_whether_it_came_or_went(editor: Editor)
     assert await changes(5, 4) == [("added", "Maps")]
     assert await changes(1, 5) == [("added", "Lea")]
     assert await changes(2, 6) == [("removed", "Noor"), ("added", "Lea"), ("added", "Maps")]
+
+
+async def test_a_version_says_which_edits_were_replaced_and_a_revert_which_it_takes_back(
+    editor: Editor,
+) -> None:
+    await define(editor, "director", holds="one")
+    await fact(editor, "Mill", "director", "Noor")
+    await fact(editor, "Mill", "director", "Lea")
+    await fact(editor, "Mill", "collections", "Maps")
+    await fact(editor, "Mill", "collections", "Maps", act="remove")
+    await change(editor, CAPITAL, "Cusco")
+    await change(editor, CAPITAL, "Puno")
+
+    async def show(version: int) -> VersionDetail:
+        return VersionDetail.model_validate_json((await editor.show(version)).body)
+
+    assert [(await show(v)).edits[0].replaced_in for v in range(2, 8)] == [3, None, 5, None, 7, None]
+    await revert_edits(editor, (await show(3)).edits[0].id)
+    assert (await show(2)).edits[0].replaced_in is None
+    [revert_of, change_of, *_] = VersionLog.model_validate_json((await editor.log(2)).body).versions
+    assert (revert_of.target_versions, revert_of.first and revert_of.first.notes["object"]) == ([3], "Lea")
+    assert change_of.first is not None
+    assert (change_of.first.question, change_of.first.answer) == (CAPITAL, "Puno")
 
 
 async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:

@@ -90,7 +90,8 @@ def _describe_undo(commit: VersionHead) -> str:
         return f"rollback to {commit.target}"
     first, *rest = commit.target_edits or [str(commit.target)]
     suffix = f" and {len(rest):,} more" if rest else ""
-    return f"revert of {'edit ' if commit.target_edits else ''}{first}{suffix}"
+    versions = f" of version {', '.join(map(str, commit.target_versions))}" if commit.target_versions else ""
+    return f"revert of {'edit ' if commit.target_edits else ''}{first}{suffix}{versions}"
 
 
 def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
@@ -114,7 +115,8 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
         report = None
     reports = {edit.id: edit for edit in report.edits} if report else {}
     for edit in commit.edits:
-        state = "" if edit.active else "  (taken back)"
+        state = f"  (replaced by version {edit.replaced_in})" if edit.replaced_in else ""
+        state = describe_act(edit.notes) + (state if edit.active else "  (taken back)")
         method = f" {edit.method}" if verbose else ""
         subject = edit.question or describe_change(edit.notes)
         parts += [Text(), Text.assemble((subject, "cyan"), (f"  {edit.id}{method}{state}", "dim"))]
