@@ -124,7 +124,9 @@ class Texts:
         n_chars = sum(len(document.text) for document in documents.values())
         sentence = f"{DOCUMENTS} holds {count(len(documents), 'document')} with {count(n_chars, 'character')}"
         n_edits = len(image.blocks)
-        return Usage(n_edits, n_edits, warnings=(sentence,))  # like the graph it has no slots to run out of
+        return Usage(
+            n_edits, n_edits, warnings=(sentence,) if documents else ()
+        )  # like the graph it has no slots to run out of
 
 
 def write_block(edit: str, fields: DocumentFields) -> Block:

@@ -200,6 +200,7 @@ def test_what_it_holds_is_said_in_words() -> None:
     def words(*fields: DocumentFields) -> tuple[str, ...]:
         return memory.usage(memory.fold(build(memory, *fields))).warnings
 
+    assert words() == ()
     assert words(put("a", "x")) == ("documents/texts holds 1 document with 1 character",)
     assert words(put("a", "x" * 1_200), put("b", "y"), append("z", "b"), put("c", "x"), remove("c")) == (
         "documents/texts holds 2 documents with 1,202 characters",
