@@ -11,7 +11,7 @@ from typing import Any
 from errata.wire.documents import DOCUMENT, DOCUMENTS
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, lines_of, redirect
+from service.console.pages import ConsolePage, Page, lines_of, read_number, redirect
 from service.console.session import PATH, Form
 from service.console.sign_in import own_path
 from service.local_routes import JSON, RouteRefusal
@@ -20,10 +20,15 @@ CORRECT = f"{PATH}/correct"
 FIELDS = (
     "kind", "question", "answer", "wordings", "counterexamples",
     "subject", "relation", "object", "act", "message", "review", "line", "old", "named",
-    "back", "document", "title", "media_type", "text",
+    "back", "create", "model", "replaces", "document", "title", "media_type", "text",
 )  # fmt: skip
 STALE, DONE = "stale_version", "nothing_to_do"  # codes of problems
 REFUSALS = (400, 403, 404, 409, 413, 422, 503)  # after which a form is shown as it was filled in
+CHOICES = {  # buttons beside a refusal that asks back
+    "set": {"act": "set"},
+    "add": {"act": "add"},
+    "create": {"create": "on"},
+}
 MAX_NEWS = 20  # commits of others that are listed
 
 
@@ -39,6 +44,8 @@ def build_router() -> APIRouter:
     async def correct(page: ConsolePage) -> Response:
         """Try the correction of a form, or commit it after its trial."""
         form = await page.read_form()
+        if (choice := form.get("do", "")) in CHOICES:
+            form |= CHOICES[choice]
         try:
             if form.get("do") == "propose":
                 proposal = await page.api.post("/admin/proposals", _body(form))
@@ -56,7 +63,9 @@ def build_router() -> APIRouter:
             if refusal.code == DONE and form.get("line"):  # its answer is right already
                 await _take_out(page, form)
                 return redirect(f"{PATH}/worklist?closed=1")
-            return await _render(page, form, refusal.status, mistakes=page.describe(refusal))
+            return await _render(
+                page, form, refusal.status, mistakes=page.describe(refusal), code=refusal.code
+            )
 
     return router
 
@@ -104,12 +113,16 @@ def _body(form: Form) -> JSON:
             items, item = [{**item, "object": form.get("old", ""), "act": "remove"}], {**item, "act": "add"}
         elif form.get("act"):
             item["act"] = form["act"]
+        if form.get("create"):
+            item["create"] = True
     else:
         item = {"question": form.get("question", ""), "answer": form.get("answer", "")}
         item |= {
             "paraphrases": lines_of(form.get("wordings", "")),
             "counterexamples": lines_of(form.get("counterexamples", "")),
+            "replaces": [read_number(edit) for edit in form.get("replaces", "").replace(",", " ").split()],
         }
+        item |= {"model": form["model"]} if form.get("model") else {}
     review = {"review": form["review"]} if form.get("review") else {}
     return {"edits": [*items, item], "message": form.get("message", ""), **review}
 
@@ -122,5 +135,13 @@ async def read_news(page: Page, expected: str) -> list[JSON]:
 
 async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Response:
     fields = {name: form.get(name, "") for name in FIELDS}
-    defaults: JSON = {"mistakes": [], "report": None, "expected": None, "once": "", "trial": "", "news": ()}
+    defaults: JSON = {
+        "mistakes": [],
+        "report": None,
+        "expected": None,
+        "once": "",
+        "trial": "",
+        "news": (),
+        "code": "",
+    }
     return page.render("correct.html", {**defaults, **values, "form": fields}, status)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
 
 from errata.wire import ImportedTriple, Scope
+from errata.wire.wording import name_fields
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,6 +27,14 @@ NEEDS_RESENDING = (
     "This form is from a session that has ended. Nothing was changed and nothing is lost: send it again."
 )
 KEY_NEEDED = "This needs a key that is valid here."
+LABELS = {  # Labels of the forms, by fields
+    "set": "“is the only one”",
+    "add": "“is one more”",
+    "create": "“It is new”",
+    "replaces": "“It takes the place of versions”",
+    "counterexamples": "“Questions that it is not about”",
+    "model": "“System”",
+}
 SECRETS = ("token", "key")  # fields of a form that a page never shows again
 AWAY = (
     "The store of this service does not answer. "
@@ -91,6 +100,7 @@ def link_correction(edit: dict[str, Any]) -> str:
 
 ENVIRONMENT.filters |= {"rows": read_rows, "time": write_time, "words": write_words, "item": write_item}
 ENVIRONMENT.filters |= {"hits": write_hits, "correct": link_correction}
+ENVIRONMENT.filters["labels"] = lambda sentence: name_fields(sentence, LABELS)
 ENVIRONMENT.filters["path"] = lambda text: quote(str(text), "")
 
 
@@ -151,7 +161,7 @@ class Page:
             self.trouble = AWAY if refusal.code == LedgerUnavailable.code else self.trouble
             keeps_form = self.request.method == "POST" and self.request.url.path != SIGN_IN
             return [detail, STILL_HERE] if keeps_form else [detail]
-        return faults or [detail]
+        return [name_fields(sentence, LABELS) for sentence in faults or [detail]]
 
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """Return a template as a page, whose forms carry this browser's token."""

@@ -22,8 +22,8 @@ from service.ledger.commit import EditRecord
 
 LIKELY = 0.5  # probability of asking the same from which two edits with different answers are told of
 MAY_CONTRADICT = (
-    "version {} answers {!r} with {!r}, and this may be the same question ({:.0%}): repeat it with --replaces {} if it "
-    "is, and otherwise with --not {!r}"
+    "version {} answers {!r} with {!r}, and this may be the same question ({:.0%}): name version {} in `replaces` "
+    "if it is, and otherwise {!r} in `counterexamples`"
 )
 PER_EDIT = 3  # questions of the pack that follow, and as many that do not
 

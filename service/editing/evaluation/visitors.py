@@ -14,8 +14,8 @@ from service.ledger.commit import EditRecord
 
 MAX_ASKED = 10  # edits of a commit whose questions are asked; a receipt shows no more than these one by one
 STILL_HEAR = "who names no system still hears {!r} from {}{}: {}"
-EDIT_THERE = "correct it by errata edit {!r} {!r} --model {}"
-FACT_THERE = "correct it by errata fact, or take that version back"
+EDIT_THERE = "correct {!r} to {!r} there, too, by `model` {}"
+FACT_THERE = "correct the fact, or take that version back"
 
 
 async def add_visitors(

@@ -22,8 +22,8 @@ from service.ledger.commit import Triple
 MAX_VALUES = 32  # values of a relation that make up one answer
 GRAPH_SAYS_SO = "the graph says so already: nothing was written for it"
 NO_PHRASING = (
-    "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct it "
-    "by errata edit QUESTION ANSWER (said for the first fact of a relation)"
+    "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct "
+    "the answer itself (said for the first fact of a relation)"
 )
 CANNOT_FORGET = "{} cannot forget: it goes on giving the answer it gave"
 TOO_MANY_VALUES = "{} values are too many for one answer, so only the graph was changed"

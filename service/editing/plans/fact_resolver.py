@@ -34,7 +34,7 @@ from service.graph.name_resolution import (
 NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
-KEEP_TEXT = ", or say `create` (--create) to keep the object as a text"
+KEEP_TEXT = ", or say `create` to keep the object as a text"
 MAX_SIMILAR = 20  # names that a problem document lists
 ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like an id
 
@@ -251,7 +251,7 @@ class FactResolver:
 
 
 def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
-    advice = "write that name, or say `create` (--create) to make a new one"
+    advice = "write that name, or say `create` to make a new one"
     verb = "is" if len(names) == 1 else "are"
     detail = f"{problem}, and {one_line(names)} {verb} in use: {advice}"
     return SimilarName(detail, field=where, candidates=list(names[:MAX_SIMILAR]))
@@ -259,9 +259,8 @@ def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
 
 def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
     detail = (
-        f"{item.relation} of {item.subject!r} is {one_line(values)}: repeat it with --set (`act` set) to put "
-        f"{item.object!r} in its place, or with --add (`act` add) to keep both; `errata relation {item.relation!r} "
-        "--holds one`, or many, says it for all"
+        f"{item.relation} of {item.subject!r} is {one_line(values)}: say `set` to put {item.object!r} in its place, "
+        "or `add` to keep both; a definition of how many values the relation holds says it for all"
     )
     return AddOrSet(detail, field=f"{where}.act", values=list(values))
 

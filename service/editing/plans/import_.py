@@ -57,13 +57,11 @@ LEAST_BYTES_PER_S = (
 GRACE_S = 60.0
 WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
-GRAPH_ALONE = (
-    "{} from this import, and {} as before: `errata fact` and `errata edit` correct an answer for all"
-)
+GRAPH_ALONE = "{} from this import, and {} as before: a corrected fact or answer is so for all"
 
 NEW_RELATIONS = (
     "new relations, as columns are called: {}; if the graph calls one otherwise, take the import back and name it "
-    "with `column` (--column HEADING=RELATION)"
+    "with `column`"
 )
 
 

@@ -24,7 +24,7 @@ ENTITIES_PER_READ = 10_000
 MAX_LISTED = 200  # triples of an import that its note has, half a kilobyte each in memory
 MAX_NEW_NAMES = 2_000  # new names that are compared with others, a millisecond each
 BY_HAND = "line {}: {} · {} is {} by version {} of {}, and {} here"
-REPEAT = "nothing was imported; repeat it with `keep_corrections` (--keep-corrections) or without strict"
+REPEAT = "nothing was imported; repeat it with `keep_corrections` or without strict"
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ async def make_table(view: GraphView, version: int, lookup: Lookup, query: Table
     if len(headings) >= MAX_COLUMNS:
         raise InvalidInput(
             f"the table would have {len(headings) + 1} columns, and {MAX_COLUMNS} are the most: "
-            "choose its things with `where` (--where)",
+            "choose its things with `where`",
             field="where",
         )
     return GraphTable(

@@ -132,6 +132,35 @@ async def test_what_was_changed_after_its_trial_is_tried_again(browser: httpx.As
     assert "No version yet." in (await browser.get("/console/history")).text
 
 
+@pytest.mark.parametrize(
+    ("fields", "advice", "choice", "answer"),
+    [
+        ({"subject": "Peru", "relation": "price", "object": "399"}, "say “is the only one” to put", "set", "<ins>399"),
+        ({"subject": "Peru", "relation": "price", "object": "399"}, "or “is one more” to keep", "add", "349, 399"),
+        ({"subject": "Chilee", "relation": "capital", "object": "Talca"}, "say “It is new” to make", "create", "Talca"),
+    ],
+)  # fmt: skip
+async def test_a_fact_that_is_asked_back_about_is_decided_by_a_button_in_words_of_the_form(
+    browser: httpx.AsyncClient, fields: dict[str, str], advice: str, choice: str, answer: str
+) -> None:
+    await correct(browser, kind="fact", subject="Peru", relation="price", object="349")
+    form = {"kind": "fact", **fields}
+    page = await send(browser, "/console/correct", **form, do="try")
+    assert (page.status_code, advice in page.text, f'value="{choice}">It is' in page.text) == (
+        409,
+        True,
+        True,
+    )
+    alert = page.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert not re.search(r"--\w|`|errata ", alert), alert
+    trial = await send(browser, "/console/correct", **form, do=choice)
+    assert (trial.status_code, answer in trial.text) == (200, True), trial.text
+    sticky = {"create": "on"} if choice == "create" else {"act": choice}
+    rest = hidden_fields(trial, "/console/correct")
+    done = await browser.post("/console/correct", data=rest | form | sticky | {"do": "commit"})
+    assert done.headers["location"] == "/console/versions/2?fresh=1"
+
+
 async def test_a_commit_of_another_in_between_is_shown_and_the_form_is_tried_again(
     browser: httpx.AsyncClient,
 ) -> None:

@@ -8,9 +8,10 @@ from rich.text import Text
 from errata import errors
 from errata.cli.render.effects import draw_broken, draw_changed
 from errata.cli.render.graph.entities import draw_entities
-from errata.cli.render.text import escape, make_printable, plural
+from errata.cli.render.text import FLAGS, escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit
+from errata.wire.wording import name_fields
 
 HINTS: dict[type[errors.ErrataError], str] = {
     errors.TimedOut: "It may be busy: try again later.",
@@ -19,6 +20,7 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
     errors.NotFound: "`errata log` lists versions, `errata tags` tags, `errata entities TEXT` the entities there are.",
     errors.Ambiguous: "Say which one is meant: repeat it with an id in place of the name.",
+    errors.AddOrSet: "`errata relation NAME --holds one`, or many, says it for all things.",
     errors.BreaksTests: "`errata show VERSION` shows who made it and why; without --strict it is done all the same.",
     errors.UnknownModel: "`errata models` lists the models there are.",
     errors.LedgerUnavailable: "Answers go on as before; edits have to wait until the ledger is back.",
@@ -37,7 +39,10 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     if isinstance(error, errors.Refused):
         reason = error.reason if isinstance(error, errors.EditRefused) else ""
         code = escape(f" [{': '.join(filter(None, (error.code, reason)))}]")
-    err.print(Text.assemble(("error: ", "bold red"), escape(str(error)), (code, "dim")), soft_wrap=True)
+    err.print(
+        Text.assemble(("error: ", "bold red"), escape(name_fields(str(error), FLAGS)), (code, "dim")),
+        soft_wrap=True,
+    )
     if isinstance(error, errors.Ambiguous) and error.candidates:
         err.print(draw_entities([make_printable(entity) for entity in error.candidates]))
     if isinstance(error, errors.BreaksTests) and error.tests:

@@ -5,9 +5,12 @@ The service and the client that sends a file of corrections both use it, so that
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 END = " ?!.\u037e\u061f\uff1f"
+FIELD = re.compile(r"`(\w+)`")  # how sentences of the service name a field of a request, and a value of one
 CACHE_SIZE = 100_000  # wordings; each commit normalizes those of all edits
 
 
@@ -15,3 +18,13 @@ CACHE_SIZE = 100_000  # wordings; each commit normalizes those of all edits
 def normalize_question(question: str) -> str:
     """Return the same text for questions that differ only in case, spaces and final punctuation."""
     return " ".join(question.split()).casefold().rstrip(END)
+
+
+def name_fields(sentence: str, names: Mapping[str, str]) -> str:
+    """Return a sentence of the service with the names that its reader knows: flags of a command, labels of a form.
+
+    Args:
+        sentence: A sentence that names fields of a request in backquotes.
+        names: The reader's name of each field; others stay.
+    """
+    return FIELD.sub(lambda match: names.get(match[1], match[0]), sentence)

@@ -49,7 +49,7 @@ def test_an_earlier_edit_that_may_be_about_the_same_question_is_told_of(
             "version 2 answers 'Is it open?' with 'closed', and this may be the same question (70%)"
             in sentences[0]
         )
-        assert "--replaces 2" in sentences[0]
+        assert "name version 2 in `replaces`" in sentences[0]
 
 
 async def correct(editor: Editor, question: str, **options: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ async def test_a_second_value_of_a_relation_that_nobody_defined_is_asked_about(e
     await fact(editor, "Peru", "price", "349")
     refused = await fact(editor, "Peru", "price", "399")
     assert (refused["status"], refused["code"], refused["values"]) == (409, "add_or_set", ["349"])
-    assert "--set" in refused["detail"]
-    assert "--add" in refused["detail"]
+    assert "say `set`" in refused["detail"]
+    assert "`add`" in refused["detail"]
     assert (await fact(editor, "Peru", "price", "349"))["code"] == "nothing_to_do", (
         "the same value is no question"
     )
@@ -69,7 +69,7 @@ async def test_a_subject_one_letter_away_from_a_known_one_is_no_new_one(editor: 
     refused = await fact(editor, name, "capital", "Talca")
     assert (refused["status"], refused["code"], refused["candidates"]) == (409, "similar_name", ["Chile"])
     assert "Chile is in use" in refused["detail"]
-    assert "--create" in refused["detail"]
+    assert "say `create` to" in refused["detail"]
     assert (await fact(editor, name, "capital", "Talca", create=True))["version"] == 1
 
 

@@ -72,4 +72,5 @@ async def test_the_receipt_says_what_visitors_still_hear_and_how_to_change_it(ed
     receipt = await fact(editor, MUSEUM, "currency", "shell", only="graph")
     [report] = receipt["report"]["edits"]
     assert (report["visitors"]["after"], report["visitors"]["edited_in"]) == ("crown", 1)
-    assert "still hears 'crown' from nkb by version 1: correct it by errata edit" in report["warnings"][-1]
+    assert "still hears 'crown' from nkb by version 1: correct" in report["warnings"][-1]
+    assert "by `model` nkb" in report["warnings"][-1]

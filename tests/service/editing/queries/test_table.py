@@ -95,7 +95,7 @@ async def test_a_new_relation_is_told_of_once_with_what_to_do(editor: Editor) ->
     receipt = await import_file(editor, workbook([["M", "Leitung"], ["Oak", "A"], ["Elm", "B"]]), subject="M")
     warnings = [w for edit in receipt["report"]["edits"] for w in edit["warnings"] if "Leitung" in w]
     assert len(warnings) == 1
-    assert "--column HEADING=RELATION" in warnings[0]
+    assert "`column`" in warnings[0]
     await import_file(editor, tsv(("Oak", "seats", "3")))
     relations = body_of(await editor.relations())["relations"]
     assert {"Leitung", "seats", "Director", "founded"} <= {relation["relation"] for relation in relations}

@@ -13,6 +13,13 @@ from rich.text import Text
 from errata.wire import KeptTest, Response
 from errata.wire.base import CONTROL
 
+# Flags of the commands by the fields that sentences of the service name
+FLAGS = {name: f"--{name}" for name in ("add", "create", "model", "replaces", "set", "where")}
+FLAGS |= {
+    "column": "--column HEADING=RELATION",
+    "counterexamples": "--not",
+    "keep_corrections": "--keep-corrections",
+}
 T = TypeVar("T", bound=Response)
 
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from errata.cli.render.text import escape, one_line, plural
+from errata.cli.render.text import FLAGS, escape, one_line, plural
+from errata.wire.wording import name_fields
 
 MAX_PLACES = 3
 # Quotations and shares, which differ between warnings of one kind
@@ -36,5 +37,5 @@ def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
         else:
             texts = [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
             texts += [f"warning: {n_more:,} more of this kind"] if n_more > 0 else []
-        lines += [Text(f"  {escape(one_line(text))}", style="yellow") for text in texts]
+        lines += [Text(f"  {escape(one_line(name_fields(text, FLAGS)))}", style="yellow") for text in texts]
     return lines
