@@ -39,6 +39,10 @@ MAX_LINES = 2_000  # lines that one request tries
 MAX_CHARS = 1_000_000
 MAX_MENDED = 50  # faulty lines that a page has in fields
 WORKBOOKS, TEXTS = (".xlsx", ".xlsm"), (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+TABLES = {
+    ".csv": "text/csv",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 EDIT_COLUMNS = {
     "question",
     "wording",
@@ -48,6 +52,7 @@ EDIT_COLUMNS = {
 QUESTIONS = "worklist.csv"  # name of a table of questions without answers
 NO_TICK = "No such line waits any more: tick lines of the worklist first."
 NO_FILE = "Choose a file: a table (.csv, .tsv, .xlsx) or JSON (.json, .jsonl)."
+WINDOWS = "{} was read as Windows-1252, since it is not UTF-8: look at the letters beyond a to z."
 NOT_TEXT = "{} is not UTF-8: save it as CSV in UTF-8, or as a workbook (.xlsx)."
 MARKS = ("?", "？", "؟")  # what the text of a question ends with
 NO_HEADINGS = (
@@ -69,14 +74,7 @@ def build_router() -> APIRouter:
         numbers = [int(text) if text.isdecimal() else 0 for text in (lines, first, last)]
         return _render(page, {}, made=numbers if all(numbers) else ())
 
-    @router.get(f"{FILES}/edits.csv")
-    async def export(page: ConsolePage) -> Response:
-        """Return every active edit and fact as a table."""
-        edits = ActiveEditList.model_validate(await page.api.get("/admin/edits"))
-        name = f"errata-edits-{edits.version}.csv"
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(format_table(".csv", *make_rows(edits)), media_type="text/csv", headers=headers)
-
+    router.add_api_route(f"{FILES}/edits{{suffix}}", export)
     router.add_api_route(f"{FILES}/worklist", list_questions, methods=["POST"])
 
     @router.post(FILES)
@@ -100,6 +98,20 @@ def build_router() -> APIRouter:
             return _render(page, form, refusal.status, mistakes=page.describe(refusal))
 
     return router
+
+
+async def export(page: ConsolePage, suffix: str) -> Response:
+    """Return every active edit and fact as a table."""
+    if suffix not in TABLES:
+        raise RouteRefusal(404, {"code": "not_found", "detail": f"It is there as {', '.join(TABLES)}."})
+    edits = ActiveEditList.model_validate(await page.api.get("/admin/edits"))
+    try:
+        content = format_table(suffix, *make_rows(edits))
+    except ValueError as error:
+        raise RouteRefusal(422, {"code": "bad_file", "detail": str(error)}) from error
+    name = f"errata-edits-{edits.version}{suffix}"
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=TABLES[suffix], headers=headers)
 
 
 async def list_questions(page: ConsolePage) -> Response:
@@ -135,13 +147,26 @@ def _take_text(form: Form, upload: tuple[str, bytes] | None) -> None:
         if suffix in WORKBOOKS:
             form |= {"name": f"{name}.csv", "text": _write_sheet(data, form.get("sheet", ""))}
         elif suffix in TEXTS:
-            form["text"] = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+            text = decode(form, data, suffix)
+            form["text"] = text.replace("\r\n", "\n").replace("\r", "\n").strip()
         else:
             form["fault"] = NO_FILE
     except UnicodeDecodeError:
         form["fault"] = NOT_TEXT.format(name)
     except WorkbookError as error:
         form["fault"] = f"{name}: {error}"
+
+
+def decode(form: Form, data: bytes, suffix: str) -> str:
+    """Return the text of a file; a table that is not UTF-8 is read as Excel saves it, and the form says so."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if suffix not in (".csv", ".tsv"):
+            raise
+        text = data.decode("cp1252")
+        form["note"] = WINDOWS.format(form["name"])
+        return text
 
 
 def _write_sheet(data: bytes, sheet: str) -> str:
@@ -152,7 +177,7 @@ def _write_sheet(data: bytes, sheet: str) -> str:
         text.write("\n" * (number - writer_line))
         writer.writerow(cells)
         writer_line = max(writer_line, number) + 1
-    return text.getvalue().rstrip("\n")
+    return text.getvalue().strip()
 
 
 def _list_headings(form: Form) -> list[str]:
@@ -285,6 +310,7 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
     is_table = bool(fields["text"]) and not _is_of_edits(fields)
     defaults: dict[str, Any] = {
         **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": (), "made": (), "faults": ()},
+        "note": form.get("note", ""),
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
         "is_worklist": fields["name"] == QUESTIONS,
     }

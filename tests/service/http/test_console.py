@@ -485,6 +485,7 @@ MUSEUMS = "Name,Director\nOak Hall,Ida\n,Bo\n"
     ("name", "content", "fault", "edits"),
     [
         ("a.csv", CORRECTIONS.encode(), "line 3: answer: is missing", 2),
+        ("a.csv", b"question;answer\nwer?;J\xfcrgen\nwo?; \n", "line 3: answer: is missing", 1),
         ("a.tsv", CORRECTIONS.replace(";", "\t").encode("utf-8-sig"), "line 3: answer: is missing", 2),
         (
             "a.xlsx",
@@ -503,6 +504,11 @@ async def test_the_good_lines_of_a_file_are_made_live_and_the_others_named(
     page, form = await upload(browser, name, content, message=ATTACK, subject="Name")
     assert page.status_code == 200, page.text
     assert fault in unescape(page.text)
+    assert (
+        ("a.csv was read as Windows-1252" in page.text)
+        == ("Jürgen" in page.text)
+        == (b"J\xfcrgen" in content)
+    )
     assert "<img" not in page.text
     assert "No version yet." in (await browser.get("/console/history")).text
     # What was written survives the end of a session.
@@ -523,7 +529,7 @@ async def test_the_good_lines_of_a_file_are_made_live_and_the_others_named(
     ("name", "content", "sentence"),
     [
         ("a.pdf", b"%PDF", "Choose a file"),
-        ("a.csv", b"question,answer\nq,\xff\n", "a.csv is not UTF-8"),
+        ("a.csv", b"question,answer\nq,\x81\n", "a.csv is not UTF-8"),
         ("a.csv", b'question,answer\n"q,a\n', "this is not CSV"),
         ("a.csv", b"question,answer,colour\nq,a,b\n", "nothing reads the column 'colour'"),
         ("a.csv", b"Frage;Antwort\nWer?;Ada\nWo?;\n", "The columns are called 'Frage', 'Antwort'"),
@@ -608,6 +614,10 @@ async def test_the_file_of_all_edits_changes_nothing_when_it_is_sent_again_and_t
         )
         await correct(browser, answer=director)
     file = await browser.get("/console/files/edits.csv")
+    workbook = await browser.get("/console/files/edits.xlsx")
+    page, _ = await upload(browser, "edits.xlsx", workbook.content)
+    assert "4 lines: 0 would be made, 0 cannot be used, 4 change nothing" in page.text, page.text
+    assert (await browser.get("/console/files/edits.exe")).status_code == 404
     page, form = await upload(browser, "edits.csv", file.content)
     assert "4 lines: 0 would be made, 0 cannot be used, 4 change nothing" in page.text, page.text
     await browser.post("/console/files", data=form)

@@ -108,7 +108,7 @@ def _iterate_table(name: str, rows: Iterable[tuple[int, list[str]]], surplus: st
             _check_columns(name, columns, titles)
         elif cells:
             fields: dict[str, Any] = {
-                column: cell for column, cell in zip(columns, cells, strict=False) if cell
+                column: cell for column, cell in zip(columns, cells, strict=False) if cell.strip()
             }
             origin = {column: fields.pop(column) for column in ORIGIN if column in fields}
             for column in LISTS & fields.keys():
