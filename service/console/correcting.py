@@ -54,7 +54,7 @@ def build_router() -> APIRouter:
                 return page.render("sent.html", {"number": proposal["number"]})
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
                 return await _commit(page, form)
-            return await _try(page, form)
+            return await _try(page, form, is_changed=form.get("do") == "commit")
         except RouteRefusal as refusal:
             if refusal.status not in REFUSALS:
                 raise
@@ -70,10 +70,13 @@ def build_router() -> APIRouter:
     return router
 
 
-async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Response:
+async def _try(
+    page: Page, form: Form, status: int = 200, news: Any = (), is_changed: bool = False
+) -> Response:
     head = (await page.api.get("/admin/versions", {"limit": 1}))["head"]
     receipt = await page.api.post("/admin/edits", {**_body(form), "dry_run": True})
     values = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
+    values["is_changed"] = is_changed
     return await _render(page, form, status, report=receipt["report"], **values)
 
 
@@ -143,5 +146,6 @@ async def _render(page: Page, form: Form, status: int = 200, **values: Any) -> R
         "trial": "",
         "news": (),
         "code": "",
+        "is_changed": False,
     }
     return page.render("correct.html", {**defaults, **values, "form": fields}, status)

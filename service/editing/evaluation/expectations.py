@@ -14,8 +14,8 @@ from service.editing.notes import is_for_graph_alone
 from service.errors import EditRefused
 from service.ledger.commit import EditRecord
 
-GIVES_ALREADY = "the model gives this answer already: nothing was written for it"
-REPEATS_EARLIER = "the same correction stands earlier in this request: nothing was written for it"
+GIVES_ALREADY = "the model gives this answer already: nothing is written for it"
+REPEATS_EARLIER = "the same correction stands earlier in this request: nothing is written for it"
 DOES_NOT_HOLD = "does_not_hold"
 
 

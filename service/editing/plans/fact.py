@@ -20,7 +20,7 @@ from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
 from service.ledger.commit import Triple
 
 MAX_VALUES = 32  # values of a relation that make up one answer
-GRAPH_SAYS_SO = "the graph says so already: nothing was written for it"
+GRAPH_SAYS_SO = "the graph says so already: nothing is written for it"
 NO_PHRASING = (
     "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct "
     "the answer itself (said for the first fact of a relation)"

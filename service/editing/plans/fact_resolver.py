@@ -31,7 +31,7 @@ from service.graph.name_resolution import (
     resolve_relation,
 )
 
-NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
+NEW_ENTITY = "no entity had the name {!r}: it is a new one, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
 KEEP_TEXT = ", or say `create` to keep the object as a text"

@@ -128,6 +128,8 @@ async def test_what_was_changed_after_its_trial_is_tried_again(browser: httpx.As
     trial = await send(browser, "/console/correct", **EDIT, do="try")
     rest = hidden_fields(trial, "/console/correct")
     page = await browser.post("/console/correct", data=rest | EDIT | {"answer": "Bo", "do": "commit"})
+    assert "You changed it after the trial" in page.text
+    assert "You changed it after the trial" not in trial.text
     assert (page.status_code, "<ins>Bo</ins>" in page.text) == (200, True)
     assert "No version yet." in (await browser.get("/console/history")).text
 
@@ -159,6 +161,23 @@ async def test_a_fact_that_is_asked_back_about_is_decided_by_a_button_in_words_o
     rest = hidden_fields(trial, "/console/correct")
     done = await browser.post("/console/correct", data=rest | form | sticky | {"do": "commit"})
     assert done.headers["location"] == "/console/versions/2?fresh=1"
+
+
+async def test_a_trial_offers_to_go_live_only_where_it_changes_something_and_not_under_enter_where_it_harms(
+    browser: httpx.AsyncClient,
+) -> None:
+    assert "autofocus>Make it live<" in (await send(browser, "/console/correct", **EDIT, do="try")).text
+    await correct(browser, wordings="who is the miller?")
+    anew = await send(browser, "/console/correct", **EDIT | {"answer": "Bo"}, do="try")
+    assert "autofocus>Make it live<" in anew.text
+    again = await send(browser, "/console/correct", **EDIT, do="try")
+    assert ("nothing is left to do" in again.text, "Make it live" in again.text) == (True, False)
+    harm = await send(
+        browser, "/console/correct", **EDIT | {"question": "Who is the miller?", "answer": "Bo"}, do="try"
+    )
+    assert "Earlier corrections that it replaces" in harm.text
+    assert 'class="strong">Make it live all the same<' in harm.text
+    assert '<h2 id="effect" tabindex="-1" autofocus>' in harm.text
 
 
 async def test_a_commit_of_another_in_between_is_shown_and_the_form_is_tried_again(

@@ -157,7 +157,7 @@ async def test_a_subject_may_be_called_by_its_id_or_any_of_its_names(editor: Edi
 
 async def test_a_subject_that_nobody_knows_becomes_an_entity(editor: Editor) -> None:
     receipt = await fact(editor, "Atlantis", "capital", "Poseidonis")
-    assert "no entity was called 'Atlantis'" in warnings(receipt)
+    assert "no entity had the name 'Atlantis'" in warnings(receipt)
     assert await ask_both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
     atlantis = await entity(editor, "n:atlantis")
     assert (atlantis["label"], atlantis["degree"], atlantis["facts"][0]["added_in"]) == ("Atlantis", 1, 1)
@@ -176,7 +176,7 @@ async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_nex
     )
     atlantis = await entity(editor, "n:atlantis")
     assert (atlantis["label"], atlantis["degree"]) == ("Atlantis", 3)
-    assert sum("a new one was made" in str(edit["warnings"]) for edit in receipt["report"]["edits"]) <= 2
+    assert sum("it is a new one" in str(edit["warnings"]) for edit in receipt["report"]["edits"]) <= 2
     assert (await fact(editor, "Atlantis", "motto", "Sink"))["report"]["edits"][0]["warnings"] != []
     assert (await entity(editor, "n:atlantis"))["degree"] == 4
 
@@ -363,7 +363,7 @@ async def test_a_dry_run_measures_both_systems_and_changes_neither(editor: Edito
     assert (await entity(editor, "n:atlantis"))["status"] == 404
     again = await fact(editor, "Atlantis", "capital", "Poseidonis")
     assert again["version"] == 1
-    assert "a new one was made" in warnings(again)
+    assert "it is a new one" in warnings(again)
 
 
 @pytest.mark.parametrize(

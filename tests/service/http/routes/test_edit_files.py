@@ -118,7 +118,7 @@ async def test_what_is_said_already_is_told_and_costs_no_commit(client: AsyncErr
         file((FRANCE, "Lyon"), (PERU, "Lima"), (PERU + " ", "Lima"), (JAPAN, "Kyoto"))
     )
     assert statuses(run) == ["no-op", "no-op", "duplicate", "done"]
-    assert run.lines[0].detail == "the model gives this answer already: nothing was written for it"
+    assert run.lines[0].detail == "the model gives this answer already: nothing is written for it"
     again = await client.edit_file(file((FRANCE, "Lyon"), (PERU, "Lima")), batch_size=1)
     assert (statuses(again), again.versions, await head(client)) == (["no-op"] * 2, [], 2)
 
