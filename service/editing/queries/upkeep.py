@@ -50,15 +50,14 @@ class Upkeep:
         return [detail.model_copy(update={"edit": edit}) for detail, edit in zip(details, edits, strict=True)]
 
     async def list_reviews(self, versions: Versions, due: bool, limit: int) -> ReviewList:
-        """List active edits that have a day, the earliest first.
+        """List active edits that have a day and were not replaced, the earliest first.
 
         Args:
             versions: The history.
             due: Whether to list only those whose day has come.
             limit: Largest number of edits in the list.
         """
-        today, active = find_today(), versions.state.active
-        reviews = [review for review in await self.reviews.list_until() if review.edit in active]
+        today, reviews = find_today(), _select_current(versions, await self.reviews.list_until())
         n_due = sum(review.on <= today for review in reviews)
         metrics.EDITS_DUE.set(n_due)
         heads = [versions.edit(review.edit) for review in reviews[: min(n_due, limit) if due else limit]]
@@ -97,5 +96,13 @@ class Upkeep:
                 except LedgerUnavailable:
                     pass  # the count stays as it was
                 else:
-                    metrics.EDITS_DUE.set(sum(review.edit in state.active for review in due))
+                    metrics.EDITS_DUE.set(len(_select_current(Versions(state), due)))
             await asyncio.sleep(COUNT_EVERY_S)
+
+
+def _select_current(versions: Versions, reviews: Sequence[Review]) -> list[Review]:
+    """Return the days of the edits that are active and have no successor."""
+    edits = versions.state.edits
+    active = [review for review in reviews if review.edit in versions.state.active]
+    successors = versions.find_successors([edits[review.edit] for review in active])
+    return [review for review in active if review.edit not in successors]

@@ -179,3 +179,15 @@ async def test_the_command_says_how_a_day_is_written(run: Run) -> None:
 async def test_the_day_of_an_unknown_edit_is_refused(http: httpx.AsyncClient) -> None:
     reply = await http.put("/admin/edits/0123456789ab/review", json={"on": in_days(1)})
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
+
+
+async def test_a_replaced_edit_is_not_asked_for_until_what_replaced_it_is_taken_back(
+    http: httpx.AsyncClient,
+) -> None:
+    await edit(http, PERU, "Cusco", review=in_days(0))
+    assert await list_reviews(http) == [(PERU, in_days(0))]
+    await edit(http, PERU, "Puno")
+    page = (await http.get("/admin/reviews")).json()
+    assert (page["edits"], page["due"], page["total"]) == ([], 0, 0)
+    assert (await http.post("/admin/reverts", json={"version": 2})).status_code == 201
+    assert await list_reviews(http) == [(PERU, in_days(0))]
