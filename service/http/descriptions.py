@@ -140,7 +140,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "description": "A few words about it.",
         "degree": "Number of triples of which it is the subject.",
         "facts_left_out": "Number of further facts.",
-        "removed_facts": "Facts of earlier versions that it no longer has.",
+        "removed_facts": "Each time that a fact was removed; it may be said again since.",
         "removed_in": "The version that took it away.",
         "format": "The form of the file.",
         "lines": "Lines of the file.",

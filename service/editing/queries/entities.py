@@ -85,14 +85,14 @@ class Entities:
     def _replay(
         self, id: str, sources: Mapping[str, SourceStatements]
     ) -> tuple[Mapping[Key, int], list[RemovedFact]]:
-        """Return the version since which each value holds, and the values that were removed, the latest first.
+        """Return the version since which each value holds, and each time that a value was removed, the latest first.
 
         The entity is folded again at every version that switched one of its edits.
         """
         base = SourceStatements("", self.view.base.statements.get(id, ()))
         before = _values([base])
         since = dict.fromkeys(before, 0)
-        removed_facts: dict[Key, RemovedFact] = {}
+        removed_facts: list[RemovedFact] = []
         active: set[str] = set()
         for commit in self.editor_state.commits[: self.version]:
             if sources.keys().isdisjoint((*commit.activates, *commit.deactivates)):
@@ -100,9 +100,8 @@ class Entities:
             active = (active - set(commit.deactivates)) | (sources.keys() & set(commit.activates))
             in_order = sorted(active, key=lambda edit: self.editor_state.edits[edit].order)
             after = _values([base, *(sources[edit] for edit in in_order)])
-            for key in before.keys() - after.keys():
-                value = before[key]
-                removed_facts[key] = RemovedFact(
+            removed_facts += (
+                RemovedFact(
                     relation=key[0],
                     label=self.view.label(key[0]),
                     object=value.object,
@@ -111,13 +110,12 @@ class Entities:
                     added_in=since.pop(key),
                     removed_in=commit.version,
                 )
-            for key in after.keys() - before.keys():
-                since[key] = commit.version
-                removed_facts.pop(key, None)
+                for key, value in before.items()
+                if key not in after
+            )
+            since |= dict.fromkeys(after.keys() - before.keys(), commit.version)
             before = after
-        return since, sorted(
-            removed_facts.values(), key=lambda fact: (-fact.removed_in, fact.relation, fact.object)
-        )
+        return since, sorted(removed_facts, key=lambda fact: (-fact.removed_in, fact.relation, fact.object))
 
     async def _statements(self, id: str) -> dict[str, SourceStatements]:
         """Return the statements about an entity by the edit that made them, of every edit ever made.

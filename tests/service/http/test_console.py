@@ -453,7 +453,7 @@ async def test_a_fact_is_changed_on_the_page_of_its_thing_after_a_trial(
     assert (done.status_code, done.headers["location"]) == (303, "/console/facts/Q419?fresh=1")
     thing = await browser.get(done.headers["location"])
     assert "Done: it is live" in thing.text
-    current, _, former = thing.text.partition("Not said any more")
+    current, _, former = thing.text.partition("Said before")
     assert all(f": {value}" in unescape(current) for value in values)
     assert former_value is None or (former_value in former and f"capital: {former_value}" not in current)
     assert 'href="/console/facts/Q419?version=1"' in current
@@ -470,7 +470,7 @@ async def test_one_of_several_values_is_replaced_and_the_others_stay(browser: ht
     await correct(
         browser, kind="fact", subject="Q419", relation="neighbour", old="Bolivia", object="Brazil", act="swap"
     )
-    current, _, former = (await browser.get("/console/facts/Q419")).text.partition("Not said any more")
+    current, _, former = (await browser.get("/console/facts/Q419")).text.partition("Said before")
     assert [f"neighbour: {value}" in current for value in ("Chile", "Brazil", "Bolivia")] == [
         True,
         True,

@@ -34,7 +34,7 @@ class EntityFact(Response):
 
 
 class RemovedFact(EntityFact):
-    """A fact of older versions, and the version that removed it (`removed_in`)."""
+    """A fact of older versions, and the version that removed it (`removed_in`); a later one may say it again."""
 
     removed_in: Version
 

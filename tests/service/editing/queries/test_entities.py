@@ -95,17 +95,17 @@ async def test_values_name_the_versions_that_added_and_removed_them(editor: Edit
     await revert(editor, 2)
     assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Cusco", 3)],
-        [("Puno", 2, 3), ("Lima", 0, 1)],
+        [("Puno", 2, 3), ("Cusco", 1, 2), ("Lima", 0, 1)],
     )
     await revert(editor, 3)
     assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Puno", 4)],
-        [("Cusco", 3, 4), ("Lima", 0, 1)],
+        [("Cusco", 3, 4), ("Puno", 2, 3), ("Cusco", 1, 2), ("Lima", 0, 1)],
     )
     await rollback(editor, 0)
     assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Lima", 5)],
-        [("Puno", 4, 5), ("Cusco", 3, 4)],
+        [("Puno", 4, 5), ("Cusco", 3, 4), ("Puno", 2, 3), ("Cusco", 1, 2), ("Lima", 0, 1)],
     )
     for version, capital in enumerate(["Lima", "Cusco", "Puno", "Cusco", "Puno", "Lima"]):
         assert await values(editor, "Q419", "capital", version) == [capital]
@@ -118,7 +118,11 @@ async def test_imported_facts_name_the_versions_of_import_and_revert(editor: Edi
     assert await dates(editor, "Q419", "capital") == [("Cusco", 2)]
     await revert(editor, 2)
     assert await dates(editor, "Q419", "capital") == [("Lima", 3)]
-    assert await removed_values(editor, "Q419") == [("Cusco", 2, 3), ("Bolivia", 2, 3)]
+    assert await removed_values(editor, "Q419") == [
+        ("Cusco", 2, 3),
+        ("Bolivia", 2, 3),
+        ("Lima", 0, 2),
+    ]
     await revert(editor, 3)
     assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 4)]
 
@@ -166,3 +170,19 @@ async def test_an_entity_of_very_many_facts_is_listed_in_part_and_edited_whole(e
     assert (await fact(editor, "Hub", "links", "page 2999"))["code"] == "nothing_to_do"
     assert (await fact(editor, "Hub", "links", "page 2999", act="remove"))["status"] == 201
     assert (await entity(editor, "n:hub"))["degree"] == 2_999
+
+
+async def test_each_time_that_a_value_was_said_is_kept_although_it_is_said_again(editor: Editor) -> None:
+    await define(editor, "director", holds="one")
+    for name in ("Noor", "Lea"):
+        await fact(editor, "Mill", "director", name)
+    await revert(editor, 3)
+    await fact(editor, "Mill", "director", "Ana")
+    await revert(editor, 5)
+    assert await dates(editor, "n:mill", "director") == [("Noor", 6)]
+    assert await removed_values(editor, "n:mill") == [
+        ("Ana", 5, 6),
+        ("Noor", 4, 5),
+        ("Lea", 3, 4),
+        ("Noor", 2, 3),
+    ]

@@ -54,7 +54,7 @@ def draw_entity(entity: EntityState) -> RenderableType:
     count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
     parts += [Text(f"{count} at version {entity.version}", style="dim"), Text(), _draw_facts(entity.facts)]
     if entity.removed_facts:
-        parts += [Text("\nNot said any more", style="dim"), _draw_facts(entity.removed_facts)]
+        parts += [Text("\nSaid before", style="dim"), _draw_facts(entity.removed_facts)]
     return Group(*parts)
 
 

@@ -40,7 +40,7 @@ def test_an_entity_is_shown_with_since_when_each_fact_holds_and_what_was_removed
         "",
         "  capital  Cusco  wd:Q5582862  since version 3 · e3",
         "",
-        "Not said any more",
+        "Said before",
         "  capital  Lima  wd:Q2868  from the base, removed in version 3",
     ]
 
