@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -137,16 +136,20 @@ class Versions:
         successors = {
             test.record.id: edit for test in tests if (edit := by_wording.of(test, None)) is not None
         }
-        facts = {(edit.triple.subject, edit.triple.relation) for edit in active if edit.triple}
-        later: dict[tuple[str, str], list[tuple[int, EditRecord, Triple]]] = defaultdict(list)
-        for edit in self.state.active_records.in_order if facts else ():
-            if edit.triple and (key := (edit.triple.subject, edit.triple.relation)) in facts:
-                later[key].append((edit.order, edit, edit.triple))
+        has_facts = any(edit.triple for edit in active)
+        last: dict[
+            tuple[str, ...], tuple[EditRecord, Triple]
+        ] = {}  # the last to set a relation, to remove a value
+        for edit in self.state.active_records.in_order if has_facts else ():
+            if (triple := edit.triple) and triple.act != "add":
+                value = (triple.object,) if triple.act == "remove" else ()
+                last[triple.subject, triple.relation, *value] = edit, triple
         for edit in active:
-            if edit.triple and edit.triple.act != "remove":
-                for order, other, triple in later[edit.triple.subject, edit.triple.relation]:
-                    takes_away = triple.act == ("remove" if triple.object == edit.triple.object else "set")
-                    if order > edit.order and takes_away:
+            if (triple := edit.triple) and triple.act != "remove":
+                key = triple.subject, triple.relation
+                for other, by in filter(None, (last.get(key), last.get((*key, triple.object)))):
+                    is_set_again = by.act == "set" and by.object == triple.object
+                    if other.order > edit.order and not is_set_again:
                         successors[edit.id] = other
         return successors
 
