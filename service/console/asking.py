@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, read_number
+from service.console.pages import ConsolePage
 from service.console.session import PATH
 from service.local_routes import RouteRefusal
 
 AUTO = "auto"  # the surest of all systems
+NO_NUMBER = "A version is a whole number: the history lists them."
 
 
 def build_router() -> APIRouter:
@@ -20,12 +21,18 @@ def build_router() -> APIRouter:
         question, values = question.strip(), {"question": question, "version": version.strip()}
         models = [card["id"] for card in (await page.api.get("/v1/models"))["data"]]
         if not question:
-            return page.render("ask.html", {**values, "rows": []})
-        pin = {"version": read_number(version.strip())} if version.strip() else {}
+            return page.render("ask.html", {**values, "rows": [], "mistakes": []})
+        pin = {"version": int(values["version"])} if values["version"].isdecimal() else {}
+        if values["version"] and not pin:
+            return page.render("ask.html", {**values, "rows": [], "mistakes": [NO_NUMBER]}, 422)
         systems = sorted(models, key=AUTO.__ne__)  # which leads the list where there are several systems
         questions = [{"question": question, "model": model, **pin} for model in systems]
         results = (await page.api.post("/v1/answers/batch", {"questions": questions}))["results"]
-        return page.render("ask.html", {**values, "rows": list(zip(systems, results, strict=True))})
+        mistakes = {result["problem"]["detail"] if result["problem"] else "" for result in results}
+        if len(mistakes) == 1 and mistakes != {""}:  # all systems refuse it for one reason
+            return page.render("ask.html", {**values, "rows": [], "mistakes": mistakes}, 422)
+        rows = list(zip(systems, results, strict=True))
+        return page.render("ask.html", {**values, "rows": rows, "mistakes": []})
 
     @router.get(f"{PATH}/why")
     async def why(page: ConsolePage, question: str = "", model: str = "", version: str = "") -> Response:

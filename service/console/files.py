@@ -227,7 +227,7 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}
     trial = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
-    return _render(page, form, status, **values, **trial, faults=_list_faults(form, values))
+    return _render(page, form, status, **values, **trial, bad_lines=_list_faults(form, values))
 
 
 def _list_faults(form: Form, values: Mapping[str, Any]) -> list[tuple[int, str, str | None]]:
@@ -309,7 +309,15 @@ def _render(page: Page, form: Form, status: int = 200, **values: Any) -> Respons
     fields = {name: form.get(name, "") for name in FIELDS}
     is_table = bool(fields["text"]) and not _is_of_edits(fields)
     defaults: dict[str, Any] = {
-        **{"mistakes": [], "lines": [], "counts": None, "reports": [], "news": (), "made": (), "faults": ()},
+        **{
+            "mistakes": [],
+            "lines": [],
+            "counts": None,
+            "reports": [],
+            "news": (),
+            "made": (),
+            "bad_lines": (),
+        },
         "note": form.get("note", ""),
         **{"expected": None, "once": "", "trial": "", "is_table": is_table},
         "is_worklist": fields["name"] == QUESTIONS,

@@ -296,6 +296,27 @@ async def test_a_question_that_a_curator_tries_is_no_line_and_a_line_with_a_righ
     assert "No question waits for an answer." in page.text
 
 
+@pytest.mark.parametrize(
+    ("version", "sentence"), [("99", "there is no version 99"), ("yesterday", "A version is a whole number")]
+)
+async def test_a_version_that_no_system_can_answer_from_is_said_once(
+    browser: httpx.AsyncClient, version: str, sentence: str
+) -> None:
+    page = await browser.get("/console/ask", params={"question": QUESTION, "version": version})
+    alert = page.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert (page.status_code, alert.count("<p>"), sentence in alert) == (422, 1, True), page.text
+    assert "This is wrong" not in page.text
+    assert f'value="{QUESTION}"' in page.text
+
+
+async def test_a_declined_answer_is_explained(browser: httpx.AsyncClient) -> None:
+    answer = (
+        await browser.get("/console/why", params={"question": "who owns the barn?", "model": "toy"})
+    ).text
+    assert "not sure enough" in answer
+    assert "None: no correction is about a question like this." in answer
+
+
 async def test_several_lines_of_the_worklist_are_answered_in_one_table(
     app: FastAPI, browser: httpx.AsyncClient
 ) -> None:
@@ -355,7 +376,7 @@ async def test_a_mistake_in_a_form_is_said_beside_what_was_written(
             "facts/Q419?version=abc",
             "documents/x",
         ),
-        *("ask?question=who&version=abc", "diff?older=abc", "history?before=abc", "why", "elsewhere"),
+        *("diff?older=abc", "history?before=abc", "why", "elsewhere"),
     ],
 )
 async def test_a_mistake_in_an_address_is_answered_with_a_page(browser: httpx.AsyncClient, path: str) -> None:
