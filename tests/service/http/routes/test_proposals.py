@@ -266,7 +266,7 @@ async def test_one_key_proposes_and_another_approves_whichever_way_each_takes(
             form = {"token": browsers["bo"].cookies["errata_form"], "kind": "answer", **EDIT}
             form |= {"do": "propose", "message": "Bo left"}
             reply = await browsers["bo"].post("/console/correct", data=form)
-            assert reply.headers["location"] == place
+            assert reply.headers["location"] == f"{place}?fresh=1"
         case "mcp":
             async with listening(app) as url, connect(url, key_of(bo)) as client:
                 assert not any("approve" in tool.name for tool in (await client.list_tools()).tools)
