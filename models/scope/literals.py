@@ -1,33 +1,102 @@
-"""Literals: the numbers, codes, single letters and foreign words that two questions must have in common.
+"""Literals: figures, signs, codes, single letters and foreign words, which two questions must share in their order.
 
-A language model takes neighbouring numbers for nearly the same, and so plan B and plan C, A12 and A12X; it hardly
-distinguishes words of scripts that the encoder was not trained on. A wording that changes these changes the question,
-so the judge is not asked if they differ. Initials and abbreviations (J. K., U.S.) do not count, since people write
-them in different ways.
+A language model takes neighbouring numbers for nearly the same, and so plan B and plan C, A12 and A12X, 4.2 and 2.4; it
+hardly distinguishes words of scripts that the encoder was not trained on, and not at all characters that it does not
+know. A wording that changes these changes the question, so the judge is not asked if they differ. A value is read whole
+and has one spelling: a date, a time of day, a number with its sign, a Roman numeral. Initials and abbreviations (J. K.,
+U.S.) do not count, since people write them in different ways; nor does a symbol behind the end of the question.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from calendar import month_abbr, month_name
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import torch
-from errata.wire.wording import END, normalize_question
+from errata.wire.wording import normalize_question
 from jaxtyping import Int
 from torch import Tensor
 
-from models.scope.language import WORD, is_latin
+from models.scope.language import is_latin
 
-CODE = re.compile(r"[^\W_]*\d[^\W_]*")  # a word with a digit
-SUFFIX = re.compile(r"(?<=\d)(?:st|nd|rd|th|am|pm)$")  # suffixes that do not change which number is meant
-LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # a letter by itself: plan B, vitamin C
+VERSION = 2  # of these rules: literals of wordings that were stored under older ones are read again
+MONTHS = {
+    name.casefold(): number for names in (month_name, month_abbr) for number, name in enumerate(names) if name
+}
+MONTH = rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?"
+DAY, YEAR = r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?", r"(\d{4})"
+MINUTES, HALF = r"[:.h]([0-5]\d)", r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)\b"
+ROMAN = re.compile(r"\b(?=[ivxl]{2,}\b)(x[lc]|l?x{0,3})(i[xv]|v?i{0,3})(?<=[ivxl])\b")
+ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
+THOUSANDS = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+CURRENCIES = {"dollar": "$", "euro": "€", "pound": "£", "yen": "¥"}
+CODE = r"[^\W_]*\d[^\W_]*"  # a word with a digit
+VALUE = rf"-?\d+(?:[.:/]\d+)+%?(?![^\W_])|-?\b{CODE}%?"
+LETTER = r"(?<![\w'’.])[^\W\d_](?![\w'’.])"  # a letter by itself: plan B, vitamin C
+LITERAL = re.compile(rf"(?P<value>{VALUE})|(?P<letter>{LETTER})|(?P<word>\w+)|(?P<symbol>[^\w\s])")
+PLAIN = re.compile(r"[a-z ,.;:?!'\"-]*")  # a text that has no literals but letters
+SUFFIX = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")  # suffixes that do not change which number is meant
 SMALL_WORDS = {"a", "i"}
+OPERATORS = frozenset(
+    "*\\^→←"
+)  # beside those of mathematics; they count only beside a value, a letter or another
+IGNORED = frozenset("°|~©®™")
+
+
+def _date(year: str, month: str, day: str) -> str:
+    return f"{year}-{MONTHS.get(month, month)!s:0>2}-{int(day):02}"
+
+
+def _time(hour: str, minute: str | None, half: str | None = None) -> str:
+    is_late = (half or "")[:1] in ("p", "e") or "afternoon" in (half or "")
+    return f"{int(hour) % 12 + 12 * is_late if half else int(hour)}:{minute or '00'}"
+
+
+def _roman(match: re.Match[str]) -> str:
+    values = [ROMAN_VALUES[letter] for letter in match[0]]
+    pairs = zip(values, [*values[1:], 0], strict=True)
+    return str(sum(-value if value < following else value for value, following in pairs))
+
+
+def _multiple(match: re.Match[str]) -> str:
+    return f"{float(match[1]) * THOUSANDS[match[2]]:.0f}"
+
+
+# How else a value is written, and its one spelling; each line reads what the lines before it wrote.
+SPELLINGS: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(pattern), spelling)
+    for pattern, spelling in (
+        (r"[−–—](?=\d)", "-"),
+        (r"[\ufe00-\ufe0f\u200d]", ""),
+        (r"<=", "≤"), (r">=", "≥"), (r"!=|/=", "≠"), (r"==", "="), (r"[-=]>", "→"), (r"<-", "←"), (r"×|\*\*", "*"),
+        (rf"\b{DAY} (?:of )?{MONTH},? {YEAR}\b", lambda m: _date(m[3], m[2], m[1])),
+        (rf"\b{MONTH} {DAY},? {YEAR}\b", lambda m: _date(m[3], m[1], m[2])),
+        (rf"\b(\d{{1,2}})(?:{MINUTES})? ?({HALF})", lambda m: _time(m[1], m[2], m[3])),
+        (rf"(?<![\d.:-])([01]?\d|2[0-4]){MINUTES}(?![\d.:])(?: ?(?:h|o'clock)\b)?", lambda m: _time(m[1], m[2])),
+        (r"(?<![\d.,])(\d{1,3})((?:[,' ]\d{3})+)(?![\d.,])", lambda m: m[1] + re.sub(r"\D", "", m[2])),
+        (r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b", _multiple),
+        (r"(?<=\d) ?(?:%|per ?cent\b)", "%"),
+        (r"\b(?:minus|negative) (?=\d)", "-"), (r"\bplus (?=\d)", "+"),
+        (r"(?<=\d) ?(?:°|degrees?)? ?(?:c|celsius|centigrade)\b", "℃"),
+        (r"(?<=\d) ?(?:°|degrees?)? ?(?:f|fahrenheit)\b", "℉"),
+        (r"(\d[\d.,:]*) ?(dollar|euro|pound|yen)s?\b", lambda m: CURRENCIES[m[2]] + m[1]),
+        (r"(\d[\d.,:]*) ?([$€£¥])", r"\2\1"),
+        (r"\beur ?(?=\d)", "€"), (r"\busd ?(?=\d)", "$"), (r"\bgbp ?(?=\d)", "£"),
+        (r"\b(\d{1,2}) o'clock\b", r"\1:00"),
+        (r"(?<=\d) ?: ?(?=\d)", ":"),
+        (r"\bv(?=\d+\.\d)", ""),
+        (r"(?<![\w)\]] )(?<![\w)\]])\+(?=\d)", ""),
+        (r"(?<=\d) - ?(?=\d)", " − "),
+        (r"(?<=[\w)\]])-(?=\d)", " "),
+    )
+]  # fmt: skip
 
 
 def digest_literals(questions: Sequence[str]) -> Int[Tensor, " batch"]:
-    """Digest the numbers, codes, single letters and foreign words of each question, in any order; 0 without any."""
+    """Digest the literals of each question, in their order; 0 without any."""
     return torch.tensor(
-        [digest_text(" ".join(_literals(question))) for question in questions], dtype=torch.int64
+        [digest_text(" ".join(find_literals(question))) for question in questions], dtype=torch.int64
     )
 
 
@@ -38,12 +107,37 @@ def digest_wordings(questions: Sequence[str]) -> Int[Tensor, " batch"]:
     )
 
 
-def _literals(question: str) -> list[str]:
-    text = unicodedata.normalize("NFKC", question).casefold().rstrip(END)
-    letters = [letter for letter in LETTER.findall(text) if is_latin(letter) and letter not in SMALL_WORDS]
-    foreign = [word for word in WORD.findall(text) if not is_latin(word)]
-    codes = (SUFFIX.sub("", code) for code in CODE.findall(text))
-    return sorted([*codes, *letters, *foreign])
+def find_literals(question: str) -> list[str]:
+    """Return the literals of a question in their order, each in its one spelling."""
+    text = ROMAN.sub(_roman, unicodedata.normalize("NFKC", question).casefold())
+    if not PLAIN.fullmatch(text):
+        for pattern, spelling in SPELLINGS:
+            text = pattern.sub(spelling, text)
+    matches = list(LITERAL.finditer(text))
+    kinds = ["word", *map(_kind, matches), "word"]
+    end = max(map(text.rfind, "?!"))
+    return [
+        SUFFIX.sub("", match[0])
+        for match, before, kind, after in zip(matches, kinds, kinds[1:], kinds[2:], strict=False)
+        if kind in ("value", "letter", "foreign")
+        or (kind == "operator" and {before, after} - {"word", "mark"})
+        or (kind == "picture" and not 0 <= end < match.start())
+    ]
+
+
+def _kind(match: re.Match[str]) -> str:
+    """Return what a token is: a value, a letter, a foreign word, an operator, a picture, or another word or mark."""
+    token, kind = match[0], str(match.lastgroup)
+    if kind in ("letter", "word"):
+        return "foreign" if not is_latin(token) else "word" if token in SMALL_WORDS else kind
+    if kind == "symbol":
+        category = unicodedata.category(token)
+        is_operator = category == "Sm" or token in OPERATORS
+        is_picture = category in ("Sc", "So", "Co", "Cn")
+        return (
+            "mark" if token in IGNORED else "operator" if is_operator else "picture" if is_picture else "mark"
+        )
+    return kind
 
 
 def digest_text(text: str) -> int:

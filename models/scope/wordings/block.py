@@ -2,9 +2,10 @@
 
 Besides the rows that its system needs, a block has `wordings`, the texts, counterexamples last; `vectors`, their
 sentence vectors in 8 bits; `subjects`, the known subject of each; `digests`, of each wording and of its literals;
-`pieces`, the number of tokens of each wording as the judge reads it, and then the tokens; `replaces`, the edits that
-it replaces; `n_against`, the number of counterexamples. Texts are joined by zero bytes. A block from before
-2026-11-25 has no `digests` and `pieces`; they are computed from its texts.
+`literals`, the version of the rules by which literals were found: without it they are found anew; `pieces`, the number
+of tokens of each wording as the judge reads it, and then the tokens; `replaces`, the edits that it replaces;
+`n_against`, the number of counterexamples. Texts are joined by zero bytes. A block from before 2026-11-25 has no
+`digests` and `pieces`; they are computed from its texts.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from torch import Tensor
 from models.encoder.minilm import WIDTH
 from models.memory import Block
 from models.scope.judge import Judge
-from models.scope.literals import digest_literals, digest_wordings
+from models.scope.literals import VERSION, digest_literals, digest_wordings
 from models.scope.readings import Readings, Tokens, quantize, unpack_tokens
 from models.scope.wordings.tokens import PackedTokens
 
@@ -67,6 +68,7 @@ def write_block(
         "vectors": quantize(readings.vectors).cpu(),
         "subjects": readings.subjects.cpu(),
         "digests": torch.stack([readings.wordings, readings.literals]).cpu(),
+        "literals": torch.tensor(VERSION, dtype=torch.int32),
         "pieces": _write_tokens(readings.tokens),
         "replaces": _write_texts(replaces),
     }
@@ -83,18 +85,22 @@ def read_blocks(blocks: Sequence[Block], judge: Judge) -> BlockWordings:
     counts = bodies.count_rows("vectors")
     firsts = (counts.cumsum() - counts).repeat(counts)
     places = np.arange(len(firsts)) - firsts  # place of each wording in its block
-    digests = bodies.starts("digests").repeat(counts) + 8 * places
-    columns = np.stack([digests, digests + 8 * counts.repeat(counts)])
+    starts = bodies.starts("digests").repeat(counts) + 8 * places
+    columns = np.stack([starts, starts + 8 * counts.repeat(counts)])
     lengths = bodies.gather(bodies.starts("pieces").repeat(counts) + 2 * places, np.uint16).astype(np.int64)
+    texts = [text for texts in bodies.slices("wordings") for text in texts.split(SEPARATOR.encode())]
+    digests = bodies.gather(columns, np.int64)
+    stale = np.flatnonzero(bodies.count_rows("literals").repeat(counts) == 0)
+    digests[1, stale] = digest_literals([texts[place].decode() for place in stale])
     tokens = PackedTokens()
     tokens.append(np.frombuffer(b"".join(bodies.slices("pieces", 2 * counts)), np.uint16), lengths)
     return BlockWordings(
         counts,
-        [text for texts in bodies.slices("wordings") for text in texts.split(SEPARATOR.encode())],
+        texts,
         tokens,
         bodies.gather(bodies.starts("vectors").repeat(counts) + WIDTH * places, np.int8, WIDTH),
         bodies.gather(bodies.starts("subjects").repeat(counts) + 8 * places, np.int64),
-        bodies.gather(columns, np.int64),
+        digests,
         np.flatnonzero(bodies.count_rows("replaces")).tolist(),
         np.flatnonzero(bodies.count_rows("n_against")).tolist(),
     )

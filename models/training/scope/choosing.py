@@ -40,7 +40,9 @@ def split_written(plan: Plan, sets: Path, read: Read) -> WrittenFacts:
     """
     tests = (read_near(), read_qaedit(sets), read_groups_trial(sets))
     held_out = [edit for trial in tests for edit in trial.edits]
-    return split_facts([*read_facts(), *read_groups(sets)], plan.n_choose_facts, plan.seed, held_out, read)
+    return split_facts(
+        [*read_facts(), *read_groups(sets, plan.held_voice)], plan.n_choose_facts, plan.seed, held_out, read
+    )
 
 
 @dataclass(frozen=True)

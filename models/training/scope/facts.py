@@ -44,16 +44,18 @@ def read_facts(file: Path = FILE) -> list[WrittenFact]:
     ]
 
 
-def read_groups(sets: Path) -> list[WrittenFact]:
+def read_groups(sets: Path, held_voice: str = "", *, is_held: bool = False) -> list[WrittenFact]:
     """Read the groups of the editing sets, in the order of their files.
 
     Args:
         sets: The folder of the editing sets.
+        held_voice: The file, without its ending, that is left out.
+        is_held: Whether that file is read instead of the others.
 
     Raises:
         FileNotFoundError: The folder has no groups.
     """
-    files = sorted((sets / "groups").glob("*.jsonl"))
+    files = [f for f in sorted((sets / "groups").glob("*.jsonl")) if (f.stem == held_voice) == is_held]
     if not files:
         raise FileNotFoundError(
             f"{sets / 'groups'} has no groups: say with --sets where the editing sets lie"

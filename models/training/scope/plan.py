@@ -16,6 +16,8 @@ TABLES = (
         f"crowds/{name}"
         for name in ("words.toml", "crowds.toml", "same_names.toml", "coverage.toml", "families.txt")
     ),
+    "order/frames.txt",
+    "order/figures.jsonl",
     "../kbert/practice.toml",
     "../packs/names.tsv",
 )
@@ -31,6 +33,8 @@ class Mix:
         crowds: Share of the pairs that are about names that nearly agree.
         families: Share of the pairs that are about relations that stand side by side.
         coverage: Share of the pairs that are about words that a fact may lack.
+        order: Share of the pairs that are about two names in one order or the other.
+        figures: Share of the pairs that are about figures and signs.
         with_statement: Share of the other pairs in which something else is said first.
         sentences: Share of the other pairs whose sentences are to be completed.
         fact_share: Share of the other pairs that are about written facts.
@@ -42,6 +46,8 @@ class Mix:
     crowds: float
     families: float
     coverage: float
+    order: float
+    figures: float
     with_statement: float
     sentences: float
     fact_share: float
@@ -50,7 +56,7 @@ class Mix:
 
     @property
     def near(self) -> float:
-        """Share of the pairs of crowds, families and coverage together."""
+        """Share of the pairs about names that nearly agree, relations side by side, and words that a fact may lack."""
         return self.crowds + self.families + self.coverage
 
 
@@ -65,11 +71,13 @@ class Plan:
         n_choose: Practice relations kept for choosing.
         n_choose_pack: Relations of the pack kept for choosing.
         n_choose_facts: Written facts kept for choosing.
+        held_voice: File of the groups whose voice is kept for the test, whole.
         batch: Pairs of one step.
         pool: Pairs that are drawn together, and sorted by length.
         keep_every_s: Seconds between two savings.
         smoothing: Distance of the wanted probability from 0 and 1.
         dropout: Share of the states that a layer drops.
+        turn_every: Steps of which one learns its pairs in both orders.
         order: Weight of the squared difference between the verdicts on a pair in both orders.
         lr: Highest learning rate of the layers; it rises at first, and falls to zero with the minutes of the training.
         head_lr: Highest learning rate of the head that reads them.
@@ -83,11 +91,13 @@ class Plan:
     n_choose: int
     n_choose_pack: int
     n_choose_facts: int
+    held_voice: str
     batch: int
     pool: int
     keep_every_s: int
     smoothing: float
     dropout: float
+    turn_every: int
     order: float
     lr: float
     head_lr: float
@@ -102,16 +112,18 @@ DEFAULT = Plan(
     n_choose=12,
     n_choose_pack=6,
     n_choose_facts=150,
+    held_voice="technical",
     batch=64,
     pool=1_024,
     keep_every_s=120,
     smoothing=0.01,
     dropout=0.2,
+    turn_every=4,
     order=0.05,
     lr=1e-4,
     head_lr=4e-4,
     warmup=200,
-    mix=Mix(0.46, 0.24, 0.1, 0.1, 0.08, 0.13, 0.42, 0.35, 50),
+    mix=Mix(0.46, 0.13, 0.07, 0.1, 0.22, 0.04, 0.08, 0.13, 0.5, 0.35, 50),
 )
 
 

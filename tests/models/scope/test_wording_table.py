@@ -85,6 +85,15 @@ def test_a_block_without_digests_and_pieces_is_read_from_its_texts(reader: Reade
         assert torch.equal(column, other)
 
 
+def test_literals_that_were_found_by_earlier_rules_are_found_anew(reader: Reader) -> None:
+    fresh = block(reader, "a", 1, "Who leads section 4.2?")
+    tensors = {name: value for name, value in fresh.tensors.items() if name != "literals"}
+    tensors["digests"] = tensors["digests"].clone().fill_(7)
+    earlier = Block.of(fresh.key, 1, "gated", tensors)
+    digests = [read_blocks([part], reader.scope.judge).digests[1] for part in (fresh, earlier)]
+    assert digests[0] == digests[1] != 7
+
+
 def test_blocks_of_many_shapes_are_read_together_as_each_by_itself(reader: Reader) -> None:
     blocks = [
         block(reader, "a", 1, PERU, "Peru's capital?", "Which city is Peru's seat of government?"),

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.device import learns_in_bfloat16
 from models.training.harness.progress import Progress
 from models.training.scope.plan import Plan
 from models.training.scope.steps.net import Net, PairTokens
@@ -46,8 +47,7 @@ class Learning:
         self._plan, self._net = plan, net
         head = [net.sides, *net.out.parameters()]
         groups = [{"params": list(net.layers.parameters())}, {"params": head}]
-        is_on_gpu = net.device.type == "cuda"
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01, fused=is_on_gpu)
+        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01, fused=True)
 
     def run(self, progress: Progress, batches: Iterable[Batch], seconds: float, say: Say) -> int:
         """Train in place until the seconds are spent, from the state that `progress` holds.
@@ -78,17 +78,18 @@ class Learning:
         return step
 
     def _step(self, step: int, remainder: float, batch: Batch) -> Tensor:
-        """Learn a batch in both orders of its texts, and return the loss."""
+        """Learn a batch, at times in both orders of its texts, and return the loss."""
         plan, device = self._plan, self._net.device
         slope = min((step + 1) / plan.warmup, remainder)
         for group, lr in zip(self._optimizer.param_groups, (plan.lr, plan.head_lr), strict=True):
             group["lr"] = lr * slope
         tokens = PairTokens.of(batch.ids, batch.first, batch.length, device)
-        with torch.autocast(device.type, dtype=torch.bfloat16):
-            logits = self._net(tokens.in_both_orders()).view(2, -1)
+        is_turned = step % plan.turn_every == 0
+        with torch.autocast(device.type, torch.bfloat16, enabled=learns_in_bfloat16(device)):
+            logits = self._net(tokens.in_both_orders() if is_turned else tokens).view(-1, len(batch.is_same))
         targets = torch.from_numpy(batch.is_same).to(device) * (1 - 2 * plan.smoothing) + plan.smoothing
-        loss = F.binary_cross_entropy_with_logits(logits, targets.expand(2, -1))
-        total = loss + plan.order * (logits[0] - logits[1]).square().mean()
+        loss = F.binary_cross_entropy_with_logits(logits, targets.expand(len(logits), -1))
+        total = loss + plan.order * (logits[0] - logits[-1]).square().mean()
         self._optimizer.zero_grad(set_to_none=True)
         total.backward()
         nn.utils.clip_grad_norm_(self._net.parameters(), 1.0)

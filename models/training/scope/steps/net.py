@@ -159,6 +159,10 @@ class Net(nn.Module):
     def _read(self, embedded: Tensor, n_tokens: Tensor, layers: nn.ModuleList | list[Layer]) -> Tensor:
         """Run layers on the first `n_tokens` of each row."""
         x = F.layer_norm(embedded, (WIDTH,), self._norm[0], self._norm[1], EPSILON)
+        if torch.is_autocast_enabled(x.device.type):
+            x = x.to(
+                torch.get_autocast_dtype(x.device.type)
+            )  # else the sums of all layers would be in float32
         is_real = torch.arange(x.shape[1], device=x.device) < n_tokens[:, None]
         bias = torch.zeros(is_real.shape, device=x.device).masked_fill_(~is_real, MASKED)[:, None, None]
         for layer in layers:

@@ -23,6 +23,9 @@ from models.training.scope.crowds.pairs import CrowdPairs
 from models.training.scope.facts import WrittenFact
 from models.training.scope.names import Names
 from models.training.scope.natural import Natural
+from models.training.scope.order.figures import split_figures
+from models.training.scope.order.frames import split_frames
+from models.training.scope.order.pairs import OrderPairs
 from models.training.scope.pairs import PairMaker, TrainingPair, read_forms
 from models.training.scope.plan import Plan
 from models.training.scope.relations import AskedRelation
@@ -76,15 +79,24 @@ class PoolMaker:
         )
         families, real = read_families(plan.seed), RealCrowds(names.by_type)
         self._near = CrowdPairs(source.relations, families, Coverage.read(), names, real, rewriter, rng)
+        frames, sorts = split_frames(plan.seed)[0], split_figures(plan.seed)[0]
+        self._order = OrderPairs(frames, sorts, rewriter, rng)
         self._tokenizer = find().tokenizer()
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
     def draw(self) -> list[TrainingPair]:
         """Draw a pool."""
-        plan = self._plan
-        n_near = round(plan.pool * plan.mix.near)
-        return self._pairs.draw(plan.pool - n_near, plan.mix) + self._near.draw(n_near, plan.mix)
+        mix = self._plan.mix
+        n_near, n_order, n_figures = (
+            round(self._plan.pool * share) for share in (mix.near, mix.order, mix.figures)
+        )
+        n_other = self._plan.pool - n_near - n_order - n_figures
+        return [
+            *self._pairs.draw(n_other, mix),
+            *self._near.draw(n_near, mix),
+            *self._order.draw(n_order, n_figures),
+        ]
 
     def batches(self) -> list[Batch]:
         """Draw a pool as batches in random order; pairs of similar length are in one batch."""

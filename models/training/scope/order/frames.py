@@ -1,0 +1,105 @@
+"""Questions with two names: in most, the exchange of the names makes another question, in some it does not.
+
+`frames.txt` has the frames, a block each: `= asymmetric | kind | kind | label`, wordings behind `?`, other questions
+about the two names behind `x`; and the names of each kind. Whole kinds are kept for choosing and for the test.
+"""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.training.scope.crowds.families import expand
+
+FILE = Path(__file__).parent / "frames.txt"
+LARGEST = 12  # frames of a kind that is kept for choosing or the test; those of larger kinds are for training
+CHOOSE, TEST = 0.06, 0.14  # shares of the frames
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A question about a name of each kind.
+
+    Attributes:
+        is_symmetric: Whether the exchange of the names leaves it the same question.
+        wordings: Ways to ask it; each is a list, of which any text does.
+        other_questions: Ways to ask other questions about the two.
+    """
+
+    is_symmetric: bool
+    kinds: tuple[str, str]
+    label: str
+    wordings: tuple[tuple[str, ...], ...]
+    other_questions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames, and the names of each kind."""
+
+    frames: Sequence[Frame]
+    names: Mapping[str, Sequence[str]]
+
+    def draw_names(self, frame: Frame, rng: random.Random) -> tuple[str, str]:
+        """Draw a name of each kind; no word of the one is all of the other."""
+        first = rng.choice(self.names[frame.kinds[0]])
+        return first, self.draw_other(frame.kinds[1], (first,), rng)
+
+    def draw_other(self, kind: str, names: Sequence[str], rng: random.Random) -> str:
+        """Draw a name that cannot mean one of `names`."""
+        while True:
+            name = rng.choice(self.names[kind])
+            if not any(_may_be_same(name, other) for other in names):
+                return name
+
+
+def read_frames(path: Path = FILE) -> Frames:
+    """Read all frames."""
+    frames, names = list[Frame](), dict[str, list[str]]()
+    for block in re.split(r"\n\s*\n|\n(?== names)", path.read_text("utf-8")):
+        head, *lines = [line for line in block.splitlines() if line.strip()] or [""]
+        fields = [field.strip() for field in head.lstrip("= ").split("|")]
+        if fields[0] == "names":
+            names[fields[1]] = [name for line in lines for part in line.split(";") if (name := part.strip())]
+        elif head:
+            wordings = tuple(tuple(expand(line[2:])) for line in lines if line[0] == "?")
+            other_questions = tuple(text for line in lines if line[0] == "x" for text in expand(line[2:]))
+            frames.append(
+                Frame(fields[0] == "symmetric", (fields[1], fields[2]), fields[3], wordings, other_questions)
+            )
+    return Frames(frames, names)
+
+
+def split_frames(seed: int, frames: Frames | None = None) -> tuple[Frames, Frames, Frames]:
+    """Deal the frames to training, choosing and test, those of one kind together."""
+    frames = frames or read_frames()
+    by_kind: dict[tuple[str, str], list[Frame]] = defaultdict(list)
+    for frame in frames.frames:
+        by_kind[frame.kinds].append(frame)
+    small = sorted(kinds for kinds, group in by_kind.items() if len(group) <= LARGEST)
+    random.Random(seed).shuffle(small)
+    parts: list[list[Frame]] = []
+    for share in (TEST, CHOOSE):
+        part: list[Frame] = []
+        while len(part) < share * len(frames.frames):
+            part += by_kind.pop(small.pop())
+        parts.append(part)
+    train = [frame for group in by_kind.values() for frame in group]
+    return Frames(train, frames.names), Frames(parts[1], frames.names), Frames(parts[0], frames.names)
+
+
+def put_names(wording: str, first: str, second: str) -> str:
+    """Write the names into a wording, with "an" before a vowel and a capital at the beginning of a question."""
+    text = wording
+    for slot, name in (("{a}", first), ("{b}", second)):
+        article = r"\1n " if re.match(r"(?!uni|use|eu|one\b)[aeiou]", name, re.IGNORECASE) else r"\1 "
+        text = re.sub(rf"\b([aA]) (?={re.escape(slot)})", article, text).replace(slot, name)
+    starts_with_name = wording.startswith(("{a}", "{b}")) and wording.endswith("?")
+    return text[:1].upper() + text[1:] if starts_with_name and text.split()[0].isalpha() else text
+
+
+def _may_be_same(first: str, second: str) -> bool:
+    words, other_words = set(first.lower().split()), set(second.lower().split())
+    return words <= other_words or other_words <= words

@@ -1,0 +1,88 @@
+"""Training pairs in which the order of two names, or a figure, decides whether two questions are one."""
+
+import random
+from collections.abc import Sequence
+
+from models.training.scope.order.figures import SLOT, Sort
+from models.training.scope.order.frames import Frame, Frames, put_names
+from models.training.scope.pairs import TrainingPair
+from models.training.scope.rewrites import Rewriter
+
+SYMMETRIC = 0.35  # share of the pairs about frames that the exchange leaves the same
+OTHER_QUESTION, OTHER_NAME = (
+    0.18,
+    0.18,
+)  # shares of the different pairs that are so by another question, or a name
+ONE_WORDING = 0.5  # share of the different pairs in one wording
+NOISE = 0.3  # share of the second sides that are written as people write
+
+
+class OrderPairs:
+    """Draws such pairs.
+
+    Args:
+        frames: Questions with two names.
+        sorts: Questions with a figure.
+        rewriter: Writes questions as people write them.
+        rng: Source of all draws.
+    """
+
+    def __init__(self, frames: Frames, sorts: Sequence[Sort], rewriter: Rewriter, rng: random.Random) -> None:
+        self._frames, self._sorts, self._rewriter, self._rng = frames, sorts, rewriter, rng
+        self._by_symmetry = {
+            is_symmetric: [frame for frame in frames.frames if frame.is_symmetric == is_symmetric]
+            for is_symmetric in (True, False)
+        }
+
+    def draw(self, n_order: int, n_figures: int) -> list[TrainingPair]:
+        """Draw pairs about the order of names, and about figures; half of each ask for the same."""
+        draws = [self.about_order] * n_order + [self.about_figure] * n_figures
+        return [draw(self._rng.random() < 0.5) for draw in draws]
+
+    def about_order(self, is_same: bool) -> TrainingPair:
+        """Draw a pair about two names, in one order or, where that makes no difference, in both."""
+        rng = self._rng
+        frame = rng.choice(self._by_symmetry[rng.random() < SYMMETRIC])
+        names = self._frames.draw_names(frame, rng)
+        wording, other = rng.choice(frame.wordings), rng.choice(frame.wordings)
+        if not is_same:
+            return self._different(frame, names, rng.choice(wording), rng.choice(other))
+        later = names[::-1] if frame.is_symmetric and rng.random() < 0.6 else names
+        return self._pair(rng.choice(wording), names, rng.choice(other), later, "same_order")
+
+    def _different(self, frame: Frame, names: tuple[str, str], wording: str, other: str) -> TrainingPair:
+        """Draw a pair with the names exchanged, or about another question or name."""
+        rng, change = self._rng, self._rng.random()
+        second = wording if rng.random() < ONE_WORDING else other
+        if frame.is_symmetric:
+            change *= OTHER_QUESTION + OTHER_NAME
+        if frame.other_questions and change < OTHER_QUESTION:
+            later = names[::-1] if rng.random() < 0.3 else names
+            return self._pair(wording, names, rng.choice(frame.other_questions), later, "other_question")
+        if change < OTHER_QUESTION + OTHER_NAME:
+            place = rng.randrange(2)
+            fresh = self._frames.draw_other(frame.kinds[place], names, rng)
+            later = (fresh, names[1]) if place == 0 else (names[0], fresh)
+            return self._pair(wording, names, second, later, "other_of_two")
+        return self._pair(wording, names, second, names[::-1], "exchanged")
+
+    def about_figure(self, is_same: bool) -> TrainingPair:
+        """Draw a pair about one figure, at times in two spellings, or about two figures."""
+        rng, sort = self._rng, self._rng.choice(self._sorts)
+        spellings, other_spellings = rng.choice(sort.figures)
+        wordings = rng.choice(sort.questions)
+        figure, other = rng.choice(spellings), rng.choice(spellings if is_same else other_spellings)
+        first, second = rng.choice(wordings).replace(SLOT, figure), rng.choice(wordings).replace(SLOT, other)
+        return TrainingPair(first, self._noisy(second, other), is_same, "figure").turn(rng)
+
+    def _pair(
+        self, wording: str, names: tuple[str, str], other: str, later: tuple[str, str], kind: str
+    ) -> TrainingPair:
+        is_same = kind == "same_order"
+        second = self._noisy(put_names(other, *later), " ".join(later))
+        return TrainingPair(put_names(wording, *names), second, is_same, kind).turn(self._rng)
+
+    def _noisy(self, question: str, names: str) -> str:
+        """Write a question as people do; names keep their spelling."""
+        is_noisy = self._rng.random() < NOISE
+        return self._rewriter.as_people_write(question, self._rng, names) if is_noisy else question
