@@ -36,9 +36,12 @@ from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans
 from models.training.scope.choosing import Choosing, split_written
 from models.training.scope.crowds.families import read_families
-from models.training.scope.facts import WrittenFacts
+from models.training.scope.facts import WrittenFacts, read_groups
 from models.training.scope.names import Names
 from models.training.scope.natural import Natural
+from models.training.scope.order.figures import split_figures
+from models.training.scope.order.frames import split_frames
+from models.training.scope.order.trials import ask_figures, ask_order
 from models.training.scope.outcomes import BATCH, Outcomes, answer_trial, judge_pairs, share_turned
 from models.training.scope.pairs import read_forms
 from models.training.scope.plan import Plan
@@ -182,6 +185,10 @@ def make_tests(
         trials.edit_half(in_other_words(relations.test, seed), names, seed),
         name="half of the facts edited, other writers' words",
     )
+    yield ask_order(split_frames(seed)[2], seed)
+    yield ask_figures(split_figures(seed)[1], seed)
+    voice = trials.ask_written(read_groups(sets, plans.DEFAULT.held_voice, is_held=True))
+    yield replace(voice, name="a voice held out")
     yield trials.read_crowds()
     yield trials.read_groups_trial(sets)
     yield trials.read_qaedit(sets)

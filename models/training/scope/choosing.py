@@ -11,6 +11,8 @@ from pathlib import Path
 
 from models.training.scope.crowds.crowd import SIZE, Crowd, RealCrowds, invent_crowd
 from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
+from models.training.scope.order.frames import split_frames
+from models.training.scope.order.trials import ask_order
 from models.training.scope.plan import Plan
 from models.training.scope.relations import AskedRelation, Read, in_other_words
 from models.training.scope.rewrites import Rewriter
@@ -80,6 +82,7 @@ class Choosing:
             self._complete(edit_half(relations, names, seed + 2)),
             self._put_behind(self._complete(edit_half(relations, names, seed + 3))),
             self._put_behind(self._complete(facts)),
+            ask_order(split_frames(seed)[1], seed),
             *(edit_crowds(relations, invent_crowd, seed + place) for place in range(3)),
             *(edit_crowds(relations, real.draw, seed + place) for place in range(2)),
             *(edit_crowds(relations, self._recombine, seed + place) for place in range(3)),

@@ -47,4 +47,4 @@ def split_figures(seed: int, sorts: Sequence[Sort] | None = None) -> tuple[list[
     order = list(sorts or read_figures())
     random.Random(seed).shuffle(order)
     n_test = round(TEST * len(order))
-    return order[n_test:], shuffled[:n_test]
+    return order[n_test:], order[:n_test]
