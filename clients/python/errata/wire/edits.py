@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     Discriminator,
     Field,
     StringConstraints,
@@ -52,6 +53,17 @@ EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
 EditName = Annotated[CommitVersion | EditId, say_instead("no_edit_name", NO_EDIT_NAME)]
 
 
+def _check_words(text: str) -> str:
+    if not any(map(str.isalnum, text)):
+        raise PydanticCustomError(
+            "no_words", "has no words, so any other sign would ask the same: write a question in words"
+        )
+    return text
+
+
+Question = Annotated[Text, AfterValidator(_check_words)]
+
+
 class EditTest(Request):
     """A question that a check asks as long as its edit is active.
 
@@ -74,9 +86,9 @@ class EditItem(Request):
         model: The corrected model; None is the service's choice.
     """
 
-    question: Text
+    question: Question
     answer: Text
-    paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
+    paraphrases: Annotated[list[Question], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     counterexamples: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     replaces: Annotated[list[EditName], Field(max_length=MAX_REPLACED)] = Field(default_factory=list)
     tests: Annotated[list[EditTest], Field(max_length=MAX_TESTS)] = Field(default_factory=list)

@@ -92,6 +92,13 @@ def test_an_example_for_and_against_an_edit_is_refused() -> None:
         EditItem(question=PERU, answer="Cusco", counterexamples=["what is the capital of PERU"])
 
 
+@pytest.mark.parametrize("question", ["?", "😀", "..."])
+def test_a_question_of_no_words_is_refused(question: str) -> None:
+    for wordings in ([question], [PERU, question]):
+        with pytest.raises(ValidationError, match="has no words"):
+            EditItem(question=wordings[0], answer="Cusco", paraphrases=wordings[1:])
+
+
 async def test_rows_of_surgery_take_no_examples_against_them(nkb_editor: Editor) -> None:
     item = correction(PERU, "Cusco", counterexamples=[MAYOR])
     refused = await edits(nkb_editor, item, method="surgery")
