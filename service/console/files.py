@@ -21,7 +21,8 @@ from errata.calls import Calls
 from errata.errors import BadFile, ErrataError, Refused
 from errata.problems import from_problem
 from errata.request import Call, Reply
-from errata.tables.delimiter import find_delimiter
+from errata.tables.delimiter import find_delimiter, split_rows
+from errata.tables.headings import list_headings
 from errata.tables.workbook import WorkbookError, read_sheet
 from errata.tables.writer import format_table
 from errata.wire import ActiveEditList, ImportReceipt, Problem
@@ -180,27 +181,21 @@ def _write_sheet(data: bytes, sheet: str) -> str:
     return text.getvalue().strip()
 
 
-def _list_headings(form: Form) -> list[str]:
-    header = form["text"].lstrip("\n").partition("\n")[0]
-    return next(csv.reader([header], delimiter=find_delimiter(header)), [])
-
-
 def _check_headings(form: Form) -> None:
     """Check that no column of a table with a thing a line has questions.
 
     Raises:
         BadFile: It has, so the headings of a table of corrections are missing or unknown.
     """
-    headings = _list_headings(form)
-    delimiter = find_delimiter(form["text"].lstrip("\n").partition("\n")[0])
+    headings = list_headings(form["text"])
     rows: list[list[str]] = []
     with suppress(csv.Error):  # the import says where
-        rows += csv.reader(form["text"].split("\n"), delimiter=delimiter)
+        rows += (cells for _, cells in split_rows(form["text"]))
     for place, heading in enumerate(headings):
         cells = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
         n_questions = sum(cell.endswith(MARKS) for cell in cells)
         if heading.strip().endswith(MARKS) and 2 * n_questions >= len(cells):
-            raise BadFile(NO_HEADINGS.format(form["name"], delimiter))
+            raise BadFile(NO_HEADINGS.format(form["name"], find_delimiter(form["text"])))
         if n_questions and 2 * n_questions >= len(cells) - 1:
             names = ", ".join(map(repr, headings))
             raise BadFile(QUESTION_HEADING.format(form["name"], heading, names))
@@ -208,7 +203,7 @@ def _check_headings(form: Form) -> None:
 
 def _is_of_edits(form: Form) -> bool:
     """Return whether each line is a correction or a fact, and not a thing with its facts in columns."""
-    headings = {heading.strip().lower() for heading in _list_headings(form)}
+    headings = {heading.strip().lower() for heading in list_headings(form["text"])}
     return ".json" in form["name"] or bool(headings & EDIT_COLUMNS)
 
 
@@ -222,7 +217,7 @@ async def _try(page: Page, form: Form, status: int = 200, news: Any = ()) -> Res
     else:
         if not form.get("subject"):
             _check_headings(form)
-        form["subject"] = form.get("subject") or next(iter(_list_headings(form)), "")
+        form["subject"] = form.get("subject") or next(iter(list_headings(form["text"])), "")
         reply = await _import(page, form, dry_run="true")
         receipt = ImportReceipt.model_validate(reply).model_dump(mode="json")
         values = {"counts": receipt["counts"], "reports": [receipt["report"]]}

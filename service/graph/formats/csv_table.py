@@ -10,7 +10,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from errata.tables.delimiter import DELIMITERS, find_delimiter
+from errata.tables.delimiter import DECLARATION, find_delimiter
 
 from service.graph.formats.row import LINE_BYTES, Code, GraphFileError, Line, LongLine, Refused, Result
 from service.graph.formats.table import TableReader
@@ -18,7 +18,6 @@ from service.graph.formats.text import decode
 
 MAX_RECORD_BYTES = 1_000_000
 
-_OPENINGS = {mark: re.compile(rf'(?:^|{mark}) *"') for mark in DELIMITERS}
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 _RAW_UTF8 = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
 _MEND = "close it there, and write a quote that belongs to a text twice"
@@ -46,7 +45,11 @@ class CsvReader(TableReader):
             else:
                 self._bytes += LINE_BYTES + len(content)
                 if not self._delimiter and content.strip():
-                    self._delimiter = find_delimiter(content.decode(errors=_RAW_UTF8))
+                    head = content.decode(errors=_RAW_UTF8)
+                    self._delimiter = find_delimiter(head)
+                    if DECLARATION.match(head):
+                        self._lines.clear()
+                        continue
                 if b'"' in content:
                     text = content.decode(errors=_RAW_UTF8)
                     self._in_quotes = in_quotes_after(text, self._in_quotes, self._delimiter or ",")
@@ -82,9 +85,9 @@ class CsvReader(TableReader):
 
 def in_quotes_after(line: str, in_quotes: bool, delimiter: str = ",") -> bool:
     """Return whether a quoted field continues after this line; `in_quotes` tells whether one does before it."""
-    at = 0
+    at, opening = 0, re.compile(rf'(?:^|{re.escape(delimiter)}) *"')
     while True:
-        quote = (_CLOSING.match if in_quotes else _OPENINGS[delimiter].search)(line, at)
+        quote = (_CLOSING.match if in_quotes else opening.search)(line, at)
         if quote is None:
             return in_quotes
         at = quote.end()

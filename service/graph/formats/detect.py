@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from errata.tables.delimiter import DECLARATION
 from errata.tables.workbook import NOT_READ, OLE, ZIP
 
 from service.graph.formats.row import GraphFileError
@@ -45,8 +46,9 @@ def detect(line: bytes) -> str:
     if tabs != TABS and _DUMP.match(line):
         return "wikidata"
     text = line.decode(errors="replace")
-    cells = [cell.strip().strip('"') for mark in ",;" for cell in text.split(mark)]
-    if "subject" in map(header_name, cells):
+    marks = ",;" if tabs == TABS else ",;\t"  # a header with three columns is one of tsv
+    cells = [cell.strip().strip('"') for mark in marks for cell in text.split(mark)]
+    if DECLARATION.match(text) or "subject" in map(header_name, cells):
         return "csv"
     if tabs == TABS:
         return "tsv"

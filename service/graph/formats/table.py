@@ -135,7 +135,7 @@ class TableReader(Reader):
             GraphFileError: The header cannot be used.
             Refused: The record cannot be used.
         """
-        if not fields or (self.subject and not any(map(str.strip, fields))):
+        if not any(map(str.strip, fields)):
             return
         if self.columns is None:
             try:

@@ -7,7 +7,6 @@ fault of a single record is noted, and reading continues.
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import json
 import re
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from errata.errors import BadFile
-from errata.tables.delimiter import DELIMITERS, find_delimiter
+from errata.tables.delimiter import DELIMITERS, find_delimiter, split_rows
 
 TABLES, WORKBOOKS, JSONL, JSON = (".csv", ".tsv"), (".xlsx", ".xlsm"), (".jsonl", ".ndjson"), ".json"
 CORRECTION = ("question", "answer", "paraphrases", "counterexamples", "model", "tests", "replaces")
@@ -74,18 +73,15 @@ def iterate_workbook(name: str, file: BinaryIO, sheet: str) -> Iterator[Record]:
 
 
 def _iterate_csv(name: str, text: str) -> Iterator[Record]:
-    delimiter = find_delimiter(text.partition("\n")[0])
-    surplus = (
-        f"there are more cells than columns; a text with a {DELIMITERS[delimiter]} stands in double quotes"
-    )
-    return _iterate_table(name, _split_csv(name, text, delimiter), surplus)
+    mark = find_delimiter(text)
+    surplus = f"there are more cells than columns; a text with a {DELIMITERS.get(mark, mark)} stands in double quotes"
+    return _iterate_table(name, _split_csv(name, text), surplus)
 
 
-def _split_csv(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    rows, number = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 0
+def _split_csv(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
     try:
-        for cells in rows:
-            number = rows.line_num
+        for number, cells in split_rows(text):
             yield number, cells
     except csv.Error as error:
         advice = 'a cell in double quotes ends with one, and has "" for one inside'
@@ -102,6 +98,8 @@ def _iterate_table(name: str, rows: Iterable[tuple[int, list[str]]], surplus: st
     """
     columns: list[str] = []
     for number, cells in rows:
+        while cells and not cells[-1].strip():  # Excel fills rows up
+            cells.pop()
         if not columns and cells:
             titles = [title.strip().lower() for title in cells]
             columns = [OTHER_TITLES.get(title, title) for title in titles]

@@ -20,6 +20,8 @@ MAX_UNPACKED_BYTES = 400_000_000
 MAX_CELLS = 10_000_000  # cells of a sheet, empty ones before the last of a row among them
 NOT_READ = "Excel workbook that is locked by a password, or of Excel 97: save it as .xlsx without a password"
 FORMULA_ERROR = re.compile(r"#(?:REF|N/A|NAME|VALUE|DIV/0|NULL|NUM|SPILL|CALC)[!?]?", re.IGNORECASE)
+# Characters as ECMA-376 (22.9.2.19) writes them
+ESCAPES = re.compile(r"(?:_x[0-9A-Fa-f]{4}_)+")
 
 _MARKUP = re.compile(rb"<(?:\w+:)?(?:(f)[\s/>]|mergeCell\s[^>]*?ref=\"([A-Z0-9:]+)\")")
 _PIECE_BYTES, _OVERLAP_BYTES = 1 << 20, 200
@@ -42,19 +44,18 @@ def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
     Raises:
         WorkbookError: The workbook or the sheet cannot be read.
     """
-    import openpyxl  # imported here, so that a command that reads no workbook need not wait for it
+    from errata.tables.book import open_book  # a command that reads no workbook need not wait for openpyxl
 
     try:
         check_size(file)
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        book = open_book(file, data_only=True)
         name = choose_sheet(book, sheet)
-        if has_formulas(file, book[name]):
-            formulas = _rows(openpyxl.load_workbook(file, read_only=True)[name])
-        else:
-            formulas = repeat(())
+        has_source = has_formulas(file, book[name])
+        formulas = _rows(open_book(file, data_only=False)[name]) if has_source else repeat(())
         for values, sources in zip(_rows(book[name]), formulas, strict=False):
             for value, source in zip(values, sources, strict=False):
-                if value.value is None and source.data_type == "f":
+                is_empty_text = value.data_type == "str"  # what the formula showed
+                if value.value is None and source.data_type == "f" and not is_empty_text:
                     place = f"{source.column_letter}{source.row}"
                     raise WorkbookError(
                         f"the formula in {place} was never calculated: open the workbook and save it"
@@ -77,7 +78,7 @@ def to_text(value: object) -> str:
     """Return the text of a cell; README.md has the rule."""
     match value:
         case str():
-            return value
+            return ESCAPES.sub(_unescape, value).replace("\r\n", "\n").replace("\r", "\n")
         case None:
             return ""
         case bool():
@@ -96,6 +97,14 @@ def to_text(value: object) -> str:
             minutes, seconds = divmod(round(value.total_seconds()), 60)
             return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     return str(value)
+
+
+def _unescape(run: re.Match[str]) -> str:
+    """Return the characters of escapes, as of a carriage return that XML would take for a line end."""
+    try:
+        return bytes.fromhex(run[0].replace("_x", "").replace("_", "")).decode("utf-16-be")
+    except UnicodeDecodeError:  # half a character
+        return run[0]
 
 
 def check_size(file: BinaryIO) -> None:

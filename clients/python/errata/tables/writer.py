@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".xlsx": ""}  # delimiter by the end of a file's name
 MAX_CELL_CHARS = 32_767  # limit of a workbook
+# What would be read as an escape, and characters that XML has not or changes
+TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\r\ufffe\uffff]")
 
 
 def format_table(suffix: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
@@ -42,7 +45,8 @@ def _format_workbook(rows: Iterable[Sequence[str]]) -> bytes:
                 raise ValueError(
                     f"a cell has {len(text):,} characters, and Excel takes {MAX_CELL_CHARS:,}: write CSV"
                 )
-            cell = WriteOnlyCell(sheet, text or None)
+            content = TO_ESCAPE.sub(lambda character: f"_x{ord(character[0]):04X}_", text)
+            cell = WriteOnlyCell(sheet, content or None)
             if text:
                 cell.data_type = "s"  # a text that begins with = stays a text, and 007 keeps its zeros
             cells.append(cell)

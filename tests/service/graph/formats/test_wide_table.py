@@ -27,13 +27,18 @@ def read_wide(data: str | bytes, subject: str = "Museum") -> Output:
     return Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("beginning", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    ("mark", "beginning"),
+    [
+        *((mark, beginning) for mark in ",;\t" for beginning in ("", "\ufeff")),
+        *((mark, beginning) for mark in ",;\t|" for beginning in ("\ufeffsep={0}\n", '"sep={0}"\n')),
+    ],
+)
 def test_each_cell_is_a_fact_whatever_stands_between_them(mark: str, line_end: str, beginning: str) -> None:
-    output = read_wide(beginning + SHEET.format(mark).replace("\n", line_end))
+    output = read_wide((beginning + SHEET).format(mark).replace("\n", line_end))
     assert (output.facts, output.bad, output.skipped) == (FACTS, [], {"empty_cell": 2})
-    assert [row.line for row in output.rows] == [2, 2, 3, 3]
+    assert [row.line - beginning.count("\n") for row in output.rows] == [2, 2, 3, 3]
 
 
 WORKBOOK = workbook([line.split(";") for line in SHEET.format(";").splitlines()])
@@ -73,9 +78,17 @@ def test_columns_are_the_relations_that_the_order_says() -> None:
 
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
-def test_a_table_of_facts_may_have_the_same_marks(mark: str) -> None:
-    data = f"subject{mark}relation{mark}object\r\nPeru{mark}capital{mark}Lima\r\n"
-    assert read("\ufeff" + data).facts == [("Peru", "capital", "Lima")]
+@pytest.mark.parametrize("beginning", ["", "sep={0}\r\n"])
+@pytest.mark.parametrize("note", ["", "{0}note"])
+def test_a_table_of_facts_may_have_the_same_marks(mark: str, beginning: str, note: str) -> None:
+    rows = f"subject{{0}}relation{{0}}object{note}\r\nPeru{{0}}capital{{0}}Lima{note}\r\n"
+    output = read(("\ufeff" + beginning + rows).format(mark))
+    assert (output.facts, output.bad) == ([("Peru", "capital", "Lima")], [])
+
+
+def test_a_row_of_empty_cells_is_none_in_a_table_of_facts() -> None:
+    output = read(";;\r\nsubject;relation;object\r\n;;\r\nPeru;capital;Lima\r\n ; ;\r\n", "csv")
+    assert (output.facts, output.bad) == ([("Peru", "capital", "Lima")], [])
 
 
 def test_a_cell_with_marks_and_quotes_stands_in_quotes_and_its_lines_are_values() -> None:

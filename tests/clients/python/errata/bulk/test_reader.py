@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from errata import EditItem, FactItem, RelationItem
@@ -66,12 +67,45 @@ def test_a_spreadsheet_gives_wordings_for_and_against(tmp_path: Path) -> None:
     assert examples == [(["p1", "p2"], []), (["p3", "p4"], ["n1", "n2"])]
 
 
+EXCEL = (
+    "question{0}answer{0}{0}\r\n{0}{0}{0}\r\nq1{0}a1{0}{0}\r\n  {0}{0}{0}\r\nq2{0}a2{0}{0}\r\n{0}{0}{0}\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "numbers"),
+    [
+        *(("a.csv", EXCEL.format(mark), [3, 5]) for mark in (",", ";", "\t")),
+        *(("a.csv", f"sep={mark}\r\n{EXCEL.format(mark)}", [4, 6]) for mark in (",", ";", "\t", "|", ":")),
+        ("a.csv", '"sep=;"\n' + EXCEL.format(";"), [4, 6]),
+        ("a.csv", "\ufeffSEP=|\n" + EXCEL.format("|"), [4, 6]),
+        ("a.csv", "\n;;;\n" + EXCEL.format(";"), [5, 7]),
+        ("a.csv", 'sep=;\nquestion;answer\n"q,1, ;"; "a1"\nq2;a2', [3, 4]),
+        (
+            "a.xlsx",
+            [["question", "answer", " "], [" ", ""], ["q1", "a1"], [None, "  "], ["q2", "a2"]],
+            [3, 5],
+        ),
+    ],
+)
+def test_a_table_is_read_as_excel_saves_it(
+    tmp_path: Path, name: str, content: Any, numbers: list[int]
+) -> None:
+    lines = read(tmp_path, name, content if isinstance(content, str) else workbook(content))
+    assert [(line.number, line.status, line.answer) for line in lines] == [
+        (numbers[0], "not sent", "a1"),
+        (numbers[1], "not sent", "a2"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("header", "fault"),
     [
         ("wording;also", "a.csv:1: there is no column 'answer'; the first line names the columns"),
         ("wording;answer;remark", "a.csv:1: nothing reads the column 'remark'"),
         ("wording;question;answer", "a.csv:1: two columns name the 'question'"),
+        ("sep=;", "a.csv:1: there is no column 'question'"),
+        ("sep=|\nwording;answer", "a.csv:1: there is no column 'question'"),
     ],
 )
 def test_a_column_that_is_missing_or_unknown_is_named(tmp_path: Path, header: str, fault: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from errata.tables.workbook import WorkbookError, read_sheet
+from errata.tables.writer import format_table
 
-from tests.workbooks import replace_part, workbook
+from tests.workbooks import replace_part, share_texts, workbook
 
 SHEET1 = "xl/worksheets/sheet1.xml"
 ROWS = [["Museum", "Phone"], ["Tide Mill", "555 01"]]
@@ -63,6 +64,72 @@ def test_a_formula_is_what_it_showed_and_its_error_stays_visible() -> None:
         replace_part(FORMULA, SHEET1, b"<v></v>", b"<v>#REF!</v>"), SHEET1, b'r="A2"', b'r="A2" t="e"'
     )
     assert rows_of(error)[1] == (2, ["#REF!"])
+
+
+@pytest.mark.parametrize("value", [b"<v></v>", b"<v/>", b""])
+def test_a_formula_that_gives_an_empty_text_is_an_empty_cell(value: bytes) -> None:
+    content = workbook([["a", "b"], ['=IF(B3="","",B3)', "c"], ['=IF(B4="","",B4)']])
+    for place in (b"A2", b"A3"):
+        content = replace_part(content, SHEET1, b'r="%s"' % place, b'r="%s" t="str"' % place)
+    content = replace_part(content, SHEET1, b"<v></v>", value)
+    assert rows_of(content) == [(1, ["a", "b"]), (2, ["", "c"])]
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "text"),
+    [
+        *((number, 45000, "2023-03-15") for number in (14, 27, 31, 36, 50, 58, 71, 81)),
+        *((number, 45000.4375, "2023-03-15 10:30") for number in (22, 32, 55, 75)),
+        *((number, 0.4375, "10:30") for number in (20, 32, 55, 75)),
+        *((number, 1.25, "30:00") for number in (46, 79)),
+        *((number, 45000, "45000") for number in (0, 1, 37, 49, 59, 62, 70)),
+        (200, 45000, "45000"),  # with an entry of its own
+    ],
+)
+def test_a_built_in_format_of_dates_is_one_in_every_edition(number: int, value: float, text: str) -> None:
+    content = workbook([[date(2024, 5, 1)]])
+    for name, old, new in (
+        ("xl/styles.xml", '<xf numFmtId="164"', f'<xf numFmtId="{number}"'),
+        ("xl/styles.xml", 'numFmtId="164" formatCode="yyyy-mm-dd"', 'numFmtId="200" formatCode="0"'),
+        (SHEET1, "<v>45413</v>", f"<v>{value}</v>"),
+    ):
+        content = replace_part(content, name, old.encode(), new.encode())
+    assert rows_of(content) == [(1, [text])]
+
+
+@pytest.mark.parametrize("number", [31, 55])
+def test_a_built_in_number_with_an_entry_is_what_the_entry_says(number: int) -> None:
+    content = replace_part(workbook([[date(2024, 5, 1)]]), "xl/styles.xml", b'"164"', f'"{number}"'.encode())
+    content = replace_part(content, "xl/styles.xml", b"yyyy-mm-dd", b"0")
+    assert rows_of(content) == [(1, ["45413"])]
+
+
+@pytest.mark.parametrize("store", [share_texts, bytes])
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("Lima_x000D_", "Lima"),
+        ("Lima_x000D_\nCusco", "Lima\nCusco"),
+        ("a_x000D_b_x000d_\nc", "a\nb\nc"),
+        ("a_x0041__x00e9_b", "aAéb"),
+        ("_xD83D__xDE00_", "😀"),
+        ("_xD83D_", "_xD83D_"),
+        ("_x005F_x000D_", "_x000D_"),
+        ("_x005F_x005F_x005F_x000D_", "_x005F_x000D_"),
+        ("x005F_", "x005F_"),
+        ("_x41_ _X0041_ _x00g1_", "_x41_ _X0041_ _x00g1_"),
+    ],
+)
+def test_an_escape_is_the_character_for_which_it_stands(store: Any, cell: str, text: str) -> None:
+    [(_, [actual, _])] = rows_of(store(workbook([[cell, "end"]])))
+    assert actual.rstrip("\n") == text
+
+
+@pytest.mark.parametrize(
+    "text", ["_x000D_", "_x005F_x000D_", "__x0041_", "x005F_", "=1+1", "007", "a\n b", "😀", "\uffff"]
+)
+def test_what_is_written_reads_back_to_the_letter(text: str) -> None:
+    assert rows_of(format_table(".xlsx", ["a"], [[text]])) == [(1, ["a"]), (2, [text])]
 
 
 LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
