@@ -24,6 +24,10 @@ class Reader:
         self.skipped: Counter[str] = Counter()
         self.languages = tuple(dict.fromkeys((language.casefold(), ANY_LANGUAGE)))
 
+    def is_near(self, tag: str) -> bool:
+        """Return whether a tag is of the wanted language in a region or script: en-GB and en, zh-Hant and zh."""
+        return tag.casefold().partition("-")[0] == self.languages[0].partition("-")[0]
+
     def read(self, lines: Iterable[Line]) -> Iterator[Result]:
         for number, line in lines:
             try:

@@ -53,8 +53,9 @@ class NTriplesReader(Reader):
         if isinstance(node, ox.Triple) or isinstance(value, ox.Triple):
             raise Skipped("triple_in_triple")
         subject, naming = _id("subject", node), NAMING.get(predicate.value)
-        tag = value.language if isinstance(value, ox.Literal) else None
-        if tag and tag.casefold() not in self.languages:
+        tag = (isinstance(value, ox.Literal) and value.language) or ""
+        is_near = bool(tag) and tag.casefold() not in self.languages
+        if is_near and not self.is_near(tag):
             raise Skipped("other_language")
         is_property = _PROPERTY.fullmatch(subject) is not None
         if naming:
@@ -63,7 +64,7 @@ class NTriplesReader(Reader):
             if is_property and naming != "label":
                 raise Skipped("about_relation")
             kind: Kind = "relation_label" if is_property else naming
-            return Row(kind, subject, "", clean(naming, value.value), "", line, True)
+            return Row(kind, subject, "", clean(naming, value.value), "", line, True, is_near=is_near)
         if is_property:
             raise Skipped("about_relation")
         if isinstance(value, ox.Literal):

@@ -20,6 +20,7 @@ class Row(NamedTuple):
         line: Number of its line.
         by_id: Whether the subject is written by id.
         further: Further lines of a table's cell, each a value unless the relation holds one.
+        is_near: Whether the text has the tag of a region or script, so that it yields to one in the language asked for.
     """
 
     kind: Kind
@@ -30,6 +31,7 @@ class Row(NamedTuple):
     line: int
     by_id: bool
     further: tuple[str, ...] = ()
+    is_near: bool = False
 
 
 class Rejection(NamedTuple):

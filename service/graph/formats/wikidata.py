@@ -47,7 +47,7 @@ class WikidataReader(Reader):
         else:
             yield from self._label(entity, id, "label", line)
             aliases = _dict(entity.get("aliases"))
-            for alias in (alias for language in self.languages for alias in _list(aliases.get(language))):
+            for alias in (alias for tag in self._list_tags(aliases) for alias in _list(aliases[tag])):
                 yield _name(id, "alias", _dict(alias), line)
             description = self._in_language(_dict(entity.get("descriptions")))
             if description is not None:
@@ -63,7 +63,12 @@ class WikidataReader(Reader):
             self.skipped["other_language"] += 1
 
     def _in_language(self, texts: dict[str, Any]) -> dict[str, Any] | None:
-        return next((_dict(texts[tag]) for tag in self.languages if tag in texts), None)
+        return next((_dict(texts[tag]) for tag in self._list_tags(texts)), None)
+
+    def _list_tags(self, texts: dict[str, Any]) -> list[str]:
+        """List the tags of the texts that are taken, those of a region or script last."""
+        near = [tag for tag in texts if tag not in self.languages and self.is_near(tag)]
+        return [*(tag for tag in self.languages if tag in texts), *near]
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
         """Yield the facts of the preferred statements if there are any, otherwise of the normal ones."""
@@ -114,7 +119,8 @@ class WikidataReader(Reader):
                     raise Refused("the object is no quantity", "syntax")
                 return clean("object", amount.removeprefix("+")), ""
             case "monolingualtext":
-                if _text(fields.get("language")).casefold() not in self.languages:
+                tag = _text(fields.get("language"))
+                if tag.casefold() not in self.languages and not self.is_near(tag):
                     raise Skipped("other_language")
                 return clean("object", _text(fields.get("text"))), ""
             case "globecoordinate":

@@ -110,6 +110,9 @@ class RowResolver:
         try:
             if row.kind == "relation_label":
                 relation, _ = self._relation(row.subject)
+                if row.is_near and self.relations.get(relation):
+                    self.counts.skipped["other_language"] += 1
+                    return
                 self.relations[relation] = row.object
                 self.has_names |= self._view.label(relation) != row.object
                 return
@@ -122,7 +125,12 @@ class RowResolver:
                 return
             subject = row.subject if row.by_id else self._entity(row.subject)
             if row.kind == "label":
+                if row.is_near and subject in self.labels:
+                    self.counts.skipped["other_language"] += 1
+                    return
                 self.labels[subject] = row.object
+            if row.kind == "description" and row.is_near:
+                act = "default"
             if len(self.labels) + len(self.ids_by_name) > self._max_names:
                 detail = f"one import may give {self._max_names:,} names: import the file in several parts"
                 raise TooLarge(detail, limit=self._max_names)

@@ -182,7 +182,7 @@ class ImportOrder(Request):
 
     Attributes:
         format: None detects the format.
-        language: Language of the labels that are taken.
+        language: Language of the labels that are taken; those of a region (en-GB) where there is none without.
         source: Name of the file, for the log.
         subject: Heading of the column with the names of things, of a table with a row for each thing and a column for
             each fact. The value of a cell takes the place of others, unless the relation holds many.

@@ -68,6 +68,32 @@ async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -
     )
 
 
+@pytest.mark.parametrize(
+    ("tags", "name"),
+    [
+        (["en-GB"], "en-GB"),
+        (["en-GB", "en-US"], "en-GB"),
+        (["en-GB", "en"], "en"),
+        (["en", "en-GB"], "en"),
+        (["de", "en-US"], "en-US"),
+        (["de"], "r1"),
+    ],
+)
+async def test_a_thing_and_a_relation_without_a_name_in_the_language_have_that_of_a_region(
+    editor: Editor, tags: list[str], name: str
+) -> None:
+    rdfs, property = "http://www.w3.org/2000/01/rdf-schema#", "http://www.wikidata.org/entity/P9999"
+    lines = [
+        f'<http://x.org/r1> <{rdfs}{kind}> "{tag}"@{tag} .' for kind in ("label", "comment") for tag in tags
+    ]
+    lines += [f'<{property}> <{rdfs}label> "{tag}"@{tag} .' for tag in tags]
+    lines += ["<http://x.org/r1> <http://www.wikidata.org/prop/direct/P9999> <http://x.org/r2> .", ""]
+    await import_file(editor, "\n".join(lines).encode())
+    thing = await entity(editor, "http://x.org/r1")
+    texts = (thing["label"], thing["description"], thing["facts"][0]["label"])
+    assert texts == ((name, "", "P9999") if tags == ["de"] else (name, name, name))
+
+
 async def test_the_table_of_the_other_system_is_left_alone(editor: Editor) -> None:
     before = await checksums(editor)
     await import_file(editor, OZ)

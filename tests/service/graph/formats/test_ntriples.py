@@ -109,12 +109,24 @@ def test_a_literal_is_its_plain_value(literal: str, text: str) -> None:
     assert (row.object, row.object_id) == (text, "")
 
 
-def test_other_languages_are_left_out_and_counted() -> None:
-    lines = "".join(f'<{WD}Q1> {LABEL} "x"@{tag} .\n' for tag in ("de", "en-gb", "EN", "mul"))
-    output = read(lines + f'<{WD}Q1> {LABEL} "x" .\n', "nt")
-    assert [row.line for row in output.rows] == [3, 4, 5]
-    assert (output.skipped, output.bad) == ({"other_language": 2}, [])
-    assert [row.line for row in read(lines, "nt", language="de").rows] == [1, 4]
+@pytest.mark.parametrize(
+    ("language", "whole", "near"),
+    [
+        ("en", [3, 4, 7], [2, 6]),
+        ("de", [1, 4, 7], []),
+        ("en-GB", [2, 4, 7], [3, 6]),
+        ("zh", [4, 7], [5]),
+        ("e", [4, 7], []),
+    ],
+)
+def test_other_languages_are_left_out_and_counted(language: str, whole: list[int], near: list[int]) -> None:
+    tags = ("de", "en-gb", "EN", "mul", "zh-Hant-TW", "en-US")
+    lines = "".join(f'<{WD}Q1> {LABEL} "x"@{tag} .\n' for tag in tags)
+    output = read(lines + f'<{WD}Q1> {LABEL} "x" .\n', "nt", language=language)
+    assert [row.line for row in output.rows if not row.is_near] == whole
+    assert [row.line for row in output.rows if row.is_near] == near
+    n_others = 7 - len(whole) - len(near)
+    assert (output.skipped, output.bad) == ({"other_language": n_others}, [])
 
 
 @pytest.mark.parametrize(

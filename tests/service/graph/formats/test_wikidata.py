@@ -60,6 +60,24 @@ def test_the_wanted_language_is_taken_or_else_the_name_for_all_languages() -> No
     assert (only_french.results, only_french.skipped) == ((), {"other_language": 1})
 
 
+@pytest.mark.parametrize(
+    ("tags", "language", "names"),
+    [
+        (["en-gb", "en"], "en", ["label en", "alias en", "alias en-gb", "description en"]),
+        (["en-gb", "mul"], "en", ["label mul", "alias mul", "alias en-gb", "description mul"]),
+        (["en-gb", "de"], "en", ["label en-gb", "alias en-gb", "description en-gb"]),
+        (["pt-br", "pt"], "pt-br", ["label pt-br", "alias pt-br", "alias pt", "description pt-br"]),
+    ],
+)
+def test_a_text_of_a_region_is_taken_where_there_is_none_without(
+    tags: list[str], language: str, names: list[str]
+) -> None:
+    texts = {tag: text(tag, tag) for tag in tags}
+    aliases = {tag: [text(tag, tag)] for tag in tags}
+    entity = item(labels=texts, descriptions=texts, aliases=aliases)
+    assert [f"{row.kind} {row.object}" for row in of(entity, language=language).rows] == names
+
+
 def test_a_property_gives_the_label_of_a_relation() -> None:
     output = of({"type": "property", "id": "P36", "labels": {"en": text("capital")}, "claims": {"P31": [{}]}})
     assert output.results == (Row("relation_label", "P36", "", "capital", "", 2, True),)
@@ -87,6 +105,7 @@ def test_a_property_gives_the_label_of_a_relation() -> None:
         ),
         ("quantity", {"amount": "-5"}, ("-5", "")),
         ("monolingualtext", {"text": "Firm and happy", "language": "en"}, ("Firm and happy", "")),
+        ("monolingualtext", {"text": "Firm and happy", "language": "en-gb"}, ("Firm and happy", "")),
         ("globecoordinate", {"latitude": 48.8566, "longitude": -2}, ("48.8566, -2", "")),
         ("globecoordinate", {"latitude": 1e-9, "longitude": -1e-9}, ("0, 0", "")),
     ],

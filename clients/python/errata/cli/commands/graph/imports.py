@@ -22,7 +22,9 @@ STDIN = "-"
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
 FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
-Language = Annotated[str, typer.Option(help="Take labels in this language.")]
+Language = Annotated[
+    str, typer.Option(help="Take labels in this language, or else in one of its regions (en-GB).")
+]
 Subject = Annotated[
     str,
     typer.Option(
