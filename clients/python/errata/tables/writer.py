@@ -12,6 +12,9 @@ MAX_CELL_CHARS = 32_767  # limit of a workbook
 # What would be read as an escape, and characters that XML has not or changes
 TO_ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\r\ufffe\uffff]")
 
+# What a spreadsheet computes where it opens a CSV; numbers are harmless
+FORMULA = re.compile(r"[=@]|[+-](?![\d.,\s]*\Z)")
+
 
 def format_table(suffix: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Return the file of a table.
@@ -29,6 +32,17 @@ def format_table(suffix: str, columns: Sequence[str], rows: Iterable[Sequence[st
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=SUFFIXES[suffix]).writerows([columns, *rows])
     return file.getvalue().encode("utf-8-sig")  # Excel takes a CSV without the mark for another encoding
+
+
+def warn_of_formulas(suffix: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a sentence if a spreadsheet would compute cells of a file with this suffix."""
+    n_cells = sum(FORMULA.match(cell) is not None for row in rows for cell in row)
+    if not n_cells or suffix == ".xlsx":
+        return []
+    return [
+        f"{n_cells:,} cell{'s' * (n_cells > 1)} with =, +, - or @ at the beginning: a spreadsheet that opens this "
+        "file computes them as formulas; open an export as .xlsx there, in which they are texts"
+    ]
 
 
 def _format_workbook(rows: Iterable[Sequence[str]]) -> bytes:

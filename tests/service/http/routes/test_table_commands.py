@@ -30,6 +30,21 @@ async def test_what_was_exported_is_imported_without_a_change(run: Run, tmp_path
     assert "the name ends in .csv, .tsv, .xlsx" in (await run("export", "x.json")).output
 
 
+@pytest.mark.parametrize("suffix", [".xlsx", ".csv", ".tsv"])
+async def test_a_value_like_a_formula_stays_as_it_is_and_a_text_file_warns_of_it(
+    run: Run, tmp_path: Path, suffix: str
+) -> None:
+    row = '"=HYPERLINK(""http://x.org"",""x"")",@home,-12,_x000D_\n'
+    (source := tmp_path / "in.csv").write_text(f"sep=,\nMuseum,Note,Sign,Degrees,Code\nTide Mill,{row}")
+    await run("import", str(source), "--subject", "Museum")
+    file = str(tmp_path / f"out{suffix}")
+    result = await run("export", file, "--subject", "Museum")
+    assert "has 1 row and 5 columns" in result.output
+    assert ("warning: 2 cells with =, +, - or @ at the beginning" in result.output) == (suffix != ".xlsx")
+    again = await run("import", file, "--subject", "Museum")
+    assert (again.exit_code, "nothing new: the graph says all 4 triples" in again.output) == (1, True)
+
+
 async def test_a_person_is_asked_about_columns_that_are_no_relation(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,7 +117,7 @@ def read_lines(file: Path) -> list[str]:
         BadParameter: It is no text, or has none or too many of them.
     """
     try:
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"{file} cannot be read as a text in UTF-8: {error}") from error
     if not 0 < len(lines) <= MAX_SENTENCES:

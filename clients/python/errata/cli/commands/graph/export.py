@@ -11,7 +11,7 @@ from errata.bulk.export import make_rows
 from errata.cli.options import AtOrTag
 from errata.cli.render.text import make_printable, plural
 from errata.cli.session import Session
-from errata.tables.writer import SUFFIXES, format_table
+from errata.tables.writer import SUFFIXES, format_table, warn_of_formulas
 from errata.wire import ActiveEditList, GraphTable
 
 
@@ -64,5 +64,5 @@ def export(
         return
     size = f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')}"
     session.out.print(f"{file} has {size}, as of version {value.version}.", soft_wrap=True)
-    for sentence in make_printable(value).left_out:
+    for sentence in (*warn_of_formulas(file.suffix.lower(), rows), *make_printable(value).left_out):
         session.err.print(f"warning: {sentence}", soft_wrap=True)
