@@ -36,6 +36,7 @@ OPENAI_SUBSTITUTES = {
     "/v1/embeddings": f"no model here gives embeddings; POST {CHAT} answers questions",
 }
 """What there is in place of what OpenAI's clients know, by path."""
+QUESTION_FIELDS = {CHAT: "messages", RESPONSES: "input"}  # field with the question, by path
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 HEADERS: dict[type[ErrataError], dict[str, str]] = {
@@ -129,26 +130,29 @@ def respond_error(request: Request, error: ErrataError) -> Response:
 def _shape(request: Request, outcome: Outcome) -> Response:
     """Return a problem document, or OpenAI's shape on the paths of its clients."""
     if request.url.path in (CHAT, RESPONSES) or request.url.path in OPENAI_SUBSTITUTES:
-        return respond_chat_error(outcome)
+        return respond_chat_error(outcome, request.url.path)
     return respond(outcome)
 
 
-def respond_chat_error(outcome: Outcome) -> Response:
+def respond_chat_error(outcome: Outcome, path: str) -> Response:
     """Return a problem in OpenAI's shape.
 
     A wrong field is 400 here, as OpenAI answers; its clients know no other status as their mistake.
     """
     status = 400 if outcome.status == 422 else outcome.status
-    body = describe_chat_error(outcome).model_dump_json()
+    body = describe_chat_error(outcome, path).model_dump_json()
     return Response(body, status, dict(outcome.headers), "application/json")
 
 
-def describe_chat_error(outcome: Outcome) -> ChatError:
+def describe_chat_error(outcome: Outcome, path: str) -> ChatError:
     problem, status = Problem.model_validate_json(outcome.body), outcome.status
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     named_field = json.loads(outcome.body).get("field")
     field = named_field if named_field in ChatRequest.model_fields else None
-    if problem.errors:  # the first wrong field; the question is the text of a message
+    message = problem.detail
+    if problem.errors:  # the first wrong field; the question stands in another one here
         name = unquote(problem.errors[0].pointer or "").removeprefix("#/").replace("/", ".")
-        field = {"#": None, "question": "messages"}.get(name, name)
-    return ChatError(error=ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code))
+        field = {"#": None, "question": QUESTION_FIELDS.get(path)}.get(name, name)
+        if name == "question":
+            message = message.replace("question: ", f"{field}: ", 1)
+    return ChatError(error=ChatProblem(message=message, type=kind, param=field, code=problem.code))

@@ -10,13 +10,12 @@ import asyncio
 import re
 from contextvars import Context, ContextVar
 
-from errata.mcp.tools import INSTRUCTIONS, Tools, add_tools
+from errata.mcp.tools import INSTRUCTIONS, Tools, ToolServer, add_tools
 from fastapi import FastAPI
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import cors_middleware
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.auth import ProtectedResourceMetadata
@@ -124,7 +123,7 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
         resource_server_url=AnyHttpUrl(url + PATH),
         validate_token_resource=False,  # the routes check the audience
     )
-    server = MCPServer("errata", instructions=INSTRUCTIONS, token_verifier=RouteVerifier(app), auth=auth)
+    server = ToolServer("errata", instructions=INSTRUCTIONS, token_verifier=RouteVerifier(app), auth=auth)
     add_tools(server, Tools(lambda: routes_of(app, _caller_key()), RouteRefusal))
     protocol = server.streamable_http_app(
         streamable_http_path=PATH,

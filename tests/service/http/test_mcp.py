@@ -81,6 +81,33 @@ async def test_a_refusal_of_a_route_is_an_error_of_the_tool(app: FastAPI, url: s
 
 
 @pytest.mark.parametrize(
+    ("tool", "arguments", "sentences"),
+    [
+        ("ask", {}, ["question: is missing"]),
+        ("ask", {"question": 7}, ["question: has to be a text"]),
+        ("ask", {"question": "q", "version": -1}, ["version: has to be 0 or more"]),
+        ("ask", {"question": "q", "version": "new"}, ["version: has to be a whole number"]),
+        ("ask", {"question": "x" * 10_001}, ["question: may have 10,000 characters"]),
+        ("worklist", {"limit": 1_000}, ["limit: has to be 200 or less"]),
+        (
+            "propose_correction",
+            {"wordings": "a", "message": 1},
+            ["wordings: has to be a list", "message: has to"],
+        ),
+    ],
+)
+async def test_wrong_arguments_are_named_in_plain_words(
+    url: str, tool: str, arguments: dict[str, Any], sentences: list[str]
+) -> None:
+    async with connect(url) as client:
+        result = await client.call_tool(tool, arguments)
+    [content] = result.content
+    assert result.is_error
+    assert [sentence in content.text for sentence in sentences] == [True] * len(sentences), content  # type: ignore[union-attr]
+    assert "pydantic" not in content.text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
     ("key", "size", "sentence"),
     [
         ("wrong", 1, "a key or token that is valid here is needed"),

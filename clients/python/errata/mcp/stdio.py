@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx
-from mcp.server.mcpserver import MCPServer
 
-from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, add_tools
+from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_tools
 
 SLOWEST_S = 600.0  # time limit of a call; a proposal is measured first
 
@@ -50,6 +49,6 @@ class RemoteRoutes:
 def run(url: str, headers: Mapping[str, str]) -> None:
     """Serve the tools until the program that started them ends."""
     routes = RemoteRoutes(url, headers)
-    server = MCPServer("errata", instructions=INSTRUCTIONS)
+    server = ToolServer("errata", instructions=INSTRUCTIONS)
     add_tools(server, Tools(lambda: routes, Refusal))
     server.run("stdio")

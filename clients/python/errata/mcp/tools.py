@@ -11,8 +11,10 @@ from typing import Annotated, Any, Protocol
 from urllib.parse import quote
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError
-from pydantic import Field
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from pydantic import Field, ValidationError
+
+from errata.problems import describe_invalid
 
 JSON = dict[str, Any]
 INSTRUCTIONS = (
@@ -116,6 +118,19 @@ class Tools:
             return await self._routes().post(path, body)
         except self._refusal as error:
             raise ResourceError(str(error)) from error  # which tools may raise, too
+
+
+class ToolServer(MCPServer):
+    """Names wrong arguments in the words of the service's other refusals."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; raise ToolError with a sentence."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(describe_invalid(error.__cause__)) from error.__cause__
+            raise
 
 
 def add_tools(server: MCPServer, tools: Tools) -> None:

@@ -181,17 +181,17 @@ def _discriminate(item: Any) -> str:
     """Tell the kind of an edit by fields that only one kind has, so that an error is about the intended kind."""
     names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
     if "define" in names:
-        return "definition"
+        return "<definition>"
     if "memory" in names:
-        return "change"
-    return "fact" if {"subject", "relation", "object"} & set(names) else "correction"
+        return "<change>"
+    return "<fact>" if {"subject", "relation", "object"} & set(names) else "<correction>"
 
 
 Item = Annotated[
-    Annotated[EditItem, Tag("correction")]
-    | Annotated[FactItem, Tag("fact")]
-    | Annotated[RelationItem, Tag("definition")]
-    | Annotated[MemoryItem, Tag("change")],
+    Annotated[EditItem, Tag("<correction>")]
+    | Annotated[FactItem, Tag("<fact>")]
+    | Annotated[RelationItem, Tag("<definition>")]
+    | Annotated[MemoryItem, Tag("<change>")],
     Discriminator(_discriminate),
 ]
 

@@ -42,7 +42,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "string_pattern_mismatch": "has to be of the form {pattern}",
     }
 )
-UNION_TAGS = {"correction", "fact", "definition"}  # parts of pydantic's paths that are not in the JSON
+# Parts of pydantic's paths that are not in the JSON
+UNION_TAGS = {"<correction>", "<fact>", "<definition>", "<change>"}
 MAX_NAME_CHARS = 100
 
 

@@ -60,7 +60,7 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         encode = ChatCompletion.model_dump_json
-        return await respond_chat(models, account, body, declines_in_content, _stream, encode)
+        return await respond_chat(models, account, body, declines_in_content, CHAT, _stream, encode)
 
     return router
 
@@ -70,6 +70,7 @@ async def respond_chat(
     account: Account,
     body: ChatRequest,
     declines_in_content: bool,
+    path: str,
     stream: Callable[[ChatRequest, AsyncIterator[bytes | Outcome]], AsyncIterator[bytes]],
     encode: Callable[[ChatCompletion], str],
 ) -> Response:
@@ -82,10 +83,10 @@ async def respond_chat(
         first = await anext(items)
         if not isinstance(first, Outcome) or first.status < 400:
             return respond_events(stream(chat, chain(first, items)))
-        return respond_chat_error(first)
+        return respond_chat_error(first, path)
     outcome = await models.answer(question)
     if outcome.status >= 400:
-        return respond_chat_error(outcome)
+        return respond_chat_error(outcome, path)
     completion = build_completion(chat, Answer.model_validate_json(outcome.body))
     return Response(encode(completion), media_type="application/json")
 
@@ -174,7 +175,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
             content += piece
     assert outcome is not None, "it comes last"
     if outcome.status >= 400:
-        yield b"data: " + describe_chat_error(outcome).model_dump_json().encode() + b"\n\n"
+        yield b"data: " + describe_chat_error(outcome, CHAT).model_dump_json().encode() + b"\n\n"
         return
     completion = build_completion(request, Answer.model_validate_json(outcome.body))
     [choice] = completion.choices

@@ -45,7 +45,9 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
     async def create_response(body: ResponseBody, account: RequestAccount) -> Response:
         """Answer a text by a text. Nothing is kept: each request holds its whole question."""
-        return await respond_chat(models, account, body.to_chat(), declines_in_content, _stream, _encode)
+        return await respond_chat(
+            models, account, body.to_chat(), declines_in_content, RESPONSES, _stream, _encode
+        )
 
     return router
 
@@ -147,7 +149,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
             content += piece
     assert outcome is not None, "it comes last"
     if outcome.status >= 400:
-        fault = {"code": "server_error", "message": describe_chat_error(outcome).error.message}
+        fault = {"code": "server_error", "message": describe_chat_error(outcome, RESPONSES).error.message}
         failure = response.model_copy(update={"status": "failed", "error": fault})
         yield events.make("failed", response=_to_json(failure))
         return

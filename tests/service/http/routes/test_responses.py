@@ -95,6 +95,10 @@ async def test_a_declined_answer_is_a_refusal_or_the_text(client: openai.AsyncOp
         ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, 400, "part 0 is not"),
         ({"model": "nobody"}, 404, "nobody"),
         ({"colour": "red"}, 400, "colour"),
+        ({"input": ""}, 400, "input: is empty"),
+        ({"input": [{"role": "user", "content": " "}]}, 400, "input: is empty"),
+        ({"input": "x" * 2_001}, 413, "input: has 2,001 characters"),
+        ({"input": "a\x07"}, 400, "input: has the control character U+0007"),
     ],
 )
 async def test_a_request_that_cannot_be_used_is_an_error_of_openais_shape(
@@ -103,4 +107,6 @@ async def test_a_request_that_cannot_be_used_is_an_error_of_openais_shape(
     async with httpx.AsyncClient() as http:
         reply = await http.post(f"{address}/responses", json={"model": "toy", "input": HAMLET, **fields})
     assert (reply.status_code, set(reply.json())) == (status, {"error"})
-    assert words in reply.json()["error"]["message"]
+    error = reply.json()["error"]
+    assert words in error["message"]
+    assert error["param"] in (None, *fields)

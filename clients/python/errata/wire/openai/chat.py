@@ -22,7 +22,7 @@ from errata.wire.answers import (
     Sampling,
     TokenChance,
 )
-from errata.wire.base import Name, Request, Response, Text, Version
+from errata.wire.base import Name, Request, Response, Text, Version, say_instead
 
 NO_TOOLS = "tools are never called here: leave it out"
 NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
@@ -46,6 +46,7 @@ NO_QUESTION = "there is no message with the role `user`: the last of these is th
 NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '...'}}; part {place} is not"
 
 Stop = Annotated[str, StringConstraints(min_length=1)]
+StopRule = say_instead("no_stop", "has to be a text or a list of texts, of which none is empty")
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 TokenLimit = Annotated[int, Field(ge=1)]
 
@@ -112,7 +113,7 @@ class ChatRequest(Request):
     stream_options: StreamOptions | None = None
     max_tokens: TokenLimit | None = None
     max_completion_tokens: TokenLimit | None = None
-    stop: Stop | list[Stop] | None = None
+    stop: Annotated[Stop | list[Stop], StopRule] | None = None
     errata: ChatOptions = ChatOptions()
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
