@@ -137,11 +137,14 @@ def test_a_full_disk_costs_no_answer_and_no_edit(service: Service, disk: Path) -
         while (edits[-1] or (0,))[0] != httpx.codes.CREATED or not look(http)["converged"]:
             assert time.monotonic() < room_s + WELL_S, f"{edits[n_refused:]}, {look(http)}"
             edits.append(edit(http, len(edits)))
-        print(f"{time.monotonic() - room_s:.1f} s from room until all was well")
+        well_s = time.monotonic() - room_s
         assert 'errata_answers_total{model="nkb",outcome="answered"}' in http.get("/metrics").text
     assert {reply and reply[0] for reply in load.replies} == {200}, "each question has an answer"
     replies = [reply for reply in edits if reply is not None]
     assert len(replies) == len(edits), "each edit has a reply"
+    print(
+        f"{len(load.replies)} answers, {n_refused} edits while full, {well_s:.1f} s from room until all was well"
+    )
     details = [body["detail"] for status, body in replies if status == httpx.codes.SERVICE_UNAVAILABLE]
     assert len(details) > n_refused / 2
     assert any("the store cannot write, as the disk of" in detail for detail in details)
