@@ -174,6 +174,10 @@ class Settings(BaseModel):
         description="value slots for edits, one for each token of their answers; 1048576 are some 200,000 edits",
     )
     auto_grow_bank: bool = Field(False, description="double the slots when four fifths are used")
+    repair_log: bool = Field(
+        False,
+        description="cut off the zeros that a crash of the machine left at the end of the embedded ledger's log",
+    )
 
     scope_opens: Probability = Field(
         Thresholds.opens,

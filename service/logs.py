@@ -82,6 +82,16 @@ class _RequestFilter(logging.Filter):
         return True
 
 
+class LogFile(WatchedFileHandler):
+    """The file of all processes. Records that cannot be written, such as on a full disk, are lost."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            super().emit(record)
+        except OSError:  # it was moved, and cannot be opened anew
+            self.handleError(record)
+
+
 class _ConsoleFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         request = record.__dict__.get("request")
@@ -96,7 +106,7 @@ def environment(format: Format, level: Level, file: str) -> Mapping[str, str]:
 def configure() -> None:
     """Configure this process from its environment; without a file, it logs to stderr."""
     file = os.environ.get(FILE)
-    handler = WatchedFileHandler(file, encoding="utf-8") if file else logging.StreamHandler()
+    handler = LogFile(file, encoding="utf-8", delay=True) if file else logging.StreamHandler()
     if os.environ.get(FORMAT, "console") == "json":
         handler.setFormatter(
             JsonFormatter(JSON_FIELDS, rename_fields=JSON_NAMES, datefmt="%Y-%m-%dT%H:%M:%S%z")

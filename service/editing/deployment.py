@@ -503,6 +503,7 @@ class Editor:
         degraded = None
         try:
             await self._pipeline.read()
+            self._ledger.connection.check_room()
         except ErrataError as error:
             degraded = error.code
             log.warning("not ready to edit: %s", error.detail)

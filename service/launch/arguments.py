@@ -13,7 +13,8 @@ from models.systems import SYSTEMS
 from service.config import Oidc, Settings
 
 GROUPS = {
-    "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank",
+    "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank "
+    "repair_log",
     "scope of edits, and questions without an answer": "scope_opens scope_near scope_replaces gaps_days",
     "access": "anonymous_access rate_per_key rate_per_address max_concurrent key_outage_hours "
     "max_connections_per_address memory_mb allowed_hosts allowed_origins decline_as proxies tls_cert tls_key",

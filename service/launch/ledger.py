@@ -15,20 +15,20 @@ from service.launch.exits import CannotStart
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.startup import check_address
 
-CHECK_EVERY_S, MAX_PAUSE_S = 0.1, 5.0
+CHECK_EVERY_S, MAX_PAUSE_S = 0.1, 1.0
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
-def ledger(folder: Path, url: str | None) -> Iterator[str]:
+def ledger(folder: Path, url: str | None, repair_log: bool = False) -> Iterator[str]:
     """Yield the address of a server that can hold the ledger; raise CannotStart if there is none."""
     try:
         if url is not None:
             asyncio.run(check_address(url))  # only its errors matter here; the editor logs its warnings
             yield url
             return
-        with EmbeddedValkey(folder) as valkey, keep_alive(valkey):
+        with EmbeddedValkey(folder, repair_log) as valkey, keep_alive(valkey):
             asyncio.run(check_address(valkey.url))
             yield valkey.url
     except ErrataError as error:

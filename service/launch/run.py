@@ -69,7 +69,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
         ledger,
     )  # late: torch and Ray take seconds to import, and errors come first
 
-    with ledger(places.valkey, settings.redis_url) as redis_url:
+    with ledger(places.valkey, settings.redis_url, settings.repair_log) as redis_url:
         settings = settings.model_copy(update={"redis_url": redis_url})
         say(f"Errata is starting on {settings.url} ...")
         from service.launch import cluster

@@ -6,10 +6,14 @@ connections could not be restarted there, and Ray never tries a port again that 
 is only one. Tests look at every port of a running service, and kill its ingress. Under `serve deploy` none of this
 applies: replicas are on several machines, and the ports are those of Ray's proxies. Settings for both ways are in
 `environment.py`; there, only `service.logs.configure` runs first.
+
+Serve opens a log for each new replica; here it is opened when something is logged, as a disk may have no inodes left.
 """
 
 from __future__ import annotations
 
+from functools import partialmethod
+from logging.handlers import RotatingFileHandler
 from typing import Any
 
 from service import logs
@@ -32,6 +36,9 @@ def to_loopback(address: str) -> str:
 
 def set_up() -> None:
     logs.configure()
+    RotatingFileHandler.__init__ = partialmethod(  # type: ignore[assignment, method-assign]
+        RotatingFileHandler.__init__, delay=True
+    )
     from ray.serve._private import node_port_manager, replica  # late: only a process of Ray needs it
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server

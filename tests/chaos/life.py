@@ -40,7 +40,7 @@ class HarmedService(Service):
 
 
 class Life:
-    """small_disk: whether the ledger's folder is a disk of its own that can be filled, which takes a mount.
+    """small_disk: whether the var folder is a disk of its own that can be filled, which takes a mount.
 
     wide: reachable from outside, with keys and limits, and `kbert` beside the toy.
     """
@@ -49,7 +49,7 @@ class Life:
         self.folder, self.wide = folder, wide
         words = [*WIDE, *KBERT] if wide else []
         self.service = HarmedService(folder / "var", replicas=REPLICAS, words=words)
-        self.small_disk = _mount(self.ledger)
+        self.small_disk = _mount(self.service.var)
 
     @property
     def ledger(self) -> Path:
@@ -89,7 +89,7 @@ class Life:
     def end(self) -> None:
         self.service.kill_everything()
         if self.small_disk:
-            _unmount(self.ledger)
+            unmount(self.service.var)
 
 
 def _mount(folder: Path) -> bool:
@@ -103,7 +103,7 @@ def _mount(folder: Path) -> bool:
         return False
 
 
-def _unmount(folder: Path) -> None:
+def unmount(folder: Path) -> None:
     for _ in range(20):
         if subprocess.run(["umount", str(folder)], capture_output=True, check=False).returncode == 0:
             return

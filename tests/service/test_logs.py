@@ -70,6 +70,19 @@ def test_by_default_only_problems_are_logged(monkeypatch: pytest.MonkeyPatch, tm
     assert "a library complains" in lines[0]
 
 
+def test_a_log_that_cannot_be_written_harms_no_work_and_goes_on_when_it_can(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "log"
+    for name in ("moved", "moved again"):  # at the start, and after the folder was moved away
+        with pytest.raises(FileNotFoundError):  # of the reader
+            log_lines(monkeypatch, folder / "errata.log", "console", "warning")
+        folder.mkdir()
+        logging.getLogger(logs.ROOT).warning("there is room")
+        assert "there is room" in (folder / "errata.log").read_text()
+        folder.rename(tmp_path / name)
+
+
 def test_a_day_of_warnings_costs_less_than_five_megabytes_and_none_goes_uncounted() -> None:
     now, stream = 0.0, io.StringIO()
     handler = logging.StreamHandler(stream)

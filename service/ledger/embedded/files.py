@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import logging
 import os
 import signal
 import socket
@@ -15,7 +16,11 @@ from pathlib import Path
 from service.errors import LedgerUnavailable
 
 SOCKET_PATH_LIMIT = 100  # bytes; the kernel takes 107, and its error for a longer path does not say so
+PIECE_BYTES = 1_000_000  # bytes of the data that are read at once
+DAMAGE = "Bad file format"  # words of the server about damaged data; it goes on with advice that loses edits
 LAST_LINES = 3  # lines of the server's log in an error message
+
+log = logging.getLogger(__name__)
 
 CONFIG = {
     "port": "0",
@@ -106,6 +111,40 @@ class ValkeyFiles:
                 return channel.recv(64).startswith(b"+PONG")
         except OSError:
             return False
+
+    def find_padding(self) -> tuple[Path, int, int] | None:
+        """Return the newest part of the data, its bytes before the zeros at its end, and their number, if any."""
+        parts = (self.folder / "appendonlydir").glob("*.incr.aof")
+        newest = max(parts, key=lambda part: int(part.name.split(".")[-3]), default=None)
+        if newest is None:
+            return None
+        with newest.open("rb") as file:
+            end = size = file.seek(0, os.SEEK_END)
+            while end:
+                start = max(0, end - PIECE_BYTES)
+                file.seek(start)
+                if data := file.read(end - start).rstrip(b"\0"):
+                    end = start + len(data)
+                    break
+                end = start
+        return (newest, end, size - end) if end < size else None
+
+    def cut_padding(self) -> None:
+        """Cut off the zeros at the end of the data. A whole command ends in a line break, so it stays."""
+        if padding := self.find_padding():
+            path, n_bytes, n_zeros = padding
+            os.truncate(path, n_bytes)
+            log.warning("%d zero bytes were cut off the end of %s", n_zeros, path)
+
+    def explain_end(self, log_offset: int) -> str:
+        """Return why the server ended: zeros at the end of its data, or the words of its log after an offset."""
+        if padding := self.find_padding():
+            advice = "start once with --repair-log, which cuts them off: no acknowledged edit is in them"
+            return f"{padding[0]} ends in {padding[2]:,} zero bytes, as a crash of the machine may leave: {advice}"
+        words = self.last_log_lines(log_offset)
+        if DAMAGE in words:
+            return f"{words} / That cuts off edits after the damage. Restore a backup into an empty folder instead"
+        return words
 
     def last_log_lines(self, offset: int) -> str:
         """Return the last lines of the log after `offset` bytes, for an error message."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 POLL_S = 0.02
@@ -46,9 +47,10 @@ class FolderLock:
                 time.sleep(POLL_S)
             else:
                 break
-        os.ftruncate(fd, 0)
-        os.write(fd, str(os.getpid()).encode())
         self._fd = fd
+        with suppress(OSError):  # a full disk has no room for the owner's name
+            os.ftruncate(fd, 0)
+            os.write(fd, str(os.getpid()).encode())
         return True
 
     def hand_over(self) -> None:

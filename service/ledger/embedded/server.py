@@ -33,9 +33,15 @@ POLL_S = 0.02
 
 
 class EmbeddedValkey:
-    """A server to start(), to reach at `url` and to stop(); or a context. It survives the death of its parent."""
+    """A server to start(), to reach at `url` and to stop(); or a context. It survives the death of its parent.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Its folder.
+        repair_log: Whether zeros at the end of its log are cut off.
+    """
+
+    def __init__(self, folder: Path, repair_log: bool = False) -> None:
+        self._repair_log = repair_log
         self._files = ValkeyFiles(folder.absolute())
         self._errata_lock = FolderLock(self._files.folder / "errata.lock")
         self._server_lock = FolderLock(self._files.folder / "server.lock")
@@ -66,6 +72,8 @@ class EmbeddedValkey:
             raise LedgerUnavailable(f"{self._files.folder} is in use by {user}: {advice}")
         try:
             self._stop_orphan()
+            if self._repair_log:
+                self._files.cut_padding()
             self._launch()
         except BaseException:
             self.stop()
@@ -143,8 +151,8 @@ class EmbeddedValkey:
                 return
             time.sleep(POLL_S)
         why = f"was not ready within {START_LIMIT_S:g} s" if self.alive else "ended at once"
-        words = self._files.last_log_lines(log_offset)
-        raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {words}")
+        reason = self._files.explain_end(log_offset)
+        raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {reason}")
 
 
 def _binary() -> Path:

@@ -6,9 +6,12 @@ Commands share one pool. The tail has a second one, because a blocking read occu
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from redis.commands import AsyncCoreCommands
 from redis.exceptions import RedisError, ResponseError
@@ -26,6 +29,8 @@ from service.tracing import CALL, span
 POOL_SIZE, TAIL_POOL_SIZE = 16, 8  # connections for commands and for blocking reads
 TAIL_BLOCK_S = 1.0
 LIMIT_S = 5.0
+DATA = "appendonlydir"  # folder of an embedded server's data, beside its socket
+ROOM_BYTES = 65_536  # free bytes of a disk below which an embedded server may fail to write an edit
 UVLOOP_CLOSED = "the handler is closed"  # text of the RuntimeError for a write to a connection that has ended
 
 T = TypeVar("T")
@@ -43,6 +48,8 @@ class Connection:
     def __init__(self, url: str, limit_s: float = LIMIT_S) -> None:
         self.limit_s = limit_s
         self.address = address.redact(url)
+        scheme, _, path = self.address.partition("://")
+        self._folder = Path(unquote(path)).parent if scheme == "unix" else None
         # Any: redis-py types every reply as bytes or str; these clients return bytes
         self.commands: Any = _create_client(url, Pool(POOL_SIZE, limit_s, limit_s))
         self.tail: Any = _create_client(url, Pool(TAIL_POOL_SIZE, limit_s + TAIL_BLOCK_S, limit_s))
@@ -73,7 +80,23 @@ class Connection:
 
     def _failure(self, purpose: str, why: str) -> LedgerUnavailable:
         detail = f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}"
-        return LedgerUnavailable(f"{detail}; try again when it answers")
+        return LedgerUnavailable(f"{detail}; {self._find_full_disk() or 'try again when it answers'}")
+
+    def check_room(self) -> None:
+        """Raise LedgerUnavailable if the server is embedded and its disk is full, for it reads and cannot write."""
+        if reason := self._find_full_disk():
+            raise LedgerUnavailable(reason)
+
+    def _find_full_disk(self) -> str | None:
+        if self._folder is None:
+            return None
+        with suppress(OSError):  # an operator's own server has another folder
+            disk = os.statvfs(self._folder / DATA)
+            if disk.f_bavail * disk.f_frsize < ROOM_BYTES:
+                return (
+                    f"the store cannot write, as the disk of {self._folder} is full: make room and try again"
+                )
+        return None
 
     async def aclose(self) -> None:
         await self.commands.aclose()

@@ -1,4 +1,4 @@
-"""The disk of the ledger is full: no commit is acknowledged until there is room again, and none is lost."""
+"""The disk of ledger, logs and metrics is full: no commit is acknowledged until there is room, and none is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PIECES = (1_000_000, 4_096, 1)
 
 def _full(scene: Scene) -> None:
     start_s, before = scene.recorder.now, len(scene.recorder.answers)
-    with _fill_disk(scene.life.ledger / "filler"):
+    with fill_disk(scene.life.service.var / "filler"):
         scene.hold()
         commits = [commit for commit in scene.journal.acknowledgements if commit.at > start_s]
     answers = [answer for answer in scene.recorder.answers[before:] if answer.sent_s > start_s]
@@ -29,7 +29,7 @@ def _full(scene: Scene) -> None:
 
 
 @contextmanager
-def _fill_disk(file: Path) -> Iterator[None]:
+def fill_disk(file: Path) -> Iterator[None]:
     with FileIO(file, "w") as filler:
         for size in PIECES:
             _fill(filler, bytes(size))
@@ -54,4 +54,4 @@ def _missing(scene: Scene) -> str | None:
     )
 
 
-FULL = Fault("full", "Valkey's disk full", _full, missing=_missing)
+FULL = Fault("full", "a full disk", _full, missing=_missing)

@@ -254,10 +254,25 @@ def test_damage_in_the_append_only_file_is_told_in_the_servers_words(tmp_path: P
     data[len(data) // 2 : len(data) // 2 + 40] = b"\0" * 40
     log.write_bytes(data)
     server = EmbeddedValkey(tmp_path)
-    with pytest.raises(LedgerUnavailable, match=r"ended at once: .*Bad file format.*append only file"):
+    with pytest.raises(LedgerUnavailable, match=r"ended at once: .*Bad file format.*Restore a backup"):
         server.start()
     assert not server.alive
     assert FolderLock(tmp_path / "errata.lock").take(), "the folder is not left locked"
+
+
+@pytest.mark.parametrize("half_command", [b"", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\nhalf"])
+def test_zeros_that_a_crash_left_are_cut_off_by_a_flag(tmp_path: Path, half_command: bytes) -> None:
+    with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
+        redis_client.set("k", "acknowledged\0\0")
+    [log] = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    whole = log.read_bytes()
+    log.write_bytes(whole + half_command + bytes(1_100_000))
+    with pytest.raises(LedgerUnavailable, match=r"incr.aof ends in 1,100,000 zero bytes.* with --repair-log"):
+        EmbeddedValkey(tmp_path).start()
+    for repair_log in (True, False):
+        with EmbeddedValkey(tmp_path, repair_log) as server, client(server) as redis_client:
+            assert redis_client.get("k") == b"acknowledged\0\0"
+            assert log.read_bytes().startswith(whole)
 
 
 def test_a_half_written_last_command_was_never_acknowledged_and_is_dropped(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import uvloop
 from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis import connection
 from service.ledger.redis.address import redact
 from service.ledger.redis.connection import POOL_SIZE, Connection
 from service.ledger.store import RedisLedger
@@ -214,3 +215,18 @@ async def test_an_error_of_our_own_is_not_taken_for_it() -> None:
         async with connection.call("talk"):
             raise RuntimeError("a mistake")
     await connection.aclose()
+
+
+async def test_a_full_disk_of_the_embedded_server_is_named(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hasty.connection.check_room()
+    monkeypatch.setattr(connection, "ROOM_BYTES", 1 << 62)  # more than any disk has
+    Connection(f"unix://{tmp_path}/an-operators-own.sock").check_room()
+    with pytest.raises(
+        LedgerUnavailable, match=r"the store cannot write, as the disk of .* is full: make room"
+    ):
+        hasty.connection.check_room()
+    kill(pid_of(own_valkey))
+    with pytest.raises(LedgerUnavailable, match=r"failed to .*: make room and try again"):
+        await hasty.head()
