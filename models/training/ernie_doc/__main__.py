@@ -39,7 +39,6 @@ WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
 N_BEST, BATCH = 5, 8  # spans that are kept of a document, and windows that are read at once
 CALIBRATION = ("passages", "written", "composed", "2,000 tokens")  # texts that the confidence is fitted on
-DECLINED_SHARE = 0.7  # share of the questions that no text answers which the threshold declines
 STORE_BYTES = 2**30  # bytes for the states of an exam
 
 
@@ -84,10 +83,9 @@ def train(
         store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
         say("fitting the confidence")
         parts = exam_texts(pack, "choose", plan.seed)
-        texts = [text for name in CALIBRATION for text in parts[name]]
+        reader = Reader(Checkpoint(model, "choosing"), packing, store)
         scale = calibrate(
-            examine(Reader(Checkpoint(model, "choosing"), packing, store), chooser, texts, tokenizer, rule),
-            DECLINED_SHARE,
+            {name: examine(reader, chooser, parts[name], tokenizer, rule) for name in CALIBRATION}
         )
         settings = Settings(plan.question_room, plan.overlap, plan.longest, scale)
         save(model.cpu(), out, "minilm", torch.float16, settings)

@@ -1,7 +1,9 @@
 """`python -m models.training.reading`: train the reader that all systems share, write its checkpoint and measure it."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from models.checkpoint import parse_tensors
 from models.device import resolve_device
 from models.encoder.weights import find
 from models.kbert.text import WordPieces
@@ -33,14 +35,22 @@ def main() -> None:
     """Read the arguments and train."""
     parser = describe_command("the reader", WORK, DEFAULT)
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument(
+        "--start", type=Path, help="weights of a reader to begin with, without the phase of masked spans"
+    )
     add_until(parser)
     arguments, say = read_command(parser)
     plan, work = plans.DEFAULT, arguments.work
+    if arguments.start is not None:
+        plan = replace(plan, pretext_steps=0, steps=plan.steps - plan.pretext_steps)
     tokens, pack = WordPieces(find().tokenizer()), Pack.load(arguments.pack)
     maker = PassageMaker(pack, Wordings.of(pack).train, COMPOSING.mixture, "train")
     pretext = Pretext(read_prose(work / "prose"), tokens, plan.length)
     examples = Examples(maker, plan.mixture, tokens, plan.length, plan.question_room)
-    net = ReadingNet(plan.dropout).to(resolve_device(arguments.device))
+    net = ReadingNet(plan.dropout)
+    if arguments.start is not None:
+        net.load(parse_tensors(arguments.start.read_bytes(), arguments.start))
+    net.to(resolve_device(arguments.device))
     progress = Progress(work, plans.fingerprint(plan, arguments.pack))
     Learning(plan, net, pretext, examples, tokens.padding, say).run(progress, arguments.until)
     if arguments.until is None or arguments.until >= plan.steps:
@@ -51,10 +61,9 @@ def finish(plan: Plan, net: ReadingNet, out: Path, seconds: float, say: Say) -> 
     """Fit the confidence, write the checkpoint and measure it."""
     settings = Settings(plan.length, plan.question_room, plan.overlap, plan.longest)
     save(net.weights(), settings, NO_SCALE, out)
-    texts = [text for part in exam_texts("choose").values() for text in part]
-    outcomes = examine(load(out), texts)
-    scale = calibrate(outcomes)
-    say(f"choosing: {by_kind(outcomes, scale)}")
+    hands = {hand: examine(load(out), texts) for hand, texts in exam_texts("choose").items()}
+    scale = calibrate(hands)
+    say(f"choosing: {by_kind([outcome for part in hands.values() for outcome in part], scale)}")
     save(net.weights(), settings, scale, out)
     exam = {name: examine(load(out), part) for name, part in exam_texts("test").items()}
     exam["all"] = [outcome for part in exam.values() for outcome in part]

@@ -35,7 +35,7 @@ class Learning(Steps):
         heads = [*net.first.parameters(), *net.last.parameters()]
         body = [parameter for parameter in net.bert.parameters() if parameter.requires_grad]
         groups = [{"params": body, "peak": plan.lr}, {"params": heads, "peak": plan.head_lr}]
-        super().__init__(plan, net, groups, say, lr=plan.lr, weight_decay=plan.decay)
+        super().__init__(plan, net, groups, say, lr=plan.lr, weight_decay=plan.decay, fused=True)
         self.plan, self.net = plan, net
         self._pretext, self._examples, self._padding = pretext, examples, padding
         self._device = net.first.weight.device

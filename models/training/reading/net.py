@@ -52,6 +52,15 @@ class ReadingNet(nn.Module):
         masked: Tensor = logits.masked_fill(~batch.may_answer[..., None], NEVER)
         return masked
 
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Start from the tensors of a checkpoint, as `weights` returns them."""
+        names = {name: name if name.startswith(("first.", "last.")) else f"bert.{name}" for name in weights}
+        faults = self.load_state_dict(
+            {names[name]: value.float() for name, value in weights.items()}, strict=False
+        )
+        if faults.unexpected_keys or any("word_embeddings" not in name for name in faults.missing_keys):
+            raise ValueError(f"these are not the weights of a reader: {faults}")
+
     def weights(self) -> Mapping[str, Tensor]:
         """Return the tensors that a checkpoint stores: all but the words, which stay MiniLM's."""
         return {

@@ -16,6 +16,7 @@ class Mixture:
         in_vain_share: Share of written texts that are asked a similar question about another text.
         exchange_share: Share of written texts with other names and numbers.
         distractor_share: Share of written texts with sentences of another one around them.
+        echo_share: Share of written questions in the words of the sentence that answers them.
         elsewhere_share: Share of windows of long texts that lie anywhere, most often without the answer.
         slip: Share of written questions with a slip.
         bare: Share of written questions in small letters without a question mark.
@@ -25,6 +26,7 @@ class Mixture:
     in_vain_share: float
     exchange_share: float
     distractor_share: float
+    echo_share: float
     elsewhere_share: float
     slip: float
     bare: float
@@ -77,18 +79,19 @@ DEFAULT = Plan(
     longest=24,
     rows=12,
     pretext_steps=1000,
-    steps=3000,
+    steps=2600,
     keep_every=25,
     warmup=50,
-    lr=1e-4,
+    lr=8e-5,
     head_lr=5e-4,
     decay=0.01,
     dropout=0.1,
     mixture=Mixture(
-        composed_share=0.12,
-        in_vain_share=0.12,
-        exchange_share=0.5,
-        distractor_share=0.25,
+        composed_share=0.06,
+        in_vain_share=0.08,
+        exchange_share=0.35,
+        distractor_share=0.15,
+        echo_share=0.08,
         elsewhere_share=0.15,
         slip=0.1,
         bare=0.25,

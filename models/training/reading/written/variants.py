@@ -1,4 +1,4 @@
-"""Variants of a text and its question that keep the answer true: other names, sentences around it, slips."""
+"""Variants of a text and its question that keep the answer true: other names, sentences around it, slips, echoes."""
 
 import random
 import re
@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from models.training.reading.plan import Mixture
-from models.training.reading.written.texts import Text
+from models.training.reading.written.texts import Question, Text
 from models.training.scope.rewrites import misspell
 
 NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 NUMBER = re.compile(r"(?<![\d.,:])\d{2,3}(?![\d.,:])")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
+QUESTION_WORD = re.compile(
+    r"(?:In|At|On|For|To|From|By|With) (?:which|what|whom) \w+|(?:What|Which) \w+|How \w+|Who|When|Where|Why"
+)
 LEAST_LETTERS = 4  # letters of a word that is misspelt
 
 
@@ -78,6 +81,22 @@ def retype(question: str, slip: float, bare: float, rng: random.Random) -> str:
     return question.rstrip("?").lower() if rng.random() < bare else question
 
 
+def echo(text: Text, question: Question) -> str:
+    """Return a question in the words of the sentence that answers it, or as it is where no question word fits.
+
+    People word their questions unlike the text, and those that it does not answer like it; so without echoes a reader
+    learns that many words in common mean no answer.
+    """
+    word = QUESTION_WORD.match(question.text)
+    if word is None or question.answer is None or question.start is None:
+        return question.text
+    begin, end = question.start, question.start + len(question.answer)
+    before, after = SENTENCE.split(text.text[:begin])[-1], SENTENCE.split(text.text[end:])[0]
+    first, _, rest = before.strip().partition(" ")
+    before = first if first[:1].isupper() and not rest and len(first) < 3 else f"{first.lower()} {rest}"
+    return " ".join(f"{word[0]} {before} {after}".split()).rstrip(".!?, ") + "?"
+
+
 class Variation:
     """Draws variants of written texts.
 
@@ -97,8 +116,8 @@ class Variation:
             text = replace_names(text, self._names, rng)
         if rng.random() < mixture.distractor_share:
             text = add_distractors(text, rng.choice(self._texts), rng)
-        questions = [
-            replace(question, text=retype(question.text, mixture.slip, mixture.bare, rng))
-            for question in text.questions
-        ]
+        questions = []
+        for question in text.questions:
+            words = echo(text, question) if rng.random() < mixture.echo_share else question.text
+            questions.append(replace(question, text=retype(words, mixture.slip, mixture.bare, rng)))
         return replace(text, questions=tuple(questions))

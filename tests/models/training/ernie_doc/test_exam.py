@@ -59,16 +59,16 @@ def test_below_the_threshold_nothing_is_answered() -> None:
     assert outcome(None, "Lisbon", 1.0).exact(scale(0.0)) == 0.0
 
 
-def test_the_scale_tells_right_from_wrong_and_declines_most_of_what_is_not_said() -> None:
+def test_the_scale_tells_right_from_wrong_and_declines_what_is_not_said() -> None:
     right, wrong = [outcome("a b", "a b", 3.0), outcome("c", "c", 2.0)], [outcome("e", "f", -2.0)]
     unanswerable = [outcome(None, "d", -1.0 - number / 10) for number in range(10)]
     outcomes = right + wrong + unanswerable
-    confidence = calibrate(outcomes)
+    confidence = calibrate({"a": outcomes, "b": outcomes[::-1]})
     assert [outcome.reply(confidence) for outcome in right + wrong] == ["a b", "c", None]
-    assert sum(outcome.reply(confidence) is None for outcome in unanswerable) == 7
+    assert not any(outcome.reply(confidence) for outcome in unanswerable)
     figures = by_kind(outcomes, confidence)
     assert figures["plain"][:4] == (3, pytest.approx(200 / 3), pytest.approx(200 / 3), 0.0)
-    assert figures["unanswerable"][:4] == (10, pytest.approx(70), pytest.approx(70), pytest.approx(30))
+    assert figures["unanswerable"][:4] == (10, pytest.approx(100), pytest.approx(100), 0.0)
     assert by_kind(right + wrong, scale(0.0))["all"].wrong == pytest.approx(100 / 3)
     assert figures["all"].calibration_error < 10
 

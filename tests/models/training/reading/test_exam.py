@@ -51,4 +51,6 @@ def test_what_follows_and_what_stays_is_counted() -> None:
 
 def test_the_exam_has_texts_of_every_hand() -> None:
     assert all(exam_texts("test").values())
-    assert exam_texts("test").keys() == {"documents", "passages b", "passages c"}
+    assert not exam_texts("train")["passages c"]
+    assert not exam_texts("choose")["passages c"]
+    assert exam_texts("test").keys() == {"documents", *(f"passages {hand}" for hand in "bcdef")}
