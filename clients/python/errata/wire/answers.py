@@ -168,7 +168,8 @@ class Answer(Response):
         facts: Facts of the graph that it rests on.
         nearby_edit: An edit that the question may have meant.
         truncated: True if the question was longer than the model reads.
-        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
+        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), or for which "auto" lacks
+            the answer of a system (`not_ready`); else None.
         explanation: What the model went by, in the model's own form.
         finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
         tokens: The tokens of a drawn answer, where `logprobs` asks for them.
@@ -196,7 +197,10 @@ class Answer(Response):
 
 
 class BatchRequest(Request):
-    """Questions, each checked alone as AnswerRequest, so that one bad item does not spoil the rest."""
+    """Questions, each checked alone as AnswerRequest, so that one bad item does not spoil the rest.
+
+    Questions that name no version are answered from the same one.
+    """
 
     questions: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_BATCH)]
 
