@@ -4,7 +4,7 @@ All systems are asked at once, and each sees the same request. Each replica answ
 where these differ, systems are asked again for the oldest of them, so that an answer, and a batch, are of one version.
 
 A system that cannot read a context, a document or candidates is left out of a question that has them. One that fails is
-left out of the choice, and the answer says so (`degraded`); the question fails only if all of them do. An answer by a
+left out of the choice, and the answer says so (`away`); the question fails only if all of them do. An answer by a
 correction comes before the others: systems that it does not reach are as sure as they were before it
 (`service/choice.py`).
 """
@@ -92,10 +92,9 @@ class Opinion:
         return self.standing is not None and self.standing.repeats
 
     @property
-    def degraded(self) -> str | None:
-        """Return the code of the problem for which its version may be old, or for which the system is away."""
-        is_away = self.outcome.status >= 500 or self.outcome.status == TooMany.status
-        return self.outcome.headers[CODE] if is_away else self.body.get("degraded")
+    def is_away(self) -> bool:
+        """Return whether the system failed, which is not the question's fault."""
+        return self.outcome.status >= 500 or self.outcome.status == TooMany.status
 
 
 class SystemInputs:
@@ -362,7 +361,8 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         body["nearby_edit"] = max(near, key=lambda edit: edit["probability"], default=None)
     if body["answer"] is None and body["score"] < LEAST_GUESS:
         body["best"] = ""
-    body["degraded"] = body.get("degraded") or next(filter(None, (o.degraded for o in opinions)), None)
+    body["away"] = [opinion.model for opinion in opinions if opinion.is_away]
+    body["degraded"] = next(filter(None, (opinion.body.get("degraded") for opinion in opinions)), None)
     if question.request.explain:
         rows = [_describe(opinion) for opinion in opinions if opinion is not winner]
         rows += [_describe_unread(model, field) for model, field in question.unread.items()]

@@ -192,7 +192,14 @@ async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
         assert result.exit_code == 0, result.output
         assert all(
             text in result.output
-            for text in ("William Shakespeare", "by toy", "atlas", "first-word", "started again")
+            for text in (
+                "William Shakespeare",
+                "by toy",
+                "atlas",
+                "first-word",
+                "started again",
+                "down did not",
+            )
         )
         async with AsyncErrata(url, key=KEY) as client:
             assert (await client.ask(HAMLET)).model == "toy"
@@ -422,20 +429,21 @@ async def test_replies_to_one_request_are_of_one_version(
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "degraded"),
+    ("a", "b", "away", "degraded"),
     [
-        (Lagging(5), Lagging(4), "not_ready"),
-        (Lagging(), Lagging(4), "not_ready"),
-        (Lagging(4), Lagging(5, 5, degraded="ledger_unavailable"), "ledger_unavailable"),
-        (Lagging(4, score=0.1, degraded="ledger_unavailable"), Lagging(4), "ledger_unavailable"),
-        (Lagging(4), Lagging(4), None),
+        (Lagging(5), Lagging(4), ["a"], None),
+        (Lagging(), Lagging(4), ["a"], None),
+        (Lagging(4), Lagging(5, 5, degraded="ledger_unavailable"), [], "ledger_unavailable"),
+        (Lagging(4, score=0.1, degraded="ledger_unavailable"), Lagging(4), [], "ledger_unavailable"),
+        (Lagging(4), Lagging(4), [], None),
     ],
 )
 async def test_an_answer_that_lacks_a_system_or_may_be_old_says_so(
-    a: Lagging, b: Lagging, degraded: str | None
+    a: Lagging, b: Lagging, away: list[str], degraded: str | None
 ) -> None:
     """Where a system is lost between the two times that it is asked, the answer of the other is given."""
     auto = router(local_router({"a": a, "b": b}))
-    stream = [item async for item in auto.stream(await auto.prepare(request()))]
-    assert isinstance(outcome := stream[-1], Outcome)
-    assert (outcome.version, json.loads(outcome.body)["degraded"]) == (4, degraded)
+    *_, outcome = [item async for item in auto.stream(await auto.prepare(request()))]
+    assert isinstance(outcome, Outcome)
+    body = json.loads(outcome.body)
+    assert (outcome.version, body["away"], body["degraded"]) == (4, away, degraded)

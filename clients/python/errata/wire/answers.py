@@ -168,8 +168,8 @@ class Answer(Response):
         facts: Facts of the graph that it rests on.
         nearby_edit: An edit that the question may have meant.
         truncated: True if the question was longer than the model reads.
-        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), or for which "auto" lacks
-            the answer of a system (`not_ready`); else None.
+        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
+        away: Systems whose replies "auto" lacks because they failed or are being started again.
         explanation: What the model went by, in the model's own form.
         finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
         tokens: The tokens of a drawn answer, where `logprobs` asks for them.
@@ -190,6 +190,7 @@ class Answer(Response):
     timings: Timings
     truncated: bool = False
     degraded: str | None = None
+    away: list[str] = Field(default_factory=list)
     replica: str
     explanation: Details | None = None
     finish: Literal["stop", "length"] | None = None

@@ -17,9 +17,7 @@ from errata.wire import Answer, Sampling
 
 DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
-    "ledger_corrupt": "the ledger is damaged, so this may not be the newest version",
 }
-AWAY = "a system did not answer ({code}), which may know better: ask again in a moment"
 
 At = Annotated[str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")]
 MinVersion = Annotated[int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")]
@@ -168,5 +166,8 @@ def print_answer(
         line = f"near: {one_line(near.question)} ({percent(near.probability)}, edit {near.edit})"
         session.err.print(Text(line, style="dim"), soft_wrap=True)
     if answer.degraded is not None:
-        why = DEGRADED.get(answer.degraded, AWAY.format(code=answer.degraded))
+        why = DEGRADED.get(answer.degraded, answer.degraded)
         session.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)
+    if answer.away:
+        line = f"warning: {', '.join(answer.away)} did not answer and may know better: ask again in a moment"
+        session.err.print(Text(line, style="yellow"), soft_wrap=True)
