@@ -26,6 +26,7 @@ class Outcome:
         is_near: Whether it is an Answer beside a nearby edit that it is likely enough to ask for.
         wording: The wording by which the edit that answers was found; "" where none was.
         edits: Ids of the edits that an answer that is given rests on.
+        version: The version that an Answer is of, so that the ingress need not read the body.
     """
 
     status: int
@@ -35,6 +36,7 @@ class Outcome:
     is_near: bool = False
     wording: str = ""
     edits: tuple[str, ...] = ()
+    version: int | None = None
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

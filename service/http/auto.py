@@ -1,9 +1,12 @@
 """Puts a question to the model `auto` to every system that can read it, and picks the surest reply.
 
-All systems are asked at once, and each sees the same request, so that a version holds for all of them alike. A system
-that cannot read a context, a document or candidates is left out of a question that has them. One that fails is left
-out of the choice; the question fails only if all of them do. An answer by a correction comes before the others: systems
-that it does not reach are as sure as they were before it (`service/choice.py`).
+All systems are asked at once, and each sees the same request. Each replica answers from the newest version that it has;
+where these differ, systems are asked again for the oldest of them, so that an answer, and a batch, are of one version.
+
+A system that cannot read a context, a document or candidates is left out of a question that has them. One that fails is
+left out of the choice, and the answer says so (`away`); the question fails only if all of them do. An answer by a
+correction comes before the others: systems that it does not reach are as sure as they were before it
+(`service/choice.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic, time
-from typing import Any
+from typing import Any, cast
 
 from errata.wire import AnswerDelta, AnswerRequest
 from pydantic import JsonValue
@@ -22,7 +25,7 @@ from pydantic import JsonValue
 from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
-from service.errors import ErrataError, InvalidInput, NotFound, NotReady
+from service.errors import ErrataError, InvalidInput, NotFound, NotReady, TooMany
 from service.gaps.groups import find_thing
 from service.gaps.worklist import Kind, Sighting
 from service.http.model_router import ModelRouter, Question
@@ -39,6 +42,7 @@ LEAST_GUESS = 0.2  # score from which a decline shows its best guess
 OTHER_MODELS = "other_models"  # name in the explanation under which the other systems' replies stand
 REPEATS, REPEATS_TEXT = "repeats_question", "The answer only repeats a name of the question."
 UNREAD = "unread_input"  # reason of a system that was not asked
+Replies = dict[str, Outcome]  # the outcomes of one question, by system
 # Fields of a question whose answer an edit of the question would change
 ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "asker", "trace"})
 
@@ -86,6 +90,11 @@ class Opinion:
     @property
     def repeats(self) -> bool:
         return self.standing is not None and self.standing.repeats
+
+    @property
+    def is_away(self) -> bool:
+        """Return whether the system failed, which is not the question's fault."""
+        return self.outcome.status >= 500 or self.outcome.status == TooMany.status
 
 
 class SystemInputs:
@@ -171,11 +180,8 @@ class AutoRouter:
         """
         if isinstance(question, Question):
             return self._note(question, await self._models.answer(question))
-        if not question.parts:
-            return _refuse_unread(question)
-        async with aclosing(self._ask_all(question.parts)) as replies:
-            outcomes = {model: outcome async for model, outcome in replies}
-        return self._note(question, conclude(question, outcomes))
+        [outcome] = await self._conclude([question], [await self._ask_systems(question)])
+        return outcome
 
     async def stream(self, question: Question | AutoQuestion) -> AsyncIterator[bytes | Outcome]:
         """Yield deltas, last the outcome.
@@ -186,8 +192,6 @@ class AutoRouter:
         if isinstance(question, Question):
             async for item in self._models.stream(question):
                 yield self._note(question, item) if isinstance(item, Outcome) else item
-        elif not question.parts:
-            yield _refuse_unread(question)
         elif len(question.parts) == 1:
             (part,) = question.parts
             async for item in self._models.stream(part):
@@ -202,28 +206,50 @@ class AutoRouter:
                     outcomes[model] = outcome
                     if any(reply.status < 400 for reply in outcomes.values()):
                         yield _describe_progress(model, len(outcomes), len(question.parts))
-            yield self._note(question, conclude(question, outcomes))
+            [outcome] = await self._conclude([question], [outcomes])
+            yield outcome
 
     async def answer_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Outcome]:
         """Return one outcome a question, in order. A call that fails is the outcome of its items."""
+        return await self._conclude(questions, await self._ask_many(questions))
+
+    async def _conclude(
+        self, questions: Sequence[Question | AutoQuestion], replies: Sequence[Replies]
+    ) -> list[Outcome]:
+        """Return the outcome of each question, after its systems were asked again for replies of one version."""
+        while again := find_others(questions, replies):
+            for place, outcomes in zip(again, await self._ask_many(list(again.values())), strict=True):
+                replies[place].update(outcomes)
+        return [
+            self._note(
+                question,
+                outcomes[question.model] if isinstance(question, Question) else conclude(question, outcomes),
+            )
+            for question, outcomes in zip(questions, replies, strict=True)
+        ]
+
+    async def _ask_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Replies]:
+        """Return the replies of each question's systems."""
         slots = asyncio.Semaphore(self._max_batch)
 
-        async def answer(question: AutoQuestion) -> Outcome:
+        async def ask(question: AutoQuestion) -> Replies:
             async with slots:
-                return await self.answer(question)
+                return await self._ask_systems(question)
 
         single = [question for question in questions if isinstance(question, Question)]
         auto = [question for question in questions if isinstance(question, AutoQuestion)]
-        single_outcomes, auto_outcomes = map(
-            iter,
-            await asyncio.gather(self._models.answer_many(single), asyncio.gather(*map(answer, auto))),
+        outcomes, replies = await asyncio.gather(
+            self._models.answer_many(single), asyncio.gather(*map(ask, auto))
         )
+        rest_of_single, rest_of_auto = iter(outcomes), iter(replies)
         return [
-            next(auto_outcomes)
-            if isinstance(question, AutoQuestion)
-            else self._note(question, next(single_outcomes))
+            {question.model: next(rest_of_single)} if isinstance(question, Question) else next(rest_of_auto)
             for question in questions
         ]
+
+    async def _ask_systems(self, question: AutoQuestion) -> Replies:
+        async with aclosing(self._ask_all(question.parts)) as replies:
+            return {model: outcome async for model, outcome in replies}
 
     def _note(self, question: Question | AutoQuestion, outcome: Outcome) -> Outcome:
         """Return the outcome, after telling of a question that is answered badly, or by edits."""
@@ -249,7 +275,8 @@ class AutoRouter:
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
         """Yield each system's name and outcome as it replies; one that lags behind the others is not waited for."""
         models = {asyncio.create_task(self._ask(part)): part.model for part in parts}
-        pending, timeout_s = set(models), None
+        has_replies = any("max_version" in part.fields for part in parts)
+        pending, timeout_s = set(models), self._patience_s if has_replies else None
         try:
             while pending:
                 done, pending = await asyncio.wait(pending, timeout=timeout_s, return_when="FIRST_COMPLETED")
@@ -275,6 +302,39 @@ class AutoRouter:
         return Outcome.of(NotReady(detail), None)
 
 
+def find_others(
+    questions: Sequence[Question | AutoQuestion], replies: Sequence[Replies]
+) -> dict[int, Question | AutoQuestion]:
+    """Return, by place, the questions that are asked again, of those systems alone, for replies of one version.
+
+    It is the oldest that came back: a replica that has a newer one keeps that, too. Where a question asks for a least
+    version, the others are asked for that one. A replica that is even older answers from its newest version instead of
+    waiting, and then the other systems follow in the next round. Questions that name their version, and systems that
+    failed, have no part in it.
+    """
+    candidates = [
+        (place, part, version)
+        for place, (question, outcomes) in enumerate(zip(questions, replies, strict=True))
+        for part in question.parts
+        if (version := outcomes[part.model].version) is not None and "version" not in part.fields
+    ]
+    if len({version for _, _, version in candidates}) < 2:
+        return {}
+    floor = max(cast(int, part.fields.get("min_version", 0)) for _, part, _ in candidates)
+    common = max(floor, min(version for _, _, version in candidates))
+    bounds = {"min_version": floor, "max_version": common}
+    parts: dict[int, list[Question]] = {}
+    for place, part, version in candidates:
+        if version != common:
+            parts.setdefault(place, []).append(replace(part, fields={**part.fields, **bounds}))
+    return {
+        place: again[0]
+        if isinstance(question := questions[place], Question)
+        else replace(question, parts=tuple(again))
+        for place, again in parts.items()
+    }
+
+
 def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome:
     """Return the reply of the highest score among the answers, else among the declines, else a problem.
 
@@ -282,8 +342,10 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
 
     Args:
         question: The question.
-        outcomes: Outcome of each system of `question.parts`, by its name; at least one.
+        outcomes: Outcome of each system of `question.parts`, by its name.
     """
+    if not question.parts:
+        return _refuse_unread(question)
     opinions = [_read(part.model, outcomes[part.model], question.request) for part in question.parts]
     replies = [(opinion, opinion.standing) for opinion in opinions if opinion.standing is not None]
     if not replies:
@@ -299,6 +361,8 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         body["nearby_edit"] = max(near, key=lambda edit: edit["probability"], default=None)
     if body["answer"] is None and body["score"] < LEAST_GUESS:
         body["best"] = ""
+    body["away"] = [opinion.model for opinion in opinions if opinion.is_away]
+    body["degraded"] = next(filter(None, (opinion.body.get("degraded") for opinion in opinions)), None)
     if question.request.explain:
         rows = [_describe(opinion) for opinion in opinions if opinion is not winner]
         rows += [_describe_unread(model, field) for model, field in question.unread.items()]
@@ -310,6 +374,7 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         declined=not winner.answers,
         is_near=not body["edits"] and any(opinion.outcome.is_near for opinion in opinions),
         edits=() if winner.repeats else winner.outcome.edits,
+        version=winner.outcome.version,
     )
 
 

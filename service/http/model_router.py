@@ -63,6 +63,11 @@ class Question:
     work: int
     is_single: bool
 
+    @property
+    def parts(self) -> tuple[Question, ...]:
+        """Return the question as its one system is asked it."""
+        return (self,)
+
 
 class ModelRouter:
     """The models by the names that callers give.

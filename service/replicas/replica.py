@@ -222,7 +222,7 @@ class Replica:
         is_near = near is not None and near.probability >= self._settings.scope_near
         is_declined = reply.answer is None
         edits = () if is_declined else tuple(reply.edits)
-        return Outcome(200, body, declined=is_declined, is_near=is_near, wording=reply.wording, edits=edits)
+        return Outcome(200, body, {}, is_declined, is_near, reply.wording, edits, answer.snapshot.version)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Return the outcomes in order, once all questions are answered; the ingress sends long ones separately."""
@@ -277,7 +277,7 @@ class Replica:
         await self.aclose()
 
     async def _find_snapshot(self, request: Mapping[str, Any]) -> Snapshot | None:
-        """Return the snapshot that a request pins, None for the newest; wait for a version that is being applied."""
+        """Return the snapshot that a request pins or bounds, None for the newest; wait for a pin on its way."""
         version, min_version = request.get("version"), request.get("min_version")
         if version is not None and version > self._follower.head:
             with suppress(LedgerUnavailable):
@@ -289,9 +289,11 @@ class Replica:
                 f"this replica has version {newest}, not {version or min_version} yet: ask again in a moment"
             )
             raise VersionAhead(detail, version=newest)
+        newest_snapshot = self._follower.newest
+        if version is None and (max_version := request.get("max_version")) is not None:
+            version = min(max_version, newest_snapshot.version)
         if version is None:
             return None
-        newest_snapshot = self._follower.newest
         return newest_snapshot if version == newest_snapshot.version else await self._history.at(version)
 
     async def _refuse_future(self, version: int) -> None:

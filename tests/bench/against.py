@@ -1,7 +1,8 @@
 """`python -m tests.bench.against REVISION`: what a question costs, against an earlier state of this repository.
 
 Two processes, one of each, are asked in turn, so that a busy machine is as busy for both. With `--http` they are two
-services, and answers a second are compared; with `--edits` the times of an edit are.
+services, and answers a second are compared, with `--auto` those of all systems of the default start together; with
+`--edits` the times of an edit are.
 """
 
 import argparse
@@ -82,7 +83,9 @@ def main() -> None:
     services = parser.add_mutually_exclusive_group()
     services.add_argument("--http", action="store_true", help="compare answers a second over HTTP")
     services.add_argument("--edits", action="store_true", help="compare the times of an edit over HTTP")
+    parser.add_argument("--auto", action="store_true", help="with --http: ask nkb and kbert, not nkb alone")
     options = parser.parse_args()
+    model = "auto" if options.auto else "nkb"
     revision = options.revision
     verify = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
     if subprocess.run(verify, cwd=ROOT, stdout=subprocess.DEVNULL).returncode:
@@ -90,8 +93,9 @@ def main() -> None:
     with ExitStack() as stack:
         trees = stack.enter_context(check_out(revision)), ROOT
         if options.http or options.edits:
-            then, now = (stack.enter_context(_serve(tree)) for tree in trees)
-            show(list((_compare_rates if options.http else _compare_edits)(then, now, revision)))
+            then, now = (stack.enter_context(_serve(tree, model)) for tree in trees)
+            compare = partial(_compare_rates, model=model) if options.http else _compare_edits
+            show(list(compare(then, now, revision)))
             return
         sides = then_side, now_side = [Side(tree) for tree in trees]
         for side in sides:
@@ -100,22 +104,24 @@ def main() -> None:
 
 
 @contextmanager
-def _serve(tree: Path) -> Iterator[Errata]:
+def _serve(tree: Path, model: str) -> Iterator[Errata]:
     """Run the service with the code in `tree`, and yield a client with its admin key."""
     with TemporaryDirectory(prefix="errata-bench-") as name:
         folder = Path(name)
-        with run_errata(folder, 1, "--system", "nkb", tree=tree) as server:
+        systems = () if model == "auto" else ("--system", model)
+        with run_errata(folder, 1, *systems, tree=tree) as server:
             key = (folder / "var" / "admin.key").read_text().strip()
             with Errata(server.url, key=key) as client:
                 yield client
 
 
-def _compare_rates(then: Errata, now: Errata, revision: str) -> Iterator[Row]:
+def _compare_rates(then: Errata, now: Errata, revision: str, model: str) -> Iterator[Row]:
     for callers in CALLERS:
         rates: dict[Errata, list[float]] = {then: [], now: []}
         for _ in range(ROUNDS):
             for client, samples in rates.items():
-                samples.append(measure_load(f"{client.url}/v1/answers", callers)["per_second"])
+                figures = measure_load(f"{client.url}/v1/answers", callers, fields={"model": model})
+                samples.append(figures["per_second"])
         ratio = median(new / old for new, old in zip(rates[now], rates[then], strict=True))
         note = f"{median(rates[now]):.0f} against {median(rates[then]):.0f} per s"
         yield Row(f"over HTTP, {callers} callers, against {revision}", ratio, ">= 0.98", note)

@@ -18,7 +18,6 @@ RECENT = 6  # versions that a replica still keeps
 OLDER = 5  # versions that are pinned again and again, as by links of a report
 FORGET = 0.01  # chance that one of them is exchanged
 TIMEOUT_S = 30.0
-MODEL = "toy"  # model whose answers are compared with the journal
 
 Question = dict[str, Any]
 
@@ -39,10 +38,13 @@ class Pins:
 
 
 class Client:
-    """run() until cancelled."""
+    """run() until cancelled. model: that it asks."""
 
-    def __init__(self, http: httpx.AsyncClient, recorder: Recorder, pins: Pins, chance: Random) -> None:
+    def __init__(
+        self, http: httpx.AsyncClient, recorder: Recorder, pins: Pins, chance: Random, model: str
+    ) -> None:
         self._http, self._recorder, self._pins, self._chance = http, recorder, pins, chance
+        self._model = model
 
     async def run(self) -> None:
         while True:
@@ -59,7 +61,7 @@ class Client:
             await self.ask_many([self._question() for _ in range(self._chance.randint(*BATCH))])
 
     def _question(self) -> Question:
-        question: Question = {"question": questions.choose(self._chance), "model": MODEL}
+        question: Question = {"question": questions.choose(self._chance)}
         kind, head = self._chance.random(), self._recorder.journal.head
         if kind < 0.2:
             return question | {"version": self._pins.choose(head)}
@@ -67,7 +69,8 @@ class Client:
 
     async def _ask_one(self, question: Question) -> None:
         sent_s, promise = self._recorder.now, self._recorder.promise_for(question)
-        reply = await self._http.post("/v1/answers", json=question, timeout=TIMEOUT_S)
+        body = {**question, "model": self._model}
+        reply = await self._http.post("/v1/answers", json=body, timeout=TIMEOUT_S)
         if reply.status_code < OK:
             self._recorder.record_answer(sent_s, question, promise, reply.json())
         else:
@@ -75,11 +78,14 @@ class Client:
 
     async def ask_many(self, batch: list[Question]) -> None:
         sent_s, promises = self._recorder.now, [self._recorder.promise_for(question) for question in batch]
-        reply = await self._http.post("/v1/answers/batch", json={"questions": batch}, timeout=TIMEOUT_S)
+        items = [{**question, "model": self._model} for question in batch]
+        reply = await self._http.post("/v1/answers/batch", json={"questions": items}, timeout=TIMEOUT_S)
         if reply.status_code >= OK:
             self._record_refusal(reply)
             return
-        for question, promise, result in zip(batch, promises, reply.json()["results"], strict=True):
+        results = reply.json()["results"]
+        self._recorder.record_batch(batch, [result["answer"] for result in results])
+        for question, promise, result in zip(batch, promises, results, strict=True):
             if result["answer"] is not None:
                 self._recorder.record_answer(sent_s, question, promise, result["answer"])
             else:

@@ -17,6 +17,7 @@ REPLICAS = 2
 START_LIMIT_S = 300.0
 WIDE = ("--host", "0.0.0.0", "--rate-per-key", "1000000/minute", "--max-concurrent", "500")
 KBERT = ("--system", "kbert=models.kbert.system:load")
+ATLAS = ("--system", "atlas=tests.service.toy_graph:load_atlas")
 
 
 class HarmedService(Service):
@@ -42,12 +43,14 @@ class HarmedService(Service):
 class Life:
     """small_disk: whether the var folder is a disk of its own that can be filled, which takes a mount.
 
-    wide: reachable from outside, with keys and limits, and `kbert` beside the toy.
+    wide: reachable from outside, with keys and limits, and `kbert` beside the toy in place of the atlas.
+    second: the system beside the toy. model: that clients ask; what `kbert` answers cannot be worked out.
     """
 
     def __init__(self, folder: Path, wide: bool = False) -> None:
         self.folder, self.wide = folder, wide
-        words = [*WIDE, *KBERT] if wide else []
+        words = [*WIDE, *KBERT] if wide else ATLAS
+        self.second, self.model = ("kbert", "nkb") if wide else ("atlas", "auto")
         self.service = HarmedService(folder / "var", replicas=REPLICAS, words=words)
         self.small_disk = _mount(self.service.var)
 

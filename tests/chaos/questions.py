@@ -8,7 +8,7 @@ from tests.service.toy import FACTS
 
 BOXES = 40
 BASE = dict(FACTS)
-"""What is answered before any edit."""
+"""What the toy answers before any edit."""
 
 BY_ROW = tuple(f"What is on shelf {shelf}?" for shelf in range(BOXES // 4))
 """Corrected by the table's row itself. A gate would answer before it, so these are no gate's."""
@@ -28,6 +28,15 @@ EDITABLE = (*BY_GATE, *BY_ROW)
 def paraphrase(question: str) -> str:
     """Return another wording, which an edit may give as its paraphrase. It is never one of CORRECTED."""
     return f"Tell me: {question}"
+
+
+GRAPH = {
+    wording: answer
+    for question, answer in BASE.items()
+    if question != "Who wrote Hamlet?"
+    for wording in (question, paraphrase(question))
+}
+"""What the atlas answers, whatever is edited: it is surer than the toy, unless that answers by an edit."""
 
 
 def choose(chance: Random) -> str:

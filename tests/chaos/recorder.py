@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -35,7 +35,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class ObservedAnswer:
-    """One answer. Times are seconds since the load began."""
+    """One answer. Times are seconds since the load began. away: systems that it says it lacks."""
 
     sent_s: float
     received_s: float
@@ -45,6 +45,7 @@ class ObservedAnswer:
     answer: str | None
     edits: tuple[str, ...]
     degraded: str | None
+    away: tuple[str, ...]
 
 
 @dataclass
@@ -53,7 +54,8 @@ class Recorder:
 
     broken_connections: by the fault under way. unexplained_refusals: those that nothing is a reason for. start_s: when
     the load began, by the monotonic clock. end_s: when the last fault ended, since then. facts: imported ones that were
-    answered or declined. admitted_strangers: what was not refused to somebody without a key.
+    answered or declined. admitted_strangers: what was not refused to somebody without a key. mixed_batches: those whose
+    answers are of several versions.
     """
 
     journal: Journal
@@ -65,6 +67,7 @@ class Recorder:
     facts: Counter[str] = field(default_factory=Counter)
     wrong_facts: list[str] = field(default_factory=list)
     admitted_strangers: list[str] = field(default_factory=list)
+    mixed_batches: list[str] = field(default_factory=list)
     fault: str = ""
     end_s: float = float("-inf")
 
@@ -97,8 +100,20 @@ class Recorder:
                 answer["answer"],
                 tuple(answer["edits"]),
                 answer["degraded"],
+                tuple(answer.get("away", ())),
             )
         )
+
+    def record_batch(
+        self, batch: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any] | None]
+    ) -> None:
+        """Record the versions of the answers to questions that name none."""
+        pairs = zip(batch, answers, strict=True)
+        versions = {answer["version"] for question, answer in pairs if answer and "version" not in question}
+        if len(versions) > 1:
+            self.mixed_batches.append(
+                f"versions {sorted(versions)} at {self.now:.1f} s during {self.fault or 'no fault'}"
+            )
 
     def record_refusal(self, status: int, code: str, detail: str) -> None:
         """Record a problem document. A fault that is under way, or ended just now, explains its expected codes."""

@@ -18,7 +18,7 @@ from errata.wire import VersionDetail
 
 from service.concurrency import cancel_and_wait
 from tests.chaos import questions
-from tests.chaos.client import MODEL, Client, Pins
+from tests.chaos.client import Client, Pins
 from tests.chaos.editor import Editor
 from tests.chaos.faults.fault import Fault
 from tests.chaos.graph import GraphAsker, write_triples
@@ -156,7 +156,7 @@ class _Course:
         ) as http:
             pins = Pins(Random(f"{seed} pins"))
             clients = [
-                Client(http, self._recorder, pins, Random(f"{seed} asks {n}"))
+                Client(http, self._recorder, pins, Random(f"{seed} asks {n}"), self._life.model)
                 for n in range(self._options.clients)
             ]
             async with httpx.AsyncClient(
@@ -228,14 +228,14 @@ class _Course:
     async def _ask_again(self, head: int) -> None:
         chance = Random(f"{self._options.seed} again")
         pins = [
-            {"question": questions.choose(chance), "model": MODEL, "version": chance.randint(0, head)}
+            {"question": questions.choose(chance), "version": chance.randint(0, head)}
             for _ in range(FINAL_PINS)
         ]
-        now = [{"question": question, "model": MODEL, "min_version": head} for question in questions.EDITABLE]
+        now = [{"question": question, "min_version": head} for question in questions.EDITABLE]
         async with httpx.AsyncClient(
             base_url=self._life.service.url, headers=self._asker_headers, trust_env=False
         ) as http:
-            client = Client(http, self._recorder, Pins(chance), chance)
+            client = Client(http, self._recorder, Pins(chance), chance, self._life.model)
             for batch in (now, pins):
                 await client.ask_many(batch)
 

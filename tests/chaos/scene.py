@@ -24,7 +24,6 @@ PARTS = {
     "ServeReplica:errata:editor": 1,
     "ServeReplica:errata:nkb": REPLICAS,
 }
-WIDE_PARTS = {"ServeReplica:errata:kbert": REPLICAS}
 MARK = "Which probe was the last?"
 
 
@@ -94,7 +93,7 @@ class Scene:
         return False
 
     def _whole(self) -> bool:
-        parts = PARTS | WIDE_PARTS if self.life.wide else PARTS
+        parts = PARTS | {f"ServeReplica:errata:{self.life.second}": REPLICAS}
         return all(len(self.life.service.pids_of(title)) == count for title, count in parts.items())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ import pytest
 from errata.wire import EditState, VersionDetail
 
 from tests.chaos.journal import Correction, Intent, Journal
+from tests.chaos.questions import GRAPH
 from tests.chaos.recorder import LATE_S, Promise, Recorder
 from tests.chaos.run import Options, Run
 from tests.chaos.strike import FaultResult
@@ -89,6 +90,33 @@ def test_an_answer_fits_its_version_or_is_counted(
 ) -> None:
     record(recorder, version, answer, edits)
     assert count_failing(check_answers(recorder, truth)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("version", "question", "away", "answer"),
+    [
+        (0, PERU, (), "Lima"),
+        (1, PERU, (), "Cusco"),
+        (1, PERU, ("nkb",), "Lima"),
+        (1, PERU, ("atlas",), "Cusco"),
+        (0, f"Tell me: {PERU}", (), "Lima"),
+        (0, f"Tell me: {PERU}", ("atlas",), None),
+        (0, "Who wrote Hamlet?", ("nkb",), None),
+    ],
+)
+def test_what_auto_has_to_answer_depends_on_the_systems_that_are_there(
+    version: int, question: str, away: Sequence[str], answer: str | None
+) -> None:
+    truth = Truth([commit(1, "edit", edit("a", "Cusco"))], GRAPH)
+    assert truth.at(version, question, away).answer == answer
+
+
+def test_a_batch_of_two_versions_is_counted_unless_it_pins_one(truth: Truth, recorder: Recorder) -> None:
+    answers = [{"version": 2}, {"version": 1}, None]
+    recorder.record_batch([{}, {"version": 1}, {}], answers)
+    assert count_failing(check_answers(recorder, truth)) == 0
+    recorder.record_batch([{}, {}, {}], answers)
+    assert count_failing(check_answers(recorder, truth)) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """What every version has to answer, worked out from its commits alone, by none of the service's own code.
 
 The rules of the toy: of the active gated edits that have a wording, the newest answers it; else the newest active edit
-of its row; else what it knew from the start.
+of its row; else what it knew from the start. Where the atlas is asked, too, it answers what the toy answers by no edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from errata.wire import VersionDetail
 
@@ -36,9 +37,12 @@ class Edit:
 
 
 class Truth:
-    """The expected answers. commits: versions 1, 2, ... without a gap."""
+    """The expected answers. commits: versions 1, 2, ... without a gap. graph: answers of the atlas, if it is asked."""
 
-    def __init__(self, commits: Sequence[VersionDetail]) -> None:
+    def __init__(
+        self, commits: Sequence[VersionDetail], graph: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._facts = {"nkb": BASE, "atlas": graph}
         self._edits: dict[str, Edit] = {}  # in the order of the ledger
         self._active: list[frozenset[str]] = [frozenset()]  # by version
         self._taken_back: list[frozenset[str]] = [frozenset()]  # by the commit of each version
@@ -50,8 +54,14 @@ class Truth:
     def head(self) -> int:
         return len(self._active) - 1
 
-    def at(self, version: int, question: str) -> ExpectedAnswer:
-        return self._table(version).get(question, ExpectedAnswer(BASE.get(question), ()))
+    def at(self, version: int, question: str, away: Sequence[str] = ()) -> ExpectedAnswer:
+        """Return the answer of the systems that are not away."""
+        if "nkb" not in away and (by_edit := self._table(version).get(question)):
+            return by_edit
+        facts = [
+            facts[question] for name, facts in self._facts.items() if name not in away and question in facts
+        ]
+        return ExpectedAnswer(facts[0] if facts else None, ())
 
     def _follow(self, commit: VersionDetail) -> None:
         assert commit.version == self.head + 1, f"version {commit.version} follows {self.head}"

@@ -10,6 +10,7 @@ from errata.wire import VersionDetail
 
 from tests.chaos.faults.all import FAULTS, LAST
 from tests.chaos.journal import Acknowledgement, Journal
+from tests.chaos.questions import GRAPH
 from tests.chaos.recorder import ObservedAnswer, Recorder
 from tests.chaos.run import Run
 from tests.chaos.truth import Truth
@@ -50,7 +51,7 @@ def judge(run: Run) -> list[Check]:
     silencing = {fault.name for fault in ALL if fault.silences}
     cutting = {fault.name for fault in ALL if fault.cuts}
     return [
-        *check_answers(run.recorder, Truth(run.commits)),
+        *check_answers(run.recorder, Truth(run.commits, {} if run.options.wide else GRAPH)),
         *check_commits(run.journal, run.commits),
         count_examples("replicas that hold other rows than the ledger says", run.wrong_sums),
         count_examples(
@@ -110,6 +111,7 @@ def check_answers(recorder: Recorder, truth: Truth) -> list[Check]:
         count_examples(
             "answers older than promised, or of another version than pinned", _find_old(recorder.answers)
         ),
+        count_examples("batches of several versions", recorder.mixed_batches),
         count_examples("refusals that nothing explains", recorder.unexplained_refusals),
     ]
 
@@ -135,7 +137,7 @@ def _find_wrong(answers: Iterable[ObservedAnswer], truth: Truth) -> Iterable[str
         if answer.version > truth.head:
             yield f"version {answer.version} is not in the ledger, which ends at {truth.head}: {answer}"
             continue
-        right = truth.at(answer.version, answer.question)
+        right = truth.at(answer.version, answer.question, answer.away)
         if (answer.answer, answer.edits) != (right.answer, right.edits):
             yield f"{right} is right, not {answer}"
 

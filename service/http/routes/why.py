@@ -36,7 +36,7 @@ def build_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
         if outcome.status >= 400:
             return respond(outcome)
         answer = Answer.model_validate_json(outcome.body)
-        return respond(await editor.why(question, answer.model_dump(mode="json"), version))
+        return respond(await editor.why(question, answer.model_dump(mode="json"), answer.version))
 
     @router.get("/admin/scope", **document(ScopeReport, 404))
     async def get_scope(question: Question, model: Model = None, version: Version = None) -> Response:

@@ -8,6 +8,8 @@ from tests.chaos.faults.fault import Fault
 from tests.chaos.scene import Scene
 from tests.cluster.running import alive, kill, wait_until
 
+AWAY_S = 20.0  # within which an answer comes from the other system, for which the first is waited for
+
 
 def _kill(scene: Scene, *pids: int) -> None:
     for pid in pids:
@@ -20,7 +22,13 @@ def _one_replica(scene: Scene) -> None:
 
 
 def _all_replicas(scene: Scene) -> None:
+    before = len(scene.recorder.answers)
     _kill(scene, *scene.life.replicas())
+    if scene.life.model == "auto":
+        is_named = scene.hold(
+            lambda: any("nkb" in answer.away for answer in scene.recorder.answers[before:]), AWAY_S
+        )
+        scene.expect(is_named, "answers name the system that is away")
 
 
 def _part(title: str) -> Callable[[Scene], None]:
@@ -33,7 +41,7 @@ def _kill_all(scene: Scene) -> None:
 
 
 REPLICA = Fault("replica", "kill -9 of one of two replicas", _one_replica)
-REPLICAS = Fault("replicas", "kill -9 of all replicas", _all_replicas, silences=True)
+REPLICAS = Fault("replicas", "kill -9 of all replicas of the toy", _all_replicas, silences=True)
 INGRESS = Fault(
     "ingress", "kill -9 of the ingress", _part("ServeReplica:errata:ingress"), cuts=True, silences=True
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.errors import NotReady
+from service.errors import NotReady, VersionAhead
 from service.http.auto import AutoQuestion, AutoRouter, conclude, repeats_question
 from service.http.model_router import ModelRouter
 from service.outcome import Outcome
@@ -191,7 +192,14 @@ async def test_the_command_and_the_sdk_ask_auto(app: FastAPI) -> None:
         assert result.exit_code == 0, result.output
         assert all(
             text in result.output
-            for text in ("William Shakespeare", "by toy", "atlas", "first-word", "started again")
+            for text in (
+                "William Shakespeare",
+                "by toy",
+                "atlas",
+                "first-word",
+                "started again",
+                "down did not",
+            )
         )
         async with AsyncErrata(url, key=KEY) as client:
             assert (await client.ask(HAMLET)).model == "toy"
@@ -365,3 +373,77 @@ async def test_a_text_is_drawn_by_the_systems_that_write_freely() -> None:
     assert [await auto.draws(name) for name in ("writer", "reader", "auto", "nobody")] == [
         *(True, False, False, False)
     ]
+
+
+class Lagging(Reader):
+    """A system whose replicas have different versions: each question reaches the next of them, and the last is lost."""
+
+    def __init__(self, *newest: int, **answer: Any) -> None:
+        super().__init__()
+        self.newest, self.fields = list(newest), answer
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        self.requests += requests
+        return [self.reply(request) for request in requests]
+
+    def reply(self, request: Mapping[str, Any]) -> Outcome:
+        if not self.newest:
+            raise NotReady("the model is being started again: try again in a moment")
+        newest = self.newest.pop(0)
+        if newest < request.get("min_version", 0):
+            return Outcome.of(VersionAhead("it is not there yet", version=newest), None)
+        version = request.get("version", min(newest, request.get("max_version", newest)))
+        return replace(reply(**self.fields), version=version)
+
+
+TO_A = {"model": "a"}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "fields", "versions", "n_requests"),
+    [
+        ([5], [5], [{}], [5], 2),
+        ([5, 5], [4], [{}], [4], 3),
+        ([5, 3], [4, 4], [{}], [3], 4),
+        ([5], [4], [{"version": 4}], [4], 2),
+        ([5, 5], [4], [{"min_version": 4}], [4], 3),
+        ([5], [4], [{"min_version": 5}], [5], 2),
+        ([5, 4, 5], [], [TO_A, TO_A], [4, 4], 3),
+        ([5, 3, 5], [], [TO_A | {"min_version": 5}, TO_A], [5, 5], 3),
+        ([5, 3, 3], [], [TO_A | {"min_version": 5}, TO_A], [5, None], 3),
+        ([3, 4], [], [TO_A | {"min_version": 5}, TO_A], [None, 4], 2),
+        ([5, 4], [], [TO_A | {"version": 2}, TO_A], [2, 4], 2),
+        ([5, 5, 5, 5], [4], [{}, TO_A], [4, 4], 5),
+    ],
+)
+async def test_replies_to_one_request_are_of_one_version(
+    a: list[int], b: list[int], fields: list[dict[str, Any]], versions: list[int | None], n_requests: int
+) -> None:
+    """It is the oldest that came back; no question waits for a replica that lags, or hears what is too old for it."""
+    systems = {"a": Lagging(*a), "b": Lagging(*b)}
+    auto = router(local_router(systems, max_batch=2))
+    requests = [AnswerRequest.model_validate({"question": PERU, "model": "auto", **item}) for item in fields]
+    outcomes = await auto.answer_many([await auto.prepare(item) for item in requests])
+    assert [outcome.version for outcome in outcomes] == versions
+    assert sum(len(system.requests) for system in systems.values()) == n_requests
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "away", "degraded"),
+    [
+        (Lagging(5), Lagging(4), ["a"], None),
+        (Lagging(), Lagging(4), ["a"], None),
+        (Lagging(4), Lagging(5, 5, degraded="ledger_unavailable"), [], "ledger_unavailable"),
+        (Lagging(4, score=0.1, degraded="ledger_unavailable"), Lagging(4), [], "ledger_unavailable"),
+        (Lagging(4), Lagging(4), [], None),
+    ],
+)
+async def test_an_answer_that_lacks_a_system_or_may_be_old_says_so(
+    a: Lagging, b: Lagging, away: list[str], degraded: str | None
+) -> None:
+    """Where a system is lost between the two times that it is asked, the answer of the other is given."""
+    auto = router(local_router({"a": a, "b": b}))
+    *_, outcome = [item async for item in auto.stream(await auto.prepare(request()))]
+    assert isinstance(outcome, Outcome)
+    body = json.loads(outcome.body)
+    assert (outcome.version, body["away"], body["degraded"]) == (4, away, degraded)

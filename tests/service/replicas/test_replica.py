@@ -117,6 +117,21 @@ async def test_a_version_that_cannot_be_confirmed_is_waited_for(
         assert time.perf_counter() - started_at >= 0.5
 
 
+async def test_a_replica_answers_from_its_newest_version_up_to_a_bound(
+    replica: Replica, editor: Editor
+) -> None:
+    """It waits for none, unless the question has a least version, too."""
+    for number in (1, 2):
+        await edit(editor, PERU, f"City {number}")
+    for limit, version in ((1, 1), (2, 2), (9, 2)):
+        answer = await ask(replica, PERU, max_version=limit)
+        assert (answer["answer"], answer["version"]) == (f"City {version}", version)
+    waiting = asyncio.create_task(ask(replica, PERU, min_version=3, max_version=3))
+    for number in (3, 4):
+        await edit(editor, PERU, f"City {number}")
+    assert (await waiting)["answer"] == "City 3"
+
+
 async def test_min_version_waits_for_the_replica(replica: Replica, editor: Editor) -> None:
     waiting = asyncio.create_task(ask(replica, PERU, min_version=1))
     await asyncio.sleep(0.05)

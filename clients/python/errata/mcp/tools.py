@@ -21,7 +21,7 @@ INSTRUCTIONS = (
     "Errata answers questions from models whose knowledge people correct. `ask` for an answer and `why` for its "
     "grounds. A wrong answer is corrected by `propose_correction`: a person approves it before it is live."
 )
-REPLY = ("answer", "reason_text", "score", "model", "version", "edited_in", "facts", "nearby_edit")
+REPLY = ("answer", "reason_text", "score", "model", "version", "edited_in", "facts", "nearby_edit", "away")
 
 Question = Annotated[str, Field(description="A question in words.", max_length=10_000)]
 Model = Annotated[

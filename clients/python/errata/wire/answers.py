@@ -169,6 +169,7 @@ class Answer(Response):
         nearby_edit: An edit that the question may have meant.
         truncated: True if the question was longer than the model reads.
         degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
+        away: Systems whose replies "auto" lacks because they failed or are being started again.
         explanation: What the model went by, in the model's own form.
         finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
         tokens: The tokens of a drawn answer, where `logprobs` asks for them.
@@ -189,6 +190,7 @@ class Answer(Response):
     timings: Timings
     truncated: bool = False
     degraded: str | None = None
+    away: list[str] = Field(default_factory=list)
     replica: str
     explanation: Details | None = None
     finish: Literal["stop", "length"] | None = None
@@ -196,7 +198,10 @@ class Answer(Response):
 
 
 class BatchRequest(Request):
-    """Questions, each checked alone as AnswerRequest, so that one bad item does not spoil the rest."""
+    """Questions, each checked alone as AnswerRequest, so that one bad item does not spoil the rest.
+
+    Questions that name no version are answered from the same one.
+    """
 
     questions: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_BATCH)]
 

@@ -19,7 +19,6 @@ DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
 }
 
-
 At = Annotated[str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")]
 MinVersion = Annotated[int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")]
 Model = Annotated[
@@ -169,3 +168,6 @@ def print_answer(
     if answer.degraded is not None:
         why = DEGRADED.get(answer.degraded, answer.degraded)
         session.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)
+    if answer.away:
+        line = f"warning: {', '.join(answer.away)} did not answer and may know better: ask again in a moment"
+        session.err.print(Text(line, style="yellow"), soft_wrap=True)
