@@ -144,6 +144,8 @@ class Answerer:
             if scale.score(features) < scale.threshold:
                 reason = check.describe_gap(ask.question, reading.links, best.relation)
         score = scale.score(features)
+        if is_sure and check and (doubt := check.doubt(ask.question, reading.links, best.relation)):
+            score, reason = min(score, doubt[0]), doubt[1]
         if score < scale.threshold and reading.finding is not None:
             return self._reply_from_context(ask, reading)
         alternatives = _list_alternatives(options, score, ask.top_k - 1)

@@ -26,6 +26,7 @@ from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
 from models.kbert.text import Tokens, WordPieces
 from models.kbert.unseen import UnseenCheck, UnseenRecord
+from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
@@ -176,7 +177,7 @@ def _load_check(record: UnseenRecord, encoder: MiniLM) -> UnseenCheck:
             f"{UNSEEN_FILE} belongs to another judge ({record.judge}, not {judge.digest}): fit it again with "
             "`python -m models.training.kbert.unseen`"
         )
-    return UnseenCheck(record, judge)
+    return UnseenCheck(record, judge, OwnQuestions.load(judge))
 
 
 def save(trained: Trained, folder: Path) -> None:

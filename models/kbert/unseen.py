@@ -16,6 +16,7 @@ from typing import Any
 
 from models.confidence import Confidence
 from models.kbert.query import HungRelation, Link
+from models.packs.own_question import OwnFact, OwnQuestions
 from models.scope.judge import Judge
 from models.system import UNSURE, Reason
 
@@ -57,6 +58,19 @@ class UnseenCheck:
 
     record: UnseenRecord
     judge: Judge
+    own_questions: OwnQuestions | None = None
+
+    def doubt(
+        self, question: str, links: Sequence[Link], relation: HungRelation
+    ) -> tuple[float, Reason] | None:
+        """Return how likely a question asks for a relation of the pack, and why not; None if it surely does."""
+        name, check = relation.values[0].relation, self.own_questions
+        if check is None or name not in check.pack.relations:
+            return None
+        link = next(link for link in links if link.entity.id == relation.entity.id)
+        fact = OwnFact(name, link.start, link.end)
+        [score] = check.rate([(question, fact)])
+        return None if score >= check.scale.threshold else (score, check.decline(question, fact))
 
     def concerns(self, question: str, relation: HungRelation) -> bool:
         """Return whether the relation's label occurs in no training, or behind a word that may make it another one."""

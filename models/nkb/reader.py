@@ -37,6 +37,7 @@ from models.nkb.bank import BankConfig, mount
 from models.nkb.checkpoint import fill
 from models.nkb.decode import Decoder
 from models.nkb.subjects import Subjects
+from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
 from models.scope.readings import Readings, dequantize
 from models.scope.scope import Scope
@@ -74,6 +75,7 @@ class Reader:
         folder: Its folder.
         digest: Digest of all that answers and edits follow from.
         pushes: Directions that routed rows are made of.
+        own_questions: Tells questions for a fact of the pack from those that only look like it; None without a pack.
     """
 
     folder: Path
@@ -87,6 +89,7 @@ class Reader:
     bank: BankConfig
     pushes: Pushes
     subjects: Subjects
+    own_questions: OwnQuestions | None = None
 
     @property
     def digest_with_judge(self) -> str:
@@ -147,6 +150,7 @@ def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtyp
     fill(mount(t5, bank), contents.tensors(WEIGHTS), folder)
     t5.to(device).eval().requires_grad_(False)
     reference = {name: value.to(device) for name, value in contents.tensors(REFERENCE).items()}
+    judge = Judge.load(encoder)
     units = F.normalize(reference["units"].float(), dim=-1)
     return Reader(
         folder=folder,
@@ -155,11 +159,12 @@ def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtyp
         t5=t5,
         decoder=Decoder(t5, dtype),
         tokenizer=contents.tokenizer(TOKENIZER),
-        scope=Scope(Judge.load(encoder)),
+        scope=Scope(judge),
         confidence=Confidence.parse(contents.json(CONFIDENCE)),
         bank=bank,
         pushes=Pushes(units, reference["gaps"], reference["enough"], float(reference["largest"])),
         subjects=Subjects.from_weights(contents.tensors(SUBJECTS), dequantize(reference["taught"])),
+        own_questions=OwnQuestions.load(judge),
     )
 
 

@@ -74,12 +74,16 @@ class NkbSystem(Router):
         ]
         rest = [place for place, gate in enumerate(gates) if gate is None]
         replies = iter(
-            self._read_and_answer([asks[place] for place in rest], [banks[place] for place in rest])
+            self._read_and_check([asks[place] for place in rest], [banks[place] for place in rest])
         )
         return [
             next(replies) if gate is None else self._reply_with_edit(gate, self.reader.cuts(ask.question))
             for ask, gate in zip(asks, gates, strict=True)
         ]
+
+    def _read_and_check(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
+        replies, check = self._read_and_answer(asks, banks), self.reader.own_questions
+        return check.check([ask.question for ask in asks], replies) if check else replies
 
     def _read_and_answer(self, asks: Sequence[Ask], banks: Sequence[BankView]) -> list[Reply]:
         if not asks:

@@ -73,7 +73,9 @@ class Calibration:
 
     def weigh(self, signs: Float[Tensor, "pair sign"]) -> Float[Tensor, " pair"]:
         """Return what the signs of pairs add to their log-odds."""
-        return signs @ torch.tensor(self.signs)
+        return (signs * torch.tensor(self.signs)).sum(
+            -1
+        )  # a product would round a pair by its place in the batch
 
     def log_odds(self, x: Tensor, cosine: Tensor, signs: Float[Tensor, "pair sign"]) -> Tensor:
         """Return the calibrated log-odds of pairs, by their signs as `Contrast` finds them."""

@@ -59,10 +59,6 @@ def _roman(match: re.Match[str]) -> str:
     return str(sum(-value if value < following else value for value, following in pairs))
 
 
-def _multiple(match: re.Match[str]) -> str:
-    return f"{float(match[1]) * THOUSANDS[match[2]]:.0f}"
-
-
 # How else a value is written, and its one spelling; each line reads what the lines before it wrote.
 SPELLINGS: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(pattern), spelling)
@@ -75,7 +71,7 @@ SPELLINGS: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
         (rf"\b(\d{{1,2}})(?:{MINUTES})? ?({HALF})", lambda m: _time(m[1], m[2], m[3])),
         (rf"(?<![\d.:-])([01]?\d|2[0-4]){MINUTES}(?![\d.:])(?: ?(?:h|o'clock)\b)?", lambda m: _time(m[1], m[2])),
         (r"(?<![\d.,])(\d{1,3})((?:[,' ]\d{3})+)(?![\d.,])", lambda m: m[1] + re.sub(r"\D", "", m[2])),
-        (r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b", _multiple),
+        (r"\b(\d+(?:\.\d+)?) ?(k|thousand|million|billion)\b", lambda m: f"{float(m[1]) * THOUSANDS[m[2]]:.0f}"),
         (r"(?<=\d) ?(?:%|per ?cent\b)", "%"),
         (r"\b(?:minus|negative) (?=\d)", "-"), (r"\bplus (?=\d)", "+"),
         (r"(?<=\d) ?(?:°|degrees?)? ?(?:c|celsius|centigrade)\b", "℃"),

@@ -183,8 +183,8 @@ class Scope:
     def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
         """Return, for each question, the places of the edits made with it, or with one that surely asks the same.
 
-        The judge has to be sure whichever of the two it reads first. Edits with the question as a counterexample are
-        left out.
+        The judge has to be sure whichever of the two it reads first, and common names have to stand in one order. Edits
+        with the question as a counterexample are left out.
         """
         if not view:
             return [[] for _ in range(len(questions))]
@@ -197,7 +197,8 @@ class Scope:
         reverse = Candidates(sure.wording, sure.question, sure.cosine)
         sure = sure.select(self.judge_candidates(view.table, questions, reverse) >= self.thresholds.replaces)
         for question, row in zip(sure.question.tolist(), sure.wording.tolist(), strict=True):
-            rows[question].add(row)
+            if self.judge.contrast.keeps_order(questions.tokens[question], view.table.tokens[row]):
+                rows[question].add(row)
         digests = questions.wordings.tolist()
         edits = [{edit for row in places for edit in view.questions_at(row)} for places in rows]
         return [

@@ -15,6 +15,7 @@ from tests.bench import (
     inprocess,
     many_edits,
     mutants,
+    order,
     overhttp,
     pages,
     start,
@@ -33,6 +34,7 @@ SECTIONS = {
     "curators": curators.rows,
     "pages": pages.rows,
     "untaught": untaught.rows,
+    "order": order.rows,
     "start": start.rows,
     "memory": memory_rows,
 }

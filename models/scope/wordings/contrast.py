@@ -1,8 +1,8 @@
 """What two questions differ in, by their words: a judge that reads both still takes a name it never saw for another.
 
 Looked at are the words that only one text has: how surely each is part of a name, whether it stands beside a part of a
-name that both have (Anna Berg, Anna Lind), and how much of each text's names the other has. What these signs add to the
-log-odds of a pair is a part of the calibration.
+name that both have (Anna Berg, Anna Lind), and how much of each text's names the other has; and of the words that both
+have, whether they stand in one order. What these signs add to the log-odds of a pair is a part of the calibration.
 """
 
 from collections.abc import Sequence, Set
@@ -24,6 +24,7 @@ NO_NAME = 0.3  # words of a name below which a text names nothing
 SIGNS = (
     "words of several pieces", "one frame", "names", "a name in one", "parts of names", "a part of a name in one",
     "spelling", "least of a name in common", "most of a name in common", "other words", "length", "common words",
+    "names in another order", "words in another order",
 )  # fmt: skip
 
 
@@ -62,6 +63,23 @@ class Contrast:
         ]
         return words[0] == words[1] != set()
 
+    def keeps_order(self, first: Tokens, second: Tokens) -> bool:
+        """Return whether the names that both texts have stand in one order, and the words, if all are the same."""
+        texts = self.reader.read(first), self.reader.read(second)
+        return not any(self._find_turns(*texts))
+
+    def _find_turns(self, first: Words, second: Words) -> tuple[bool, bool]:
+        """Return whether common names are in another order, and whether two texts are all the same words in another."""
+        names = [
+            [word for word, name in zip(text.words, text.names, strict=True) if name >= NAME]
+            for text in (first, second)
+        ]
+        orders = [[word for word in dict.fromkeys(names[side]) if word in names[1 - side]] for side in (0, 1)]
+        words = [
+            [word for word in text.words if self.reader.spell(word).isalnum()] for text in (first, second)
+        ]
+        return orders[0] != orders[1], words[0] != words[1] and sorted(words[0]) == sorted(words[1])
+
     def _compare(self, first: Words, second: Words) -> Sequence[float]:
         common = set(first.words) & set(second.words)
         sides = self._look(first, common), self._look(second, common)
@@ -80,6 +98,7 @@ class Contrast:
             counts[0],
             abs(len(first.words) - len(second.words)) / SCALE,
             len(common) / SCALE,
+            *map(float, self._find_turns(first, second)),
         )
 
     def _look(self, text: Words, common: Set[Word]) -> Side:

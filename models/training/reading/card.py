@@ -7,6 +7,7 @@ from models.confidence import Confidence
 from models.training.harness import card as harness
 from models.training.reading.exam import Corrections
 from models.training.reading.outcomes import Figures
+from models.training.reading.written.texts import HELD_HAND
 
 Exam = Mapping[str, Mapping[str, Figures]]  # texts -> kind of question -> figures
 
@@ -27,9 +28,9 @@ def write_lines(figures: Exam, corrections: Corrections, scale: Confidence, seco
     yield "# reading: the reader of contexts"
     yield ""
     yield "MiniLM's layers, trained to read: `python -m models.training.reading`, every number of the recipe in"
-    yield f"models/training/reading/plan.py, {seconds / 60:.0f} minutes of steps. No text of the test was trained on;"
-    yield "how much the threshold declines was set when the test's figures at another one were known. Answers with less"
-    yield f"than {100 * scale.threshold:.0f} % are withheld.\n"
+    yield f"models/training/reading/plan.py, {seconds / 60:.0f} minutes of steps. No text of the test was trained on,"
+    yield f"no threshold was chosen on it, and the hand {HELD_HAND} is for the test alone. Answers with less than"
+    yield f"{100 * scale.threshold:.0f} % are withheld.\n"
     rows = (
         (name, kind, group.questions, *(f"{figure:.1f}" for figure in group[1:]))
         for name, kinds in figures.items()

@@ -49,9 +49,11 @@ class Frames:
 
     def draw_other(self, kind: str, names: Sequence[str], rng: random.Random) -> str:
         """Draw a name that cannot mean one of `names`."""
+        words = [set(name.lower().split()) for name in names]
         while True:
             name = rng.choice(self.names[kind])
-            if not any(_may_be_same(name, other) for other in names):
+            own_words = set(name.lower().split())
+            if not any(own_words <= part or part <= own_words for part in words):
                 return name
 
 
@@ -98,8 +100,3 @@ def put_names(wording: str, first: str, second: str) -> str:
         text = re.sub(rf"\b([aA]) (?={re.escape(slot)})", article, text).replace(slot, name)
     starts_with_name = wording.startswith(("{a}", "{b}")) and wording.endswith("?")
     return text[:1].upper() + text[1:] if starts_with_name and text.split()[0].isalpha() else text
-
-
-def _may_be_same(first: str, second: str) -> bool:
-    words, other_words = set(first.lower().split()), set(second.lower().split())
-    return words <= other_words or other_words <= words

@@ -7,7 +7,7 @@ from models.training.scope.order.figures import SLOT, Sort
 from models.training.scope.order.frames import Frame, Frames, put_names
 from models.training.scope.trials import FOLLOWS, Trial, TrialQuestion
 
-EXCHANGED, OTHER_FIGURE, OTHER_QUESTION = "names exchanged", "another figure", "another question"
+TURNED_NAMES, OTHER_FIGURE, OTHER_QUESTION = "names exchanged", "another figure", "another question"
 N_PAIRS = 3  # pairs of names of a frame
 
 
@@ -17,15 +17,17 @@ def ask_order(frames: Frames, seed: int) -> Trial:
     for frame in frames.frames:
         for _ in range(N_PAIRS):
             first, *further = _in_all_wordings(frame, names := frames.draw_names(frame, rng), rng)
-            same, exchanged = further, _in_all_wordings(frame, names[::-1], rng)
+            same, turns = further, _in_all_wordings(frame, names[::-1], rng)
             place = len(edits)
             edits.append(first)
             if frame.is_symmetric:
-                same, exchanged = [*same, *exchanged], []
+                same, turns = [*same, *turns], []
             questions += [TrialQuestion(text, place, FOLLOWS) for text in same if text != first]
-            questions += [TrialQuestion(text, None, EXCHANGED) for text in exchanged]
-            others = rng.sample(frame.other_questions, min(2, len(frame.other_questions)))
-            questions += [TrialQuestion(put_names(text, *names), None, OTHER_QUESTION) for text in others]
+            questions += [TrialQuestion(text, None, TURNED_NAMES) for text in turns]
+            other_questions = rng.sample(frame.other_questions, min(2, len(frame.other_questions)))
+            questions += [
+                TrialQuestion(put_names(text, *names), None, OTHER_QUESTION) for text in other_questions
+            ]
     return Trial("order of names", tuple(edits), tuple(questions))
 
 
@@ -44,9 +46,9 @@ def ask_figures(sorts: Sequence[Sort], seed: int) -> Trial:
             same = [wording.replace(SLOT, spellings[0]) for wording in wordings[1:]]
             same += [wordings[0].replace(SLOT, spelling) for spelling in spellings[1:]]
             questions += [TrialQuestion(text, place, FOLLOWS) for text in same]
-            others = [
+            other_figures = [
                 wordings[0].replace(SLOT, other_spellings[0]),
                 rng.choice(wordings).replace(SLOT, rng.choice(other_spellings)),
             ]
-            questions += [TrialQuestion(text, None, OTHER_FIGURE) for text in others]
+            questions += [TrialQuestion(text, None, OTHER_FIGURE) for text in other_figures]
     return Trial("figures and signs", tuple(edits), tuple(questions))

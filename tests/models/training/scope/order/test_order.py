@@ -7,7 +7,7 @@ import pytest
 from models.training.scope.order.figures import SLOT, read_figures, split_figures
 from models.training.scope.order.frames import put_names, read_frames, split_frames
 from models.training.scope.order.pairs import OrderPairs
-from models.training.scope.order.trials import EXCHANGED, OTHER_FIGURE, ask_figures, ask_order
+from models.training.scope.order.trials import OTHER_FIGURE, TURNED_NAMES, ask_figures, ask_order
 from models.training.scope.pairs import read_forms
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.trials import FOLLOWS
@@ -49,9 +49,9 @@ def test_names_are_put_into_a_wording_as_people_write_them(wording: str, text: s
 def test_an_exchange_makes_another_question_in_asymmetric_frames_alone(wordnet: WordNet) -> None:
     rng = random.Random(1)
     draws = OrderPairs(read_frames(), read_figures(), Rewriter(read_forms(), wordnet), rng).draw(2_000, 500)
-    exchanged = [pair for pair in draws if pair.kind == "exchanged"]
-    assert len(exchanged) > 300
-    assert not any(pair.is_same for pair in exchanged)
+    turned_pairs = [pair for pair in draws if pair.kind == "exchanged"]
+    assert len(turned_pairs) > 300
+    assert not any(pair.is_same for pair in turned_pairs)
     assert sum(pair.is_same for pair in draws) == pytest.approx(1_250, abs=100)
     with_equal_words = [pair for pair in draws if sorted(pair.first.split()) == sorted(pair.second.split())]
     assert {pair.is_same for pair in with_equal_words} == {True, False}, "equal words give nothing away"
@@ -59,7 +59,7 @@ def test_an_exchange_makes_another_question_in_asymmetric_frames_alone(wordnet: 
 
 def test_a_trial_asks_with_the_names_exchanged_and_for_another_figure() -> None:
     order, figures = ask_order(split_frames(5)[2], 5), ask_figures(split_figures(5)[1], 5)
-    for trial, kind in ((order, EXCHANGED), (figures, OTHER_FIGURE)):
+    for trial, kind in ((order, TURNED_NAMES), (figures, OTHER_FIGURE)):
         assert {question.kind for question in trial.questions} >= {kind, FOLLOWS}
         assert all((question.edit is not None) == (question.kind == FOLLOWS) for question in trial.questions)
         assert not any(SLOT in question.text or "{" in question.text for question in trial.questions[:50])

@@ -1,0 +1,71 @@
+"""Questions whose order decides, and questions that only look like a fact of the pack, over HTTP."""
+
+import json
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from errata import Errata
+from errata.wire import EditItem
+
+from models.training.scope.order.frames import put_names, split_frames
+from models.training.scope.plan import DEFAULT as PLAN
+from tests.bench.asking import TIMEOUT_S
+from tests.bench.processes import run_errata
+from tests.bench.table import Row
+
+LOOKALIKES = Path(__file__).parents[2] / "models/training/scope/lookalike.jsonl"
+SYSTEMS = ("nkb", "kbert")
+N_PAIRS = 60
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
+        key = (Path(name) / "var" / "admin.key").read_text().strip()
+        with Errata(server.url, key=key, timeout_s=TIMEOUT_S) as client:
+            for system in SYSTEMS:
+                yield from _measure_lookalikes(client, system)
+            yield from _measure_second_direction(client)
+
+
+def _measure_lookalikes(client: Errata, system: str) -> Iterator[Row]:
+    lines = [json.loads(line) for line in LOOKALIKES.read_text("utf-8").splitlines()]
+    answers = [client.ask(line["question"], model=system).answer for line in lines]
+    for is_control, name, bar in ((False, "declined", ">= 80"), (True, "controls right", ">= 90")):
+        part = [
+            answer == line["answer"]
+            for answer, line in zip(answers, lines, strict=True)
+            if (line["answer"] is not None) == is_control
+        ]
+        yield Row(
+            f"{system}, what only looks like a fact: {name}",
+            100 * sum(part) / len(part),
+            bar,
+            f"% of {len(part)}",
+        )
+
+
+def _measure_second_direction(client: Errata) -> Iterator[Row]:
+    """Teach both directions of questions about two names one after the other, and ask both word for word."""
+    pairs = list(draw_directions(N_PAIRS))
+    for place, questions in enumerate(pairs):
+        for direction, question in enumerate(questions):
+            client.edit_many([EditItem(question=question, answer=f"Answer {place} {direction}", model="nkb")])
+    answers = [[client.ask(question, model="nkb").answer for question in questions] for questions in pairs]
+    n_lost = sum(
+        answer != f"Answer {place} {direction}"
+        for place, pair in enumerate(answers)
+        for direction, answer in enumerate(pair)
+    )
+    yield Row("edits lost when the second direction is taught", n_lost, "<= 0", f"of {len(pairs)} pairs")
+
+
+def draw_directions(count: int) -> Iterator[Sequence[str]]:
+    """Yield a question about two names, and the one with the names exchanged, of kinds that were not trained on."""
+    frames, rng = split_frames(PLAN.seed)[2], random.Random(PLAN.seed)
+    asymmetric = [frame for frame in frames.frames if not frame.is_symmetric]
+    for number in range(count):
+        frame = asymmetric[number % len(asymmetric)]
+        wording, names = rng.choice(rng.choice(frame.wordings)), frames.draw_names(frame, rng)
+        yield put_names(wording, *names), put_names(wording, *names[::-1])
