@@ -27,7 +27,7 @@ def reply(answer: str, *edits: str) -> Reply:
         ("What is not the capital of Peru?", "Lima", "not"),
         ("Who is the mayor of the capital of Peru?", "Lima", "mayor"),
         ("How far is the capital of Peru?", "Lima", "far"),
-        ("Why did Myanmar move its capital?", "Naypyidaw", None),
+        ("Is the capital of Morocco bigger than Casablanca?", "Rabat", None),
     ],
 )
 def test_what_only_looks_like_a_fact_is_declined_with_a_word(
