@@ -1,5 +1,6 @@
 """`python -m models.training.reading`: train the reader that all systems share, write its checkpoint and measure it."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from models.training.thu_ernie.plan import DEFAULT as COMPOSING
 from models.training.thu_ernie.wordings import Wordings
 
 WORK = Path("var/reading")
+N_CORRECTED = 40  # texts whose sentences are corrected
 
 
 def main() -> None:
@@ -38,11 +40,15 @@ def main() -> None:
     parser.add_argument(
         "--start", type=Path, help="weights of a reader to begin with, without the phase of masked spans"
     )
+    parser.add_argument("--measure", action="store_true", help="only measure what is in --out")
     add_until(parser)
     arguments, say = read_command(parser)
     plan, work = plans.DEFAULT, arguments.work
     if arguments.start is not None:
         plan = replace(plan, pretext_steps=0, steps=plan.steps - plan.pretext_steps)
+    if arguments.measure:
+        measure(arguments.out, sum(seconds_by_phase(work).values()), say)
+        return
     tokens, pack = WordPieces(find().tokenizer()), Pack.load(arguments.pack)
     maker = PassageMaker(pack, Wordings.of(pack).train, COMPOSING.mixture, "train")
     pretext = Pretext(read_prose(work / "prose"), tokens, plan.length)
@@ -58,18 +64,26 @@ def main() -> None:
 
 
 def finish(plan: Plan, net: ReadingNet, out: Path, seconds: float, say: Say) -> None:
-    """Fit the confidence, write the checkpoint and measure it."""
+    """Fit the confidence, and write and measure the checkpoint."""
     settings = Settings(plan.length, plan.question_room, plan.overlap, plan.longest)
     save(net.weights(), settings, NO_SCALE, out)
     hands = {hand: examine(load(out), texts) for hand, texts in exam_texts("choose").items()}
     scale = calibrate(hands)
     say(f"choosing: {by_kind([outcome for part in hands.values() for outcome in part], scale)}")
     save(net.weights(), settings, scale, out)
-    exam = {name: examine(load(out), part) for name, part in exam_texts("test").items()}
+    measure(out, seconds, say)
+
+
+def measure(out: Path, seconds: float, say: Say) -> None:
+    """Measure a checkpoint on the texts of the test, and write its card."""
+    reader, parts = load(out), exam_texts("test")
+    scale = reader.confidence
+    exam = {name: examine(reader, part) for name, part in parts.items()}
     exam["all"] = [outcome for part in exam.values() for outcome in part]
     figures = {name: by_kind(part, scale) for name, part in exam.items()}
-    reader = load(out)
-    texts = [text for part in exam_texts("test").values() for text in part]
+    texts = random.Random(plans.DEFAULT.seed).sample(
+        [text for part in parts.values() for text in part], N_CORRECTED
+    )
     corrections = measure_corrections(lambda text: examine(reader, [text]), texts, scale)
     write_card(out, figures, corrections, scale, seconds)
     say(f"wrote {out}: {figures['all']}")
