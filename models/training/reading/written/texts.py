@@ -14,7 +14,7 @@ from typing import Literal
 
 DOCUMENTS = Path(__file__).parent / "documents"
 PASSAGES = Path(__file__).parent / "passages"
-# File of passages for the test alone. Those of its training split are left out, for the reader before had read them.
+# File of passages for the test alone. The reader before had read its training split, which is left out.
 HELD_HAND = "c"
 Split = Literal["train", "choose", "test"]
 PARAGRAPH_END = re.compile(r"\n\n+")
