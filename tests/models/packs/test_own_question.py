@@ -13,7 +13,7 @@ from models.system import Reply
 
 
 @pytest.fixture(scope="module")
-def own() -> OwnQuestions:
+def questions() -> OwnQuestions:
     return OwnQuestions.load(Judge.load(MiniLM()))
 
 
@@ -31,13 +31,13 @@ def reply(answer: str, *edits: str) -> Reply:
     ],
 )
 def test_what_only_looks_like_a_fact_is_declined_with_a_word(
-    own: OwnQuestions, question: str, answer: str, word: str | None
+    questions: OwnQuestions, question: str, answer: str, word: str | None
 ) -> None:
-    [checked] = own.check([question], [reply(answer)])
-    assert (checked.answer, checked.best) == (None, answer)
-    assert checked.reason == "unsure"
-    assert checked.score < own.scale.threshold
-    assert word is None or f"“{word}”" in checked.reason.sentence
+    [result] = questions.check([question], [reply(answer)])
+    assert (result.answer, result.best) == (None, answer)
+    assert result.reason == "unsure"
+    assert result.score < questions.scale.threshold
+    assert word is None or f"“{word}”" in result.reason.sentence
 
 
 @pytest.mark.parametrize(
@@ -51,26 +51,26 @@ def test_what_only_looks_like_a_fact_is_declined_with_a_word(
     ],
 )
 def test_questions_for_a_fact_and_answers_that_the_pack_lacks_stay(
-    own: OwnQuestions, question: str, answer: str
+    questions: OwnQuestions, question: str, answer: str
 ) -> None:
-    assert own.check([question], [reply(answer)]) == [reply(answer)]
-    assert own.check([], []) == []
+    assert questions.check([question], [reply(answer)]) == [reply(answer)]
+    assert questions.check([], []) == []
 
 
-def test_an_edit_answers_whatever_the_pack_says(own: OwnQuestions) -> None:
+def test_an_edit_answers_whatever_the_pack_says(questions: OwnQuestions) -> None:
     question = "Who is the mayor of the capital of Peru?"
-    assert own.check([question], [reply("Lima", "0123456789ab")])[0].answer == "Lima"
+    assert questions.check([question], [reply("Lima", "0123456789ab")])[0].answer == "Lima"
 
 
-def test_the_subject_is_the_longest_name_that_the_question_has(own: OwnQuestions) -> None:
+def test_the_subject_is_the_longest_name_that_the_question_has(questions: OwnQuestions) -> None:
     question = "What is the capital of South Korea?"
-    assert own.find(question, "Seoul") == [OwnFact("capital", 23, 34)]
-    assert own.knows(question, OwnFact("capital", 23, 34))
+    assert questions.find(question, "Seoul") == [OwnFact("capital", 23, 34)]
+    assert questions.knows(question, OwnFact("capital", 23, 34))
 
 
-def test_a_scale_of_another_judge_is_refused(own: OwnQuestions, tmp_path: Path) -> None:
+def test_a_scale_of_another_judge_is_refused(questions: OwnQuestions, tmp_path: Path) -> None:
     record = json.loads((FOLDER / SCALE).read_text())
     (tmp_path / SCALE).write_text(json.dumps(record | {"judge": "sha256:other"}))
     write_sums(tmp_path, (SCALE,))
     with pytest.raises(CheckpointError, match="belongs to another judge"):
-        OwnQuestions.load(own.judge, tmp_path)
+        OwnQuestions.load(questions.judge, tmp_path)
