@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from errata.wire.wording import normalize_question
 
 from models.checkpoint import CheckpointError, read_verified
 from models.confidence import Confidence
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as JUDGE
 from models.scope.judge import Judge, Pair
+from models.scope.literals import digest_wordings
 from models.system import UNSURE, Reason, Reply
 
 FOLDER = JUDGE.with_name("scope-facts")
@@ -104,8 +104,8 @@ class OwnQuestions:
         return templates
 
     @cached_property
-    def _wordings(self) -> Mapping[str, frozenset[str]]:
-        return {id: frozenset(map(normalize_question, texts)) for id, texts in self.templates.items()}
+    def _wordings(self) -> Mapping[str, frozenset[int]]:
+        return {id: frozenset(digest_wordings(texts).tolist()) for id, texts in self.templates.items()}
 
     def find(self, question: str, answer: str) -> list[OwnFact]:
         """Return the facts of the pack with this answer whose subject a question names, each by its longest name."""
@@ -122,7 +122,7 @@ class OwnQuestions:
     def knows(self, question: str, fact: OwnFact) -> bool:
         """Return whether the question is one of the pack's for a fact, but for case, spaces and final punctuation."""
         masked = f"{question[: fact.start]}{SUBJECT}{question[fact.end :]}"
-        return normalize_question(masked) in self._wordings[fact.relation]
+        return int(digest_wordings([masked])) in self._wordings[fact.relation]
 
     def check(self, questions: Sequence[str], replies: Sequence[Reply]) -> list[Reply]:
         """Return the replies; those of no edit decline where the question does not surely ask for what they say."""
@@ -168,7 +168,9 @@ class OwnQuestions:
     def decline(self, question: str, fact: OwnFact) -> Reason:
         """Return why a fact does not answer a question: the word without which it most likely would."""
         name, label = question[fact.start : fact.end], self.pack.relations[fact.relation].label
-        known_words = {word for text in self._wordings[fact.relation] for word in WORD.findall(text)}
+        known_words = {
+            word for text in self.templates[fact.relation] for word in WORD.findall(text.casefold())
+        }
         gaps = [
             match
             for match in WORD.finditer(question)
