@@ -133,11 +133,12 @@ class OwnQuestions:
         pairs = [(question, fact) for question, group in zip(questions, facts, strict=True) for fact in group]
         scores = iter(self.rate(pairs))
         return [
-            self._limit(reply, question, {fact: next(scores) for fact in group}) if group else reply
+            self.limit(reply, question, {fact: next(scores) for fact in group}) if group else reply
             for question, reply, group in zip(questions, replies, facts, strict=True)
         ]
 
-    def _limit(self, reply: Reply, question: str, scores: Mapping[OwnFact, float]) -> Reply:
+    def limit(self, reply: Reply, question: str, scores: Mapping[OwnFact, float]) -> Reply:
+        """Return the reply, or one that declines if the question asks for none of the facts that would say it."""
         best = max(scores, key=lambda fact: scores[fact])
         if scores[best] >= self.scale.threshold:
             return reply
@@ -153,11 +154,11 @@ class OwnQuestions:
     @torch.inference_mode()
     def read(self, questions: Sequence[tuple[str, OwnFact]]) -> list[tuple[float, float]]:
         """Return the highest and the mean of what the layers say of each question and the nearest ones of its fact."""
-        pairs = [pair for question, fact in questions for pair in self._pairs(question, fact)]
+        pairs = [pair for question, fact in questions for pair in self.pair_up(question, fact)]
         raw = self.judge.read_pairs(pairs).view(len(questions), N_NEAREST)
         return list(zip(raw.amax(1).tolist(), raw.mean(1).tolist(), strict=True))
 
-    def _pairs(self, question: str, fact: OwnFact) -> list[Pair]:
+    def pair_up(self, question: str, fact: OwnFact) -> list[Pair]:
         """Return the question beside the N_NEAREST of a fact's own that share most words with it."""
         name = question[fact.start : fact.end]
         words = set(WORD.findall(f"{question[: fact.start]} {question[fact.end :]}".casefold()))
