@@ -83,6 +83,7 @@ train: .venv/dev
 	nice $(BIN)/python -m models.training.kbert
 	@models/training/scope/install.sh
 	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
+	nice $(BIN)/python -m models.training.scope.own_question
 	nice $(BIN)/python -m models.training.kbert.unseen
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack --plain

@@ -8,7 +8,7 @@ most words with it, with the subject's name as it was asked. What its layers say
 import json
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -25,11 +25,8 @@ from models.system import UNSURE, Reason, Reply
 FOLDER = JUDGE.with_name("scope-facts")
 SCALE = "scale.json"
 SUBJECT = "{subject}"
-HANDS = (
-    "hand1.jsonl",
-    "hand4.jsonl",
-    "hand5.jsonl",
-)  # writers of own questions; others are kept to choose and test by
+# Writers of own questions; others are kept to choose and test by.
+HANDS = ("hand1.jsonl", "hand4.jsonl", "hand5.jsonl")
 N_NEAREST = 5  # own questions that the judge reads
 WORD = re.compile(r"[\w'’-]+")
 MOST_WORDS = 8  # words of a declined question that are left out by turns
@@ -63,7 +60,6 @@ class OwnQuestions:
     judge: Judge
     scale: Confidence
     folder: Path = WORLD
-    _pack: Pack | None = field(default=None, repr=False)
 
     @staticmethod
     def load(judge: Judge, folder: Path = FOLDER) -> "OwnQuestions":
@@ -82,7 +78,7 @@ class OwnQuestions:
 
     @cached_property
     def pack(self) -> Pack:
-        return self._pack or Pack.load(self.folder)
+        return Pack.load(self.folder)
 
     @cached_property
     def _names(self) -> Mapping[str, Sequence[tuple[str, str]]]:

@@ -38,9 +38,8 @@ LITERAL = re.compile(rf"(?P<value>{VALUE})|(?P<letter>{LETTER})|(?P<word>\w+)|(?
 PLAIN = re.compile(r"[a-z ,.;:?!'\"-]*")  # a text that has no literals but letters
 SUFFIX = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")  # suffixes that do not change which number is meant
 SMALL_WORDS = {"a", "i"}
-OPERATORS = frozenset(
-    "*\\^→←"
-)  # beside those of mathematics; they count only beside a value, a letter or another
+# Operators beside those of mathematics; they count only beside a value, a letter or another.
+OPERATORS = frozenset("*\\^→←")
 IGNORED = frozenset("°|~©®™")
 
 

@@ -81,6 +81,9 @@ def main() -> None:
     parser.add_argument(
         "--start", type=Path, help="weights of a judge to begin with, instead of the pretrained encoder"
     )
+    parser.add_argument(
+        "--keep", type=float, default=0.0, help="share of --start in the mean of the weights that is written"
+    )
     parser.add_argument("--processes", type=int, default=1, help="processes that make pairs")
     parser.add_argument("--measure", action="store_true", help="only calibrate and measure what is in --out")
     arguments = parser.parse_args()
@@ -100,7 +103,11 @@ def main() -> None:
         source = Source(relations.train, facts.train, arguments.sets)
         net = make_net(plan, resolve_device(arguments.device), arguments.start)
         learn(plan, net, source, arguments.work, arguments.minutes, arguments.processes, say)
-        write(arguments.out, net.served_weights(), RAW)
+        weights = net.served_weights()
+        if arguments.start is not None:
+            before = read_weights(arguments.start)
+            weights = {name: new.lerp(before[name].float(), arguments.keep) for name, new in weights.items()}
+        write(arguments.out, weights, RAW)
     finish(plan, encoder, relations, facts, arguments.sets, arguments.out, say)
 
 
