@@ -70,6 +70,7 @@ class Ask:
         top_k: Number of answers wanted; more than one asks for alternatives.
         explain: Whether the reply has to explain itself.
         context: Text to take the answer from, for systems with this input.
+        passages: Places of the context's texts in it, where the caller sent several.
         document: Id of the document to take the answer from, for systems with this input.
         candidates: Answers to choose from, for systems with this input.
         mentions: What the graph says about the words of the question, for systems with the input `graph`.
@@ -89,6 +90,7 @@ class Ask:
     neighbours: tuple[Entity, ...] = ()
     use_graph: bool = True
     sampling: SamplingOptions | None = None
+    passages: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ class Reply:
         explanation: What the answer rests on, as JSON values, if the question asked for it.
         facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
         nearby_edit: An edit that the caller may ask back about; None where an edit answers.
+        place: First character of the answer in the context or document that it was read from, and the one behind it.
         wording: The wording by which the edit that answers was found; "" where none was.
         finish: How a drawn answer ended: by itself or before a stop, or at its limit; None if none was drawn.
         tokens: Tokens of a drawn answer, if the question asked for them.
@@ -174,6 +177,7 @@ class Reply:
     explanation: Mapping[str, Any] | None = None
     facts: tuple[Mapping[str, Any], ...] = ()
     nearby_edit: NearbyEdit | None = None
+    place: tuple[int, int] | None = None
     wording: str = ""
     finish: Literal["stop", "length"] | None = None
     tokens: tuple[TokenScore, ...] = ()

@@ -25,13 +25,14 @@ from models.ernie_doc.explain import describe_document, explain
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.minilm import load_tokenizer
-from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, answer_in_steps
+from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, Second, answer_in_steps
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.labelling import PAIR_SHARE, rate_answers
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import RecentStates
 from models.memory import Views
+from models.reading.checkpoint import load as load_reader
 from models.reading.confidence import NO_SCALE, rate
 from models.reading.document import Document as Tokens
 from models.reading.document import DocumentRefused, tokenize
@@ -85,7 +86,9 @@ class ErnieDocSystem:
         self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
         self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
         spans = SpanRule(settings.longest, N_BEST, "margin")
-        self.rule = AnswerRule(spans, BATCH[self.reader.device.type], MOST_WINDOWS)
+        share, device = settings.reader_share, self.reader.device
+        second = Second(load_reader(device=device), share) if share else None
+        self.rule = AnswerRule(spans, BATCH[device.type], MOST_WINDOWS, second=second)
         self._chooser = Chooser(encoder)
         self._tokens: LRUCache[str, Tokens] = LRUCache(CACHED_TOKENS, getsizeof=len)
         self._lock = Lock()
@@ -213,6 +216,7 @@ class ErnieDocSystem:
             ),
             result.is_question_cut,
             explanation,
+            place=(spans[0].start, spans[0].end) if is_sure else None,
         )
 
 

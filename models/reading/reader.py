@@ -132,21 +132,33 @@ class Reader:
         scores = tuple(rate(spans, len(windows), self.confidence))
         return Finding(tuple(spans), scores, len(windows), n_tokens > len(question_ids))
 
-    @torch.inference_mode()
     def _point(
         self, question_ids: Sequence[int], document: Document, windows: Sequence[Window]
     ) -> Iterator[Float[Tensor, "token 2"]]:
-        """Yield for each window the logits of first and last token, those of no answer first."""
-        offset = len(question_ids) + SPECIAL_TOKENS - 1
+        """Yield the logits of each window, as many windows read at once as the device takes."""
         for part in chunked(windows, BATCH[self._encoder.device.type]):
-            texts = [document.ids[slice(*window)].tolist() for window in part]
-            states = self._encoder.read(
-                [[self._cls, *question_ids, self._mask, self._sep, *text, self._sep] for text in texts]
-            ).states
-            queries = torch.einsum("hij,bj->bhi", self._heads, states[:, len(question_ids) + 1])
-            logits = torch.einsum("btw,bhw->bth", states, queries).cpu() * WIDTH**-0.5
-            for text, row in zip(texts, logits, strict=True):
-                yield torch.cat([row[:1], row[offset : offset + len(text)]])
+            yield from self.point([(question_ids, document.ids[slice(*window)].tolist()) for window in part])
+
+    @torch.inference_mode()
+    def point(
+        self, rows: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> Sequence[Float[Tensor, "token 2"]]:
+        """Return for each question and window the logits of first and last token, those of no answer first.
+
+        Args:
+            rows: Token ids of each question, cut to its room, and of a window that fits beside it.
+        """
+        states = self._encoder.read(
+            [[self._cls, *asked, self._mask, self._sep, *text, self._sep] for asked, text in rows]
+        ).states
+        places = torch.tensor([len(asked) + 1 for asked, _ in rows], device=states.device)
+        queries = torch.einsum("hij,bj->bhi", self._heads, states[torch.arange(len(rows)), places])
+        logits = torch.einsum("btw,bhw->bth", states, queries).cpu() * WIDTH**-0.5
+        offsets = [len(asked) + SPECIAL_TOKENS - 1 for asked, _ in rows]
+        return [
+            torch.cat([row[:1], row[offset : offset + len(text)]])
+            for row, offset, (_, text) in zip(logits, offsets, rows, strict=True)
+        ]
 
     def is_sure(self, finding: Finding) -> bool:
         """Return whether the best span is given as an answer."""
@@ -165,4 +177,5 @@ class Reader:
             None if is_sure else NOT_SAID,
             alternatives=tuple(Alternative(span.text, share) for span, share in rest),
             truncated=finding.is_question_cut,
+            place=(finding.spans[0].start, finding.spans[0].end) if is_sure else None,
         )

@@ -200,7 +200,10 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
     rest = [f"and {n_more} more"] if n_more > 0 else []
     if all(item["type"] == "string_too_long" and not TEXTS.isdisjoint(item["loc"]) for item in mistakes):
         limit: int = mistakes[0]["ctx"]["max_length"]
-        sizes = [complain(locate(item), f"has {len(item['input'].strip()):,} characters") for item in first]
+        sizes = [
+            complain(locate(item), f"has {len(''.join(map(str, item['input'])).strip()):,} characters")
+            for item in first
+        ]
         return TooLarge(f"{'; '.join(sizes + rest)}; {limit:,} is the most", limit=limit, errors=faults)
     complaints = [complain(locate(item), describe_mistake(item)) for item in first]
     return InvalidInput("; ".join(complaints + rest), errors=faults)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
@@ -45,16 +46,22 @@ class QueuedQuestion:
         """Return the answered question; the time that neither graph nor model took is the queue's."""
         queue_s = max(0.0, perf_counter() - self.arrived_at - self.graph_s - self.model_s)
         seconds = {"queue": queue_s, "graph": self.graph_s, "model": self.model_s}
-        return AnsweredQuestion(reply, snapshot, seconds)
+        return AnsweredQuestion(reply, snapshot, seconds, self.ask.passages)
 
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One question after its batch, with the seconds of its parts: queue, graph and model, in this order."""
+    """One question after its batch.
+
+    Attributes:
+        seconds: The seconds of its parts: queue, graph and model, in this order.
+        passages: Places of the texts of its context.
+    """
 
     reply: Reply
     snapshot: Snapshot
     seconds: Mapping[str, float]
+    passages: Sequence[int] = (0,)
 
     @property
     def total_s(self) -> float:
@@ -95,6 +102,7 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             "edits": reply.edits,
             "edited_in": item.snapshot.find_version(reply.edits),
             "facts": reply.facts,
+            "place": None if reply.place is None else _find_passage(*reply.place, item.passages),
             "timings": {
                 f"{part}_ms": round(1e3 * seconds, 3)
                 for part, seconds in {**item.seconds, "total": item.total_s}.items()
@@ -107,6 +115,13 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             **({} if reply.finish is None else _describe_draw(reply)),
         }
     ).encode()
+
+
+def _find_passage(start: int, end: int, passages: Sequence[int]) -> dict[str, int]:
+    """Return the text of a context in which an answer begins, and its place there."""
+    number = bisect_right(passages, start) - 1
+    first = passages[number]
+    return {"passage": number, "start": start - first, "end": end - first}
 
 
 def _describe_draw(reply: Reply) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
 from typing import Any
 
 from models.cost import Cost, default_cost
@@ -20,6 +21,7 @@ INPUT_OF_FIELD = {
     "sampling": "sampling",
 }
 """Field of the request -> the input that a system needs for it."""
+JOINT = "\n\n"  # between the texts of a context, which are read as one
 COST = "cost"  # the module beside a loader's module, and the function in it
 NAME = re.compile(
     r"[A-Za-z0-9]+|\S"
@@ -37,18 +39,19 @@ def load_cost(loader: str) -> Cost:
 
 def to_ask(request: Mapping[str, Any]) -> Ask:
     """Return the question of a request, as it crosses the wire or a handle."""
-    sampling = request.get("sampling")
+    sampling, passages = request.get("sampling"), request.get("context") or ()
     return Ask(
         request["question"],
         request.get("top_k", 1),
         request.get("explain", False),
-        request.get("context"),
+        JOINT.join(passages) if passages else None,
         request.get("document"),
         tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
         sampling=None
         if sampling is None
         else SamplingOptions(**{**sampling, "stop": tuple(sampling.get("stop") or ())}),
+        passages=tuple(accumulate((len(text) + len(JOINT) for text in passages[:-1]), initial=0)),
     )
 
 

@@ -49,12 +49,14 @@ class Settings:
         overlap: Tokens that windows share.
         longest: Tokens of an answer.
         confidence: How likely an answer is right, and from which probability it is given.
+        reader_share: Share of the reader of all systems in what a window says of its spans; 0 for none.
     """
 
     question_room: int
     overlap: int
     longest: int
     confidence: Confidence
+    reader_share: float = 0.0
 
 
 @dataclass(frozen=True)

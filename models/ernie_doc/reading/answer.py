@@ -5,7 +5,7 @@ state before it, so that windows can be read at once. The authors' way is there 
 whose memory is carried.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,12 +19,37 @@ from models.ernie_doc.reading.choosing import Choice, Chooser
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.state import State
 from models.reading.document import Document, DocumentRefused
+from models.reading.reader import Reader as SpanReader
 from models.reading.spans import Span, SpanRule, follow_spans
 from models.reading.windows import Window, cover
 
 Pack = Literal["document", "authors"]
 Phase = Literal["choosing", "reading", "asking"]
 AUTHORS_STRIDE = 128  # tokens from window to window, in the authors' scripts
+
+
+@dataclass(frozen=True)
+class Second:
+    """The reader of all systems, which reads the windows that the model's attention and memory picked, once more.
+
+    Attributes:
+        reader: Reads a window with the question, without what stands before it.
+        share: Its share of the logits; the rest is the model's.
+    """
+
+    reader: SpanReader
+    share: float
+
+    def mix(
+        self,
+        logits: Iterable[Float[Tensor, "token 2"]],
+        question: Sequence[int],
+        texts: Iterable[Sequence[int]],
+    ) -> Iterator[Float[Tensor, "token 2"]]:
+        """Yield the logits of windows, a weighted mean of the model's and the reader's; a log-linear pool of both."""
+        for scores, text in zip(logits, texts, strict=True):
+            (others,) = self.reader.point([(question, text)])
+            yield scores[: len(others)].lerp(others, self.share)
 
 
 @dataclass(frozen=True)
@@ -37,6 +62,7 @@ class AnswerRule:
         most_windows: Windows that the question is put to; the authors put it to all.
         is_retrospective: True if the whole document is read once before.
         uses_memory: False leaves every memory empty, to measure its contribution.
+        second: Reads the windows, too.
         pack: `document` reads windows from the states of the document, `authors` carries the memory of the question.
     """
 
@@ -45,6 +71,7 @@ class AnswerRule:
     most_windows: int
     is_retrospective: bool = False
     uses_memory: bool = True
+    second: Second | None = None
     pack: Pack = "document"
 
 
@@ -134,6 +161,9 @@ def answer_in_steps(
                     states[number] = state
                 yield Progress("reading", number, choice.numbers[-1])
         logits = ask_windows(reader, document, windows, ids, states, rule.batch)
+        if rule.second is not None:
+            texts = (document.ids[slice(*windows[number])].tolist() for number in choice.numbers)
+            logits = rule.second.mix(logits, ids.tolist(), texts)
     spans: Sequence[Span] = ()
     for done, best in enumerate(follow_spans(document, windows, choice.numbers, logits, rule.spans), 1):
         spans = best

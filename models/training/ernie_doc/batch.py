@@ -5,7 +5,7 @@ answer, and each is read with the question from the memory before it.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -21,6 +21,7 @@ from models.training.ernie_doc.examples import Example, Passage
 from models.training.ernie_doc.plan import Mixture
 
 MEMORY_KINDS = ("alias", "steps")  # kinds of questions that need an earlier segment
+Teach = Callable[[Sequence[tuple[Sequence[int], Sequence[int]]]], Sequence[Tensor]]
 NONE = 0  # place of [CLS], which stands for no answer
 
 
@@ -52,12 +53,14 @@ class Batch:
         memory: Memory before each window.
         targets: Places of start and end.
         lengths: Tokens of each window; [CLS] and these may be answers.
+        taught: A teacher's logits of first and last token, [CLS] and the window's; None where only memory can tell.
     """
 
     segments: Segments
     memory: Float[Tensor, "layer batch slot width"]
     targets: Int[Tensor, "batch 2"]
     lengths: Int[Tensor, " batch"]
+    taught: Sequence[Float[Tensor, "token 2"] | None]
 
 
 def draw_rows(
@@ -144,16 +147,23 @@ def collate(
     passages: Sequence[Passage],
     memories: Sequence[Sequence[Float[Tensor, "layer slot width"]]],
     packing: Packing,
+    teach: Teach | None = None,
 ) -> Batch:
-    """Put rows together with the memories before their windows."""
+    """Put rows together with the memories before their windows, and with what a teacher says of them."""
     device = memories[0][0].device
-    segments, lengths = [], []
+    texts = []
     for row in rows:
         document = passages[row.passage].document
-        window = packing.windows(len(document))[row.window]
-        segments.append(packing.pack([document.ids[slice(*window)]], row.example.ids))
-        lengths.append(window.last - window.first)
+        texts.append(document.ids[slice(*packing.windows(len(document))[row.window])])
+    segments = [packing.pack([text], row.example.ids) for row, text in zip(rows, texts, strict=True)]
+    lengths = [len(text) for text in texts]
+    asked = [(row.example.ids.tolist(), text.tolist()) for row, text in zip(rows, texts, strict=True)]
+    logits = teach(asked) if teach else [None] * len(rows)
+    taught = [
+        None if part is None or row.example.kind in MEMORY_KINDS else part.clone()
+        for row, part in zip(rows, logits, strict=True)
+    ]
     memory = torch.stack([memories[row.passage][row.window] for row in rows], 1)
     columns = (torch.cat(parts).to(device) for parts in zip(*segments, strict=True))
     targets = torch.tensor([[row.start, row.end] for row in rows], device=device)
-    return Batch(Segments(*columns), memory, targets, torch.tensor(lengths, device=device))
+    return Batch(Segments(*columns), memory, targets, torch.tensor(lengths, device=device), taught)

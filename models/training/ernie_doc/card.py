@@ -11,11 +11,11 @@ from models.training.reading.outcomes import Figures, Outcome, by_kind
 Exam = Mapping[str, Mapping[str, Sequence[Outcome]]]  # name of documents -> name of a reading -> outcomes
 
 
-def write_card(folder: Path, exam: Exam, scale: Confidence, seconds: float) -> None:
+def write_card(folder: Path, exam: Exam, scale: Confidence, share: float, seconds: float) -> None:
     """Write README.md and measured.json into a checkpoint folder."""
     figures = collect(exam, scale)
     by_name = {name: group._asdict() for name, group in figures.items()}
-    harness.write_card(folder, by_name, lines(figures, scale, seconds))
+    harness.write_card(folder, by_name, lines(figures, scale, share, seconds))
 
 
 def collect(exam: Exam, scale: Confidence) -> dict[str, Figures]:
@@ -28,13 +28,19 @@ def collect(exam: Exam, scale: Confidence) -> dict[str, Figures]:
     }
 
 
-def lines(figures: Mapping[str, Figures], scale: Confidence, seconds: float) -> Iterator[str]:
+def lines(figures: Mapping[str, Figures], scale: Confidence, share: float, seconds: float) -> Iterator[str]:
     """Yield the card line by line."""
     yield "# ernie-doc: the default checkpoint\n"
     yield "A reader of long documents that starts from models/reading: `python -m models.training.ernie_doc`."
-    yield f"Every number of the recipe is in models/training/ernie_doc/plan.py; {seconds / 60:.0f} minutes of steps."
+    yield "Every number of the recipe is in models/training/ernie_doc/plan.py."
+    if seconds:
+        yield f"{seconds / 60:.0f} minutes of steps."
     yield "Documents, subjects and phrasings of the test were not trained on, and the scale of confidence was"
-    yield f"chosen on others again. Answers with less than {100 * scale.threshold:.0f} % are withheld.\n"
+    yield f"chosen on others again. Answers with less than {100 * scale.threshold:.0f} % are withheld."
+    if share:
+        yield f"In the windows that are asked, the logits are {100 * share:.0f} % those of the reader of all systems"
+        yield "(models/reading), which reads each of them without what stands before it; `alone` is without it."
+    yield ""
     yield from table(
         "documents | memory | kind | questions | exact match | F1 | wrong | calibration error",
         (

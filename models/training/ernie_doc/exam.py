@@ -14,29 +14,38 @@ from models.packs.pack import Pack
 from models.reading.document import tokenize
 from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long
 from models.training.ernie_doc.examples import MOST_TOKENS
+from models.training.reading.exam import exam_texts as read_hands
 from models.training.reading.outcomes import Outcome
-from models.training.reading.written.texts import PASSAGES, Split, Text, read_texts
+from models.training.reading.written.texts import HELD_HAND, Split, Text
 
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
 LONGEST = "20,000 tokens"  # name of the longest documents, which are read in one way only
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "with": {},
     "without": {"uses_memory": False},
+    "alone": {"second": None},
 }
 """Name of a way of reading -> its fields of an `AnswerRule`."""
-MORE_READINGS = {"composed": ["without"]}  # documents -> further ways of reading them
+MORE_READINGS = {
+    "composed": ["without"],
+    f"passages {HELD_HAND}": ["alone"],
+    "documents": ["alone"],
+}  # documents -> further ways of reading them
 LONG_PARTS = 8  # parts of the longest documents, of 2,000 tokens each
 N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
+N_CHOOSE = 12  # texts of each hand that are asked about to choose; all of them for the test
 N_LONG = {"choose": 1, "test": 2}  # documents of that length
 
 
 def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
     """Return the texts of an exam: passages, documents, and composed ones of several lengths."""
-    single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
+    rng, world = random.Random(seed), build_world(pack, split)
+    hands = read_hands(split)
+    if split == "choose":
+        hands = {hand: rng.sample(texts, min(N_CHOOSE, len(texts))) for hand, texts in hands.items()}
     longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
-        "passages": read_texts(split, PASSAGES),
-        "written": single,
+        **hands,
         "composed": [compose(world, MIDDLE, rng) for _ in range(N_COMPOSED)],
         "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
         LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],

@@ -12,6 +12,7 @@ from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
+from models.reading.checkpoint import load as load_reader
 from models.training.ernie_doc.batch import collate, draw_rows, read_memories
 from models.training.ernie_doc.examples import Examples, Passage
 from models.training.ernie_doc.losses import span_loss, state_loss
@@ -72,7 +73,7 @@ class Learning(Steps):
         examples: Examples to read.
         packing: How windows become segments.
         say: Receives lines about the progress.
-        layers: The reader's tensors, whose states are learned first; None is MiniLM.
+        layers: The reader's tensors, whose states are learned first, and then its spans; None is MiniLM, without spans.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Learning(Steps):
         super().__init__(plan, model, groups, say, weight_decay=plan.decay)
         self.plan, self.model, self.examples, self.packing = plan, model, examples, packing
         self.device = model.device
+        self._teach = load_reader(device=self.device).point if layers else None
         self._teacher = Teacher(packing, plan.model.memory, self.device, layers)
 
     def learn(self, step: int) -> float:
@@ -119,7 +121,7 @@ class Learning(Steps):
             for number in range(len(passages))
         ]
         memories = self._read(passages, last_windows)
-        return span_loss(self.model, collate(rows, passages, memories, self.packing))
+        return span_loss(self.model, collate(rows, passages, memories, self.packing, self._teach))
 
     def _read(self, passages: Sequence[Passage], last_windows: Sequence[int]) -> list[list[Tensor]]:
         self.model.eval()

@@ -22,11 +22,20 @@ NEVER = -1e4  # logit of a place that is no answer
 
 
 def span_loss(model: ErnieDoc, batch: Batch) -> Float[Tensor, ""]:
-    """Return the cross-entropy of start and end, over [CLS] and the tokens of the window."""
+    """Return the cross-entropy of start and end, over [CLS] and the tokens of the window.
+
+    Half of it is against the distribution of a teacher, where one reads the window (arXiv:1503.02531).
+    """
     logits = model.span_logits(model(*batch.segments, batch.memory).states, batch.segments.mask)
     places = torch.arange(logits.shape[1], device=logits.device)
     may_answer = places < OFFSET + batch.lengths[:, None]
-    return 2 * F.cross_entropy(logits.masked_fill(~may_answer[..., None], NEVER), batch.targets)
+    logits = logits.masked_fill(~may_answer[..., None], NEVER)
+    expected = F.one_hot(batch.targets, logits.shape[1]).mT.float()
+    for row, taught in enumerate(batch.taught):
+        if taught is not None:
+            share = taught.to(logits.device).softmax(0)
+            expected[row, : len(share)] = (expected[row, : len(share)] + share) / 2
+    return 2 * F.cross_entropy(logits.float(), expected)
 
 
 def state_loss(

@@ -137,3 +137,21 @@ async def test_a_context_is_answered_with_a_span_and_says_where_it_stands(
     assert answer["answer"] in context
     best = answer["explanation"]["spans"][0]
     assert context[best["start"] : best["end"]] == best["text"] == answer["answer"]
+    assert answer["place"] == {"passage": 0, "start": best["start"], "end": best["end"]}
+
+
+async def test_an_answer_from_several_texts_says_in_which_it_stands(http: httpx.AsyncClient) -> None:
+    texts = ["Kim was born in Oslo.", "The mill lies by the river.", "Her mother was born in Rome."]
+    answer = await ask(http, context=texts)
+    place = answer["place"]
+    assert texts[place["passage"]][place["start"] : place["end"]] == answer["answer"]
+    too_long = await http.post("/v1/answers", json={"question": "Who?", "context": ["x" * 60_000] * 2})
+    assert (too_long.status_code, too_long.json()["code"]) == (413, "too_large")
+    for wrong, why in (
+        (7, "neither a text nor a list of texts"),
+        ([], "is an empty list"),
+        ([7], "has to be a text"),
+    ):
+        refused = await http.post("/v1/answers", json={"question": "Who?", "context": wrong})
+        assert refused.status_code == 422
+        assert why in refused.json()["detail"]

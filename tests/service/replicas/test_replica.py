@@ -147,7 +147,7 @@ async def test_one_bad_question_does_not_spoil_its_batch(replica: Replica) -> No
 
 
 async def test_a_field_the_system_does_not_read_is_refused_not_dropped(replica: Replica) -> None:
-    answer = await ask(replica, PERU, context="Peru moved its capital.")
+    answer = await ask(replica, PERU, context=["Peru moved its capital."])
     assert (answer["status"], answer["code"], answer["field"]) == (422, "invalid_input", "context")
 
 

@@ -30,7 +30,7 @@ RELATIONAL, THU_ERNIE = load_cost("models.relational.system:load"), load_cost("m
         ({"question": "x" * 2_000}, 20),
         ({"question": "x", "candidates": ["y"] * 256}, 257),
         ({"question": "x" * 100, "candidates": ["y" * 100] * 3}, 7),
-        ({"question": "x", "context": "y" * 10_000}, 101),
+        ({"question": "x", "context": ["y" * 10_000]}, 101),
         ({"question": "x", "explain": True}, 8),
         ({"question": "x", "top_k": 10}, 4),
         ({"question": "x", "candidates": ["y"] * 256, "explain": True}, 2_056),
@@ -39,6 +39,16 @@ RELATIONAL, THU_ERNIE = load_cost("models.relational.system:load"), load_cost("m
 def test_work_grows_with_characters_and_with_candidates(fields: dict[str, Any], expected: int) -> None:
     ask = to_ask(fields)
     assert [cost(ask) for cost in (default_cost, KBERT, ERNIE_DOC, RELATIONAL, THU_ERNIE)] == [expected] * 5
+
+
+def test_texts_of_a_context_are_read_as_one_and_keep_their_places() -> None:
+    texts = ["Lima is in Peru.", "Quito lies high.", ""]
+    ask = to_ask({"question": "x", "context": texts})
+    assert ask.context is not None
+    assert [
+        ask.context[place:].startswith(text) for place, text in zip(ask.passages, texts, strict=True)
+    ] == [True] * 3
+    assert (to_ask({"question": "x"}).context, to_ask({"question": "x"}).passages) == (None, (0,))
 
 
 def test_names_of_the_graph_cost_those_who_read_them() -> None:

@@ -37,7 +37,7 @@ class AnswerCalls:
         question: str,
         *,
         model: str | None = None,
-        context: str | None = None,
+        context: str | Sequence[str] | None = None,
         candidates: Sequence[str] | None = None,
         document: str | None = None,
         version: int | None = None,
@@ -52,7 +52,7 @@ class AnswerCalls:
         Args:
             question: The question.
             model: The model; "auto" for the surest of all; None for the service's choice.
-            context: A text to take the answer from.
+            context: A text to take the answer from, or several; the answer's `place` says where it stands.
             candidates: The answers to choose from.
             document: Id of the document that the question is about.
             version: Answer from exactly this version.
@@ -67,7 +67,7 @@ class AnswerCalls:
             wire.AnswerRequest,
             question=question,
             model=model,
-            context=context,
+            context=[context] if isinstance(context, str) else context and list(context),
             candidates=None if candidates is None else list(candidates),
             document=document,
             version=version,

@@ -21,7 +21,18 @@ INSTRUCTIONS = (
     "Errata answers questions from models whose knowledge people correct. `ask` for an answer and `why` for its "
     "grounds. A wrong answer is corrected by `propose_correction`: a person approves it before it is live."
 )
-REPLY = ("answer", "reason_text", "score", "model", "version", "edited_in", "facts", "nearby_edit", "away")
+REPLY = (
+    "answer",
+    "reason_text",
+    "score",
+    "model",
+    "version",
+    "edited_in",
+    "facts",
+    "place",
+    "nearby_edit",
+    "away",
+)
 
 Question = Annotated[str, Field(description="A question in words.", max_length=10_000)]
 Model = Annotated[
@@ -52,9 +63,13 @@ class Tools:
         self._routes, self._refusal = routes, refusal
 
     async def ask(
-        self, question: Question, model: Model = None, context: str | None = None, version: Version = None
+        self,
+        question: Question,
+        model: Model = None,
+        context: str | list[str] | None = None,
+        version: Version = None,
     ) -> JSON:
-        """Answer a question, or say that no system is sure. A context is a text in which the answer stands."""
+        """Answer a question, or say that no system is sure. A context is a text, or several, that have the answer."""
         fields = {"question": question, "model": model, "context": context, "version": version}
         reply = await self._send("/v1/answers", _without_none(fields))
         return {name: reply.get(name) for name in REPLY}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from errata.wire.base import CommitVersion, Details, Name, Request, Response, Text, Version
 from errata.wire.problems import Problem
 
-MAX_CONTEXT_CHARS = 100_000
+MAX_CONTEXT_CHARS, MAX_PASSAGES = 100_000, 100
 MAX_BATCH = 256
 MAX_TOKENS, MAX_SEED, MAX_LOGPROBS = 1_024, 2**63 - 1, 20
 MAX_STOPS, MAX_STOP_CHARS = 16, 100
@@ -22,6 +22,23 @@ NOT_DRAWN = (
 PIN_TOO_OLD = (
     "version {pin} is older than min_version {least}, and an answer is from one of them only: leave one out"
 )
+
+
+def read_passages(value: Any) -> Any:
+    """Return the texts of a context: a list of them, or one alone; raise PydanticKnownError if they are too long."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list):
+        raise PydanticCustomError("no_passages", "is neither a text nor a list of texts")
+    if sum(len(text) for text in texts if isinstance(text, str)) > MAX_CONTEXT_CHARS:
+        raise PydanticKnownError("string_too_long", {"max_length": MAX_CONTEXT_CHARS})
+    return texts
+
+
+Passages = Annotated[
+    list[str],
+    Field(min_length=1, max_length=MAX_PASSAGES),
+    BeforeValidator(read_passages, json_schema_input_type=str | list[str]),
+]
 
 
 class Sampling(Request):
@@ -51,6 +68,7 @@ class AnswerRequest(Request):
 
     Attributes:
         model: "auto" asks all models that can read the question, and the surest answers; None is the service's choice.
+        context: A text in which the answer may stand, or several, for models that read one; the answer has its `place`.
         document: A document that the question is about, for models that read documents.
         kg: "none" answers without the graph, for systems that read it.
         version: Read exactly this version, which may not be older than `min_version`.
@@ -60,7 +78,7 @@ class AnswerRequest(Request):
 
     question: Text
     model: Name | None = None
-    context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    context: Passages | None = None
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     document: Name | None = None
     kg: Literal["graph", "none"] = "graph"
@@ -100,6 +118,20 @@ class AnswerFact(Response):
     label: str
     object: str
     edit: str = ""
+
+
+class Place(Response):
+    """The place of an answer in the text that it was read from.
+
+    Attributes:
+        passage: Number of the text among those of the question's context, from 0; 0 in a document.
+        start: Its first character there.
+        end: The character behind it.
+    """
+
+    passage: int
+    start: int
+    end: int
 
 
 class Timings(Response):
@@ -166,6 +198,7 @@ class Answer(Response):
         edits: Ids of the edits that the answer rests on.
         edited_in: The version that made the newest of them.
         facts: Facts of the graph that it rests on.
+        place: Where it stands in the context or the document that it was read from.
         nearby_edit: An edit that the question may have meant.
         truncated: True if the question was longer than the model reads.
         degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
@@ -186,6 +219,7 @@ class Answer(Response):
     edits: list[str]
     edited_in: CommitVersion | None = None
     facts: list[AnswerFact]
+    place: Place | None = None
     nearby_edit: NearbyEdit | None = None
     timings: Timings
     truncated: bool = False

@@ -13,7 +13,7 @@ OTHER_QUESTION, OTHER_NAME = (
     0.18,
     0.18,
 )  # shares of the different pairs that are so by another question, or a name
-ONE_WORDING = 0.5  # share of the different pairs in one wording
+ONE_WORDING = 0.25  # share of the pairs with names exchanged that are in one wording
 NOISE = 0.3  # share of the second sides that are written as people write
 
 
@@ -35,9 +35,25 @@ class OrderPairs:
         }
 
     def draw(self, n_order: int, n_figures: int) -> list[TrainingPair]:
-        """Draw pairs about the order of names, and about figures; half of each ask for the same."""
-        draws = [self.about_order] * n_order + [self.about_figure] * n_figures
-        return [draw(self._rng.random() < 0.5) for draw in draws]
+        """Draw pairs about the order of names, and about figures; half of each ask for the same.
+
+        Half of those about the order are twins: two wordings with the names in one order, and exchanged.
+        """
+        n_twins = n_order // 4
+        twins = [pair for _ in range(n_twins) for pair in self.twins()]
+        draws = [self.about_order] * (n_order - len(twins)) + [self.about_figure] * n_figures
+        return twins + [draw(self._rng.random() < 0.5) for draw in draws]
+
+    def twins(self) -> tuple[TrainingPair, TrainingPair]:
+        """Draw two wordings with the names in one order and, with nothing else to tell them apart, exchanged."""
+        rng, frame = self._rng, self._rng.choice(self._by_symmetry[False])
+        names = self._frames.draw_names(frame, rng)
+        wordings = rng.sample(frame.wordings, 2) if len(frame.wordings) > 1 else frame.wordings * 2
+        wording, other = map(rng.choice, wordings)
+        return (
+            self._pair(wording, names, other, names, "same_order"),
+            self._pair(wording, names, other, names[::-1], "exchanged"),
+        )
 
     def about_order(self, is_same: bool) -> TrainingPair:
         """Draw a pair about two names, in one order or, where that makes no difference, in both."""

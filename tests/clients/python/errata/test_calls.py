@@ -47,7 +47,7 @@ def after_writing(version: int | None) -> Calls:
 def test_every_option_of_a_question_is_sent() -> None:
     options: dict[str, Any] = {
         "model": "kbert",
-        "context": "c",
+        "context": ["c", "d"],
         "candidates": ["Lima"],
         "document": "d",
         "version": 4,

@@ -87,7 +87,7 @@ def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenize
     assert sides.keys() == {"with", "without"}
     assert len({side[0].spans for side in sides.values()}) == 2
     exam = {"written": sides}
-    write_card(tmp_path, exam, NO_SCALE, 3600.0)
+    write_card(tmp_path, exam, NO_SCALE, 0.5, 3600.0)
     figures = json.loads((tmp_path / "measured.json").read_text())
     assert figures.keys() == collect(exam, NO_SCALE).keys()
     assert figures.keys() == {f"written/{side}/{kind}" for side in sides for kind in ("all", "plain")}

@@ -26,7 +26,10 @@ Model = Annotated[
     typer.Option(help="Which system answers; without it the surest of all, or the service's choice."),
 ]
 Graph = Annotated[Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")]
-Context = Annotated[str | None, typer.Option(metavar="TEXT|@FILE", help="Answer from this text.")]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT|@FILE", help="Answer from this text; may be repeated."),
+]
 Candidates = Annotated[list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")]
 Top = Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")]
@@ -88,7 +91,7 @@ def ask(
         question,
         model=model,
         kg=kg,
-        context=None if context is None else read_context(context),
+        context=[read_context(argument) for argument in context] if context else None,
         candidates=candidate or None,
         version=None if at is None else session.resolve_version(at),
         min_version=min_version,
@@ -142,21 +145,7 @@ def print_answer(
         session.out.print(table)
     if answer.explanation is not None:
         session.out.print(draw_explanation(answer.explanation, question, answer.answer))
-    notes = [f"version {answer.version}"]
-    if answer.answer is not None:
-        notes.append(f"{percent(answer.score)} sure")
-    elif verbose and answer.best:
-        notes.append(f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely")
-    if names_model:
-        notes.append(f"by {answer.model}")
-    if answer.edits:
-        notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
-    if answer.facts:
-        notes.append(plural(len(answer.facts), "fact"))
-    if answer.truncated:
-        notes.append("cut short")
-    notes.append(milliseconds(answer.timings.total_ms))
-    session.err.print(Text(" · ".join(notes), style="dim"), soft_wrap=True)
+    session.err.print(Text(" · ".join(list_notes(answer, verbose, names_model)), style="dim"), soft_wrap=True)
     for fact in answer.facts if verbose else ():
         triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
         origin = f" ({fact.edit})" if fact.edit else ""
@@ -171,3 +160,25 @@ def print_answer(
     if answer.away:
         line = f"warning: {', '.join(answer.away)} did not answer and may know better: ask again in a moment"
         session.err.print(Text(line, style="yellow"), soft_wrap=True)
+
+
+def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
+    """List the version of an answer, how sure it is, and what it rests on."""
+    notes = [f"version {answer.version}"]
+    if answer.answer is not None:
+        notes.append(f"{percent(answer.score)} sure")
+    elif verbose and answer.best:
+        notes.append(f"the best guess, {one_line(answer.best)}, is {percent(answer.score)} likely")
+    if names_model:
+        notes.append(f"by {answer.model}")
+    if answer.edits:
+        notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
+    if answer.facts:
+        notes.append(plural(len(answer.facts), "fact"))
+    if answer.place is not None:
+        part = f"text {answer.place.passage + 1}, " if answer.place.passage else ""
+        notes.append(f"{part}characters {answer.place.start:,} to {answer.place.end:,}")
+    if answer.truncated:
+        notes.append("cut short")
+    notes.append(milliseconds(answer.timings.total_ms))
+    return notes

@@ -19,6 +19,7 @@ from errata.wire.answers import (
     MAX_SEED,
     MAX_TOKENS,
     Answer,
+    Passages,
     Sampling,
     TokenChance,
 )
@@ -91,7 +92,7 @@ class ChatOptions(Request):
     version: Version | None = None
     min_version: Version | None = None
     kg: Literal["graph", "none"] = "graph"
-    context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    context: Passages | None = None
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False

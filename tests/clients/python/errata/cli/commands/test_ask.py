@@ -56,11 +56,11 @@ def test_what_to_choose_the_answer_from_reaches_the_service(run: Any, tiny: Any,
     assert body == {
         "question": "q",
         "kg": "none",
-        "context": "It was Lima.\n",
+        "context": ["It was Lima.\n"],
         "candidates": ["Lima", "Cusco"],
     }
-    run("ask", "q", "--context", "It was Lima.")
-    assert json.loads(tiny.requests[-1][1])["context"] == "It was Lima."
+    run("ask", "q", "--context", "It was Lima.", "--context", "It is Cusco.")
+    assert json.loads(tiny.requests[-1][1])["context"] == ["It was Lima.", "It is Cusco."]
 
 
 def test_how_a_text_is_drawn_reaches_the_service(run: Any, tiny: Any) -> None:
