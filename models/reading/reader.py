@@ -149,12 +149,15 @@ class Reader:
             rows: Token ids of each question, cut to its room, and of a window that fits beside it.
         """
         states = self._encoder.read(
-            [[self._cls, *asked, self._mask, self._sep, *text, self._sep] for asked, text in rows]
+            [
+                [self._cls, *question_ids, self._mask, self._sep, *text, self._sep]
+                for question_ids, text in rows
+            ]
         ).states
-        places = torch.tensor([len(asked) + 1 for asked, _ in rows], device=states.device)
+        places = torch.tensor([len(question_ids) + 1 for question_ids, _ in rows], device=states.device)
         queries = torch.einsum("hij,bj->bhi", self._heads, states[torch.arange(len(rows)), places])
         logits = torch.einsum("btw,bhw->bth", states, queries).cpu() * WIDTH**-0.5
-        offsets = [len(asked) + SPECIAL_TOKENS - 1 for asked, _ in rows]
+        offsets = [len(question_ids) + SPECIAL_TOKENS - 1 for question_ids, _ in rows]
         return [
             torch.cat([row[:1], row[offset : offset + len(text)]])
             for row, offset, (_, text) in zip(logits, offsets, rows, strict=True)

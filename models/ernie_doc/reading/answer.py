@@ -48,8 +48,8 @@ class Second:
     ) -> Iterator[Float[Tensor, "token 2"]]:
         """Yield the logits of windows, a weighted mean of the model's and the reader's; a log-linear pool of both."""
         for scores, text in zip(logits, texts, strict=True):
-            (others,) = self.reader.point([(question, text)])
-            yield scores[: len(others)].lerp(others, self.share)
+            (second_logits,) = self.reader.point([(question, text)])
+            yield scores[: len(second_logits)].lerp(second_logits, self.share)
 
 
 @dataclass(frozen=True)

@@ -53,14 +53,14 @@ class Batch:
         memory: Memory before each window.
         targets: Places of start and end.
         lengths: Tokens of each window; [CLS] and these may be answers.
-        taught: A teacher's logits of first and last token, [CLS] and the window's; None where only memory can tell.
+        teacher_logits: Those of first and last token, at [CLS] and in the window; None where only memory can tell.
     """
 
     segments: Segments
     memory: Float[Tensor, "layer batch slot width"]
     targets: Int[Tensor, "batch 2"]
     lengths: Int[Tensor, " batch"]
-    taught: Sequence[Float[Tensor, "token 2"] | None]
+    teacher_logits: Sequence[Float[Tensor, "token 2"] | None]
 
 
 def draw_rows(
@@ -157,13 +157,13 @@ def collate(
         texts.append(document.ids[slice(*packing.windows(len(document))[row.window])])
     segments = [packing.pack([text], row.example.ids) for row, text in zip(rows, texts, strict=True)]
     lengths = [len(text) for text in texts]
-    asked = [(row.example.ids.tolist(), text.tolist()) for row, text in zip(rows, texts, strict=True)]
-    logits = teach(asked) if teach else [None] * len(rows)
-    taught = [
+    pairs = [(row.example.ids.tolist(), text.tolist()) for row, text in zip(rows, texts, strict=True)]
+    logits = teach(pairs) if teach else [None] * len(rows)
+    teacher_logits = [
         None if part is None or row.example.kind in MEMORY_KINDS else part.clone()
         for row, part in zip(rows, logits, strict=True)
     ]
     memory = torch.stack([memories[row.passage][row.window] for row in rows], 1)
     columns = (torch.cat(parts).to(device) for parts in zip(*segments, strict=True))
     targets = torch.tensor([[row.start, row.end] for row in rows], device=device)
-    return Batch(Segments(*columns), memory, targets, torch.tensor(lengths, device=device), taught)
+    return Batch(Segments(*columns), memory, targets, torch.tensor(lengths, device=device), teacher_logits)

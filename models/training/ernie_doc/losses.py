@@ -31,9 +31,9 @@ def span_loss(model: ErnieDoc, batch: Batch) -> Float[Tensor, ""]:
     may_answer = places < OFFSET + batch.lengths[:, None]
     logits = logits.masked_fill(~may_answer[..., None], NEVER)
     expected = F.one_hot(batch.targets, logits.shape[1]).mT.float()
-    for row, taught in enumerate(batch.taught):
-        if taught is not None:
-            share = taught.to(logits.device).softmax(0)
+    for row, teacher_logits in enumerate(batch.teacher_logits):
+        if teacher_logits is not None:
+            share = teacher_logits.to(logits.device).softmax(0)
             expected[row, : len(share)] = (expected[row, : len(share)] + share) / 2
     return 2 * F.cross_entropy(logits.float(), expected)
 

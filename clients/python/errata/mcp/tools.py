@@ -38,6 +38,7 @@ Question = Annotated[str, Field(description="A question in words.", max_length=1
 Model = Annotated[
     str | None, Field(description="A system that /v1/models lists; by default the surest answers.")
 ]
+Context = str | list[str] | None
 Version = Annotated[int | None, Field(description="A version of the ledger; by default the newest.", ge=0)]
 
 
@@ -63,11 +64,7 @@ class Tools:
         self._routes, self._refusal = routes, refusal
 
     async def ask(
-        self,
-        question: Question,
-        model: Model = None,
-        context: str | list[str] | None = None,
-        version: Version = None,
+        self, question: Question, model: Model = None, context: Context = None, version: Version = None
     ) -> JSON:
         """Answer a question, or say that no system is sure. A context is a text, or several, that have the answer."""
         fields = {"question": question, "model": model, "context": context, "version": version}
