@@ -42,7 +42,6 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
     machine waits for as many replicas as were started.
 
     Args:
-        settings: The settings.
         n_gpus: Number of GPUs that Ray counts; 0 also where they have not joined yet.
         tries: How often a part may fail before it has run once; Ray allows at most three for each replica.
     """

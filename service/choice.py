@@ -18,23 +18,14 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Standing:
-    """What decides whether a reply is taken.
+    """What decides whether a reply is taken."""
 
-    Attributes:
-        answers: Whether it is an answer.
-        repeats: Whether it, or the best guess of a decline, only repeats words of the question.
-        score: Probability that it is right.
-        edited_in: Version of the newest edit that it rests on; 0 without one.
-        subjects: Names of the things whose facts of the graph it rests on.
-        wording: The wording by which the edit that answers was found; "" where none was.
-    """
-
-    answers: bool
-    repeats: bool
-    score: float
-    edited_in: int = 0
-    subjects: tuple[str, ...] = ()
-    wording: str = ""
+    answers: bool  # whether it is an answer
+    repeats: bool  # whether it, or the best guess of a decline, only repeats words of the question
+    score: float  # probability that it is right
+    edited_in: int = 0  # version of the newest edit that it rests on; 0 without one
+    subjects: tuple[str, ...] = ()  # names of the things whose facts of the graph it rests on
+    wording: str = ""  # the wording by which the edit that answers was found; "" where none was
 
     @property
     def rests_on_facts(self) -> bool:

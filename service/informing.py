@@ -17,23 +17,14 @@ from service.errors import ErrataError
 
 @dataclass(frozen=True)
 class InformedBatch:
-    """Questions with the facts of a memory.
+    """Questions with the facts of a memory."""
 
-    Attributes:
-        asks: The questions, or the error of a question.
-        link_s: Seconds of finding names in the words of the batch.
-        read_s: Seconds of reading their facts.
-        hits: Rows that were cached.
-        misses: Rows that had to be read.
-        facts: Number of facts of each question.
-    """
-
-    asks: list[Ask | ErrataError]
-    link_s: float = 0.0
-    read_s: float = 0.0
-    hits: int = 0
-    misses: int = 0
-    facts: Sequence[int] = ()
+    asks: list[Ask | ErrataError]  # the questions, or the error of a question
+    link_s: float = 0.0  # seconds of finding names in the words of the batch
+    read_s: float = 0.0  # seconds of reading their facts
+    hits: int = 0  # rows that were cached
+    misses: int = 0  # rows that had to be read
+    facts: Sequence[int] = ()  # number of facts of each question
 
 
 class Informs(Protocol):

@@ -19,24 +19,16 @@ VERSION, CODE = "errata-version", "errata-code"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A wire model as JSON, or from status 400 on a problem document (RFC 9457).
-
-    Attributes:
-        declined: Whether it is an Answer without an answer.
-        is_near: Whether it is an Answer beside a nearby edit that it is likely enough to ask for.
-        wording: The wording by which the edit that answers was found; "" where none was.
-        edits: Ids of the edits that an answer that is given rests on.
-        version: The version that an Answer is of, so that the ingress need not read the body.
-    """
+    """A wire model as JSON, or from status 400 on a problem document (RFC 9457)."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    declined: bool = False
-    is_near: bool = False
-    wording: str = ""
-    edits: tuple[str, ...] = ()
-    version: int | None = None
+    declined: bool = False  # whether it is an Answer without an answer
+    is_near: bool = False  # whether it is an Answer beside a nearby edit that it is likely enough to ask for
+    wording: str = ""  # the wording by which the edit that answers was found; "" where none was
+    edits: tuple[str, ...] = ()  # ids of the edits that an answer that is given rests on
+    version: int | None = None  # the version that an Answer is of, so that the ingress need not read the body
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

@@ -60,7 +60,6 @@ def find_candidates(
     """Find the nearest wordings that each question may ask for.
 
     Args:
-        questions: The questions.
         wordings: The wordings of edits.
         is_active: Which wordings count, on the CPU: a line for all questions, or one for each. None counts all.
         min_cosine: Cosine from which a pair is worth judging (`Calibration.min_cosine`).

@@ -14,15 +14,11 @@ from models.scope.readings import Readings, StoredReadings
 
 @dataclass(frozen=True)
 class Change:
-    """A change from one version to another of the same generation.
-
-    Attributes:
-        is_changed: Rows that one version alone reads, or that another edit answers.
-    """
+    """A change from one version to another of the same generation."""
 
     old: ActiveEdits
     new: ActiveEdits
-    is_changed: Bool[Tensor, " row"]
+    is_changed: Bool[Tensor, " row"]  # rows that one version alone reads, or that another edit answers
 
     @staticmethod
     def between(old: ActiveEdits, new: ActiveEdits) -> "Change":

@@ -54,21 +54,18 @@ class Calibration:
 
     Attributes:
         slope, cosine, bias, product: Fitted coefficients.
-        slip: Share of the questions in which a word is rightly taken for a misspelt one.
-        highest: Largest x among the pairs that the numbers were fitted on.
-        rival: What each unit of another edit's log-odds beyond RIVAL takes from those of the likeliest one.
-        lift: Most that the words of a pair added among the pairs that the numbers were fitted on.
-        signs: Coefficients of the signs of a pair's words (`wordings/contrast.py`).
     """
 
     slope: float
     cosine: float
     bias: float
     product: float = 0.0
-    slip: float = 1.0
-    highest: float = math.inf
+    slip: float = 1.0  # share of the questions in which a word is rightly taken for a misspelt one
+    highest: float = math.inf  # largest x among the pairs that the numbers were fitted on
+    # What each unit of another edit's log-odds beyond RIVAL takes from those of the likeliest one
     rival: float = 0.0
-    lift: float = 0.0
+    lift: float = 0.0  # most that the words of a pair added among the pairs that the numbers were fitted on
+    # Coefficients of the signs of a pair's words (`wordings/contrast.py`)
     signs: Sequence[float] = (0.0,) * len(SIGNS)
 
     def weigh(self, signs: Float[Tensor, "pair sign"]) -> Float[Tensor, " pair"]:
@@ -176,7 +173,6 @@ class Judge:
         """Return questions as the scope compares them.
 
         Args:
-            questions: The questions.
             vectors: Their sentence vectors.
             subjects: Places of known subjects; None if no subjects are known.
         """

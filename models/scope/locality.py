@@ -17,17 +17,11 @@ ACCEPTABLE = 97.0  # per cent of near questions; below it a memory is full, howe
 
 @dataclass(frozen=True)
 class Locality:
-    """A measurement.
+    """A measurement."""
 
-    Attributes:
-        checkpoint: Digest of the system's checkpoint and the judge's.
-        edits: Numbers of active edits, ascending.
-        locality: Locality at each number, in per cent.
-    """
-
-    checkpoint: str
-    edits: Sequence[int]
-    locality: Sequence[float]
+    checkpoint: str  # digest of the system's checkpoint and the judge's
+    edits: Sequence[int]  # numbers of active edits, ascending
+    locality: Sequence[float]  # locality at each number, in per cent
 
     @staticmethod
     def load(folder: Path, digest: str) -> "Locality | None":

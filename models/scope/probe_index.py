@@ -24,21 +24,13 @@ VECTORS = "vectors.safetensors"
 
 @dataclass(frozen=True)
 class ProbeIndex:
-    """Questions with their quantized vectors.
+    """Questions with their quantized vectors."""
 
-    Attributes:
-        checkpoint: Digest of the checkpoint that read them.
-        questions: The questions.
-        codes: Sentence vectors in 8 bits [question width].
-        subjects: Places of known subjects [question].
-        slack: Largest error of a cosine with a quantized vector.
-    """
-
-    checkpoint: str
+    checkpoint: str  # digest of the checkpoint that read them
     questions: tuple[str, ...]
-    codes: Int[Tensor, "question width"]
-    subjects: Int[Tensor, " question"]
-    slack: float
+    codes: Int[Tensor, "question width"]  # sentence vectors in 8 bits [question width]
+    subjects: Int[Tensor, " question"]  # places of known subjects [question]
+    slack: float  # largest error of a cosine with a quantized vector
 
     @staticmethod
     def build(checkpoint: str, questions: Sequence[str], readings: Readings) -> "ProbeIndex":
@@ -93,7 +85,6 @@ class ProbeIndex:
         The nearest are the edits' own facts in the pack's words.
 
         Args:
-            wordings: The wordings.
             min_cosine: Cosine below which no question asks for a wording.
         """
         if not len(wordings):

@@ -30,20 +30,14 @@ Tokens = bytes  # tokens of one text, two bytes for each
 
 @dataclass(frozen=True)
 class Readings:
-    """A row for each question; tensors on one device.
+    """A row for each question; tensors on one device."""
 
-    Attributes:
-        tokens: Tokens of each question, as the judge reads them.
-        vectors: Unit sentence vectors.
-        wordings: Digest of each question, which case, spaces and final punctuation do not change.
-        literals: Digest of the words that have to agree exactly.
-        subjects: Place of the known subject; if none is known, the nearest one as `far` writes it, or UNKNOWN.
-    """
-
-    tokens: Sequence[Tokens]
-    vectors: Float[Tensor, "row width"]
+    tokens: Sequence[Tokens]  # tokens of each question, as the judge reads them
+    vectors: Float[Tensor, "row width"]  # unit sentence vectors
+    # Digest of each question, which case, spaces and final punctuation do not change
     wordings: Int[Tensor, " row"]
-    literals: Int[Tensor, " row"]
+    literals: Int[Tensor, " row"]  # digest of the words that have to agree exactly
+    # Place of the known subject; if none is known, the nearest one as `far` writes it, or UNKNOWN
     subjects: Int[Tensor, " row"]
 
     def __len__(self) -> int:
@@ -81,19 +75,16 @@ class StoredReadings:
     """Readings with their sentence vectors in 8 bits: the wordings of a hundred thousand edits take 40 MB.
 
     Attributes:
-        tokens: Tokens of each question; a table that grows may have more of them than rows.
-        codes: Quantized sentence vectors (`quantize`).
-        scales: What makes unit vectors of the codes: one divided by their norms.
         wordings, literals, subjects: Columns as in `Readings`.
-        sketch: Bounds of cosines with each row, on the CPU; None for few rows.
     """
 
-    tokens: Sequence[Tokens]
-    codes: Int[Tensor, "row width"]
-    scales: Float[Tensor, " row"]
+    tokens: Sequence[Tokens]  # tokens of each question; a table that grows may have more of them than rows
+    codes: Int[Tensor, "row width"]  # quantized sentence vectors (`quantize`)
+    scales: Float[Tensor, " row"]  # what makes unit vectors of the codes: one divided by their norms
     wordings: Int[Tensor, " row"]
     literals: Int[Tensor, " row"]
     subjects: Int[Tensor, " row"]
+    # Bounds of cosines with each row, on the CPU; None for few rows
     sketch: Sketch | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:

@@ -93,7 +93,6 @@ class Scope:
         Near is also an edit that is asked about another name in the same words.
 
         Args:
-            questions: The questions.
             views: The active edits that each question reads.
         """
         return self._match_views(questions, views, self.thresholds.near, with_other_names=True)
@@ -313,7 +312,6 @@ class Scope:
         """Return the likeliest candidate of each question at its view, if it is likely enough.
 
         Args:
-            questions: The questions.
             views: The active edits that each question reads, of one table.
             at_least: Lowest probability of a match.
             with_other_names: Whether an edit matches, too, that is asked about another name in the same words.

@@ -24,17 +24,11 @@ BOUND_ERROR = 0.008  # largest error of the product, which rounds the question a
 
 @dataclass(frozen=True)
 class Sketch:
-    """Rows that bound cosines, on the CPU.
+    """Rows that bound cosines, on the CPU."""
 
-    Attributes:
-        basis: B, the axes that hold most of the vectors.
-        codes: p, |r| and the error of rounding p, of each row, in 8 bits.
-        scales: What the codes of each row are multiplied with.
-    """
-
-    basis: Float[Tensor, "width axis"]
-    codes: Int[Tensor, "row number"]
-    scales: Float[Tensor, " row"]
+    basis: Float[Tensor, "width axis"]  # B, the axes that hold most of the vectors
+    codes: Int[Tensor, "row number"]  # p, |r| and the error of rounding p, of each row, in 8 bits
+    scales: Float[Tensor, " row"]  # what the codes of each row are multiplied with
 
     @staticmethod
     def allocate(vectors: Float[Tensor, "row width"], rows: int) -> "Sketch":

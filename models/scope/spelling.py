@@ -121,17 +121,11 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The pieces of a tokenizer, by id.
+    """The pieces of a tokenizer, by id."""
 
-    Attributes:
-        hashes: Hash of the letters of each piece.
-        lengths: Number of its letters.
-        continues: Whether it continues the word of the piece before it.
-    """
-
-    hashes: Int[np.ndarray, " piece"]
-    lengths: Int[np.ndarray, " piece"]
-    continues: Bool[np.ndarray, " piece"]
+    hashes: Int[np.ndarray, " piece"]  # hash of the letters of each piece
+    lengths: Int[np.ndarray, " piece"]  # number of its letters
+    continues: Bool[np.ndarray, " piece"]  # whether it continues the word of the piece before it
 
     @staticmethod
     @lru_cache(4)

@@ -21,17 +21,11 @@ ALL_SCOPES: tuple[Scope, ...] = ("ask", "read", "propose", "edit", "admin")
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated caller.
+    """An authenticated caller."""
 
-    Attributes:
-        name: Author of the caller's commits in the ledger.
-        scopes: Rights of the caller. Scopes are not nested.
-        by: How the caller was recognised.
-    """
-
-    name: str
-    scopes: tuple[Scope, ...]
-    by: Method = "key"
+    name: str  # author of the caller's commits in the ledger
+    scopes: tuple[Scope, ...]  # Rights of the caller. Scopes are not nested.
+    by: Method = "key"  # how the caller was recognised
 
     def check(self, scope: Scope) -> None:
         """Raise Forbidden unless the caller has the scope."""

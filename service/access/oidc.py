@@ -38,18 +38,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Claims:
-    """The claims that are read.
-
-    Attributes:
-        scopes: The claim with the scopes, a list or words in one text; those that begin with `prefix` are ours.
-        name: The claim with the author's name.
-    """
+    """The claims that are read."""
 
     issuer: str
     audience: str
+    # The claim with the scopes, a list or words in one text; those that begin with `prefix` are ours
     scopes: str
     prefix: str
-    name: str
+    name: str  # the claim with the author's name
 
     def read_scopes(self, claims: Mapping[str, Any]) -> tuple[Scope, ...]:
         """Return the scopes; raise Unauthorized if the claim has another type."""

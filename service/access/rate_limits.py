@@ -39,15 +39,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rate:
-    """A limit of one caller.
+    """A limit of one caller."""
 
-    Attributes:
-        limit: Calls in a window, e.g. `600/minute`; None for any number.
-        max_concurrent: Calls under way at once; None for any number.
-    """
-
-    limit: RateLimitItem | None
-    max_concurrent: int | None
+    limit: RateLimitItem | None  # Calls in a window, e.g. `600/minute`; None for any number.
+    max_concurrent: int | None  # calls under way at once; None for any number
 
     @staticmethod
     def parse(text: str | None, max_concurrent: int | None = None) -> Rate:
@@ -72,19 +67,13 @@ class RedisCounters(RedisStorage):
 
 @dataclass
 class Lease:
-    """The calls of one caller that the shared window has counted already and that may still come.
+    """The calls of one caller that the shared window has counted already and that may still come."""
 
-    Attributes:
-        balance: Number of calls that are left.
-        ends_at: Monotonic time at which the window has forgotten them.
-        refused_cost: Cost for which the window has no room until `refused_until`.
-        renewing: Lock that is held while more calls are requested.
-    """
-
-    balance: int = 0
-    ends_at: float = 0.0
-    refused_cost: int = 0
+    balance: int = 0  # number of calls that are left
+    ends_at: float = 0.0  # monotonic time at which the window has forgotten them
+    refused_cost: int = 0  # cost for which the window has no room until `refused_until`
     refused_until: float = 0.0
+    # Lock that is held while more calls are requested
     renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 

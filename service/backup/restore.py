@@ -28,21 +28,14 @@ from service.upkeep.reviews import Reviews
 
 @dataclass(frozen=True)
 class Restore:
-    """A restore.
+    """A restore."""
 
-    Attributes:
-        ledger: The ledger to restore into.
-        keys: The issued keys.
-        audit: The audit.
-        checkpoints: Memory -> its checkpoint in this service.
-        with_keys: True restores keys so that they work; otherwise each works only after it is rotated, so that the
-            maker of a file gains no access.
-    """
-
-    ledger: RedisLedger
-    keys: KeyStore
+    ledger: RedisLedger  # the ledger to restore into
+    keys: KeyStore  # the issued keys
     audit: Audit
-    checkpoints: Mapping[str, str]
+    checkpoints: Mapping[str, str]  # memory -> its checkpoint in this service
+    # True restores keys so that they work; otherwise each works only after it is rotated, so that the maker
+    # of a file gains no access
     with_keys: bool = False
 
     async def run(self, file: BinaryIO) -> RestoreReceipt:

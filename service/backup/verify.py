@@ -36,21 +36,13 @@ LACKS_ROWS = "this backup lacks rows that its commits name: make it again"
 
 @dataclass(frozen=True)
 class VerifiedBackup:
-    """The parts of a backup that has passed all checks.
+    """The parts of a backup that has passed all checks."""
 
-    Attributes:
-        archive: The file.
-        about: Its description.
-        digests: Digests of its commits, from the first.
-        import_versions: Import -> the version that made it.
-        import_keys: Import -> the keys of its rows.
-    """
-
-    archive: Archive
-    about: About
-    digests: Sequence[str]
-    import_versions: Mapping[str, int]
-    import_keys: Mapping[str, Sequence[str]]
+    archive: Archive  # the file
+    about: About  # its description
+    digests: Sequence[str]  # digests of its commits, from the first
+    import_versions: Mapping[str, int]  # import -> the version that made it
+    import_keys: Mapping[str, Sequence[str]]  # import -> the keys of its rows
 
     @staticmethod
     def open(file: BinaryIO) -> VerifiedBackup:

@@ -30,17 +30,11 @@ MemoriesAtVersion = Mapping[str, MemoryAtVersion]
 
 @dataclass(frozen=True, eq=False)
 class EditorState:
-    """The ledger at its newest version.
+    """The ledger at its newest version."""
 
-    Attributes:
-        commits: All commits, packed to save memory.
-        edits: Every edit ever made, by id, in ledger order.
-        active: Ids of the active edits.
-    """
-
-    commits: tuple[Commit, ...]
-    edits: Mapping[str, EditRecord] = field(repr=False)
-    active: frozenset[str]
+    commits: tuple[Commit, ...]  # all commits, packed to save memory
+    edits: Mapping[str, EditRecord] = field(repr=False)  # every edit ever made, by id, in ledger order
+    active: frozenset[str]  # ids of the active edits
     memories: MemoriesAtVersion
     models: ModelsAtVersion
 
@@ -77,38 +71,27 @@ EXTENDS = "extends"  # name of the note with the version of the edit that this o
 
 @dataclass(frozen=True)
 class PlannedEdit:
-    """One edit of one memory, before its rows are built.
+    """One edit of one memory, before its rows are built."""
 
-    Attributes:
-        place: Place of its item in the request.
-        model: The model whose answers show what the edit does.
-        question: Its question; "" for a fact that has none.
-        replaces: Versions and ids of the earlier edits that the caller told it to replace.
-        tests: Tests of the caller; without an answer, the one before the edit is meant.
-        extends: Version of the earlier edit with the same answer whose wordings, examples and tests it keeps.
-        is_repetition: Whether an earlier edit of the request says all of it.
-        triple: The fact, of an edit of the graph.
-        statements: The statements that the fact writes.
-        fields: The fields of a change that only this memory knows.
-        no_op_reason: Why nothing has to be written for it.
-    """
-
-    place: int
-    model: str
+    place: int  # place of its item in the request
+    model: str  # the model whose answers show what the edit does
     memory: str
     method: str
-    question: str
+    question: str  # its question; "" for a fact that has none
     answer: str
     given_paraphrases: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
+    # Versions and ids of the earlier edits that the caller told it to replace
     replaces: tuple[int | str, ...] = ()
+    # Tests of the caller; without an answer, the one before the edit is meant
     tests: tuple[GivenTest, ...] = ()
+    # Version of the earlier edit with the same answer whose wordings, examples and tests it keeps
     extends: int | None = None
-    is_repetition: bool = False
-    triple: Triple | None = None
-    statements: EntityStatements | None = None
-    fields: Fields | None = None
-    no_op_reason: str | None = None
+    is_repetition: bool = False  # whether an earlier edit of the request says all of it
+    triple: Triple | None = None  # the fact, of an edit of the graph
+    statements: EntityStatements | None = None  # the statements that the fact writes
+    fields: Fields | None = None  # the fields of a change that only this memory knows
+    no_op_reason: str | None = None  # why nothing has to be written for it
     note: Note | None = None
     id: str = field(default_factory=new_edit_id)
 
@@ -185,24 +168,18 @@ class PlannedEdit:
 
 @dataclass(frozen=True)
 class Draft:
-    """A planned commit, valid on the version for which it was drafted.
-
-    Attributes:
-        target: The commit that a revert takes back, or the version that a rollback returns to; None otherwise.
-        records: Its new edits.
-        materials: The rows of the new edits.
-        no_ops: The report of each edit for which nothing is written, by its place in the request.
-        places: The place of each new edit in the request, by the edit's id.
-        refused: The edits that were left out.
-    """
+    """A planned commit, valid on the version for which it was drafted."""
 
     change: Switch
+    # The commit that a revert takes back, or the version that a rollback returns to; None otherwise
     target: int | None = None
-    records: tuple[EditRecord, ...] = ()
-    materials: tuple[Material, ...] = ()
+    records: tuple[EditRecord, ...] = ()  # its new edits
+    materials: tuple[Material, ...] = ()  # the rows of the new edits
+    # The report of each edit for which nothing is written, by its place in the request
     no_ops: Mapping[int, EditReport] = field(default_factory=dict)
+    # The place of each new edit in the request, by the edit's id
     places: Mapping[str, int] = field(default_factory=dict)
-    refused: tuple[RefusedEdit, ...] = ()
+    refused: tuple[RefusedEdit, ...] = ()  # the edits that were left out
 
     @cached_property
     def switched_ids(self) -> Set[str]:

@@ -102,7 +102,6 @@ class LaterReports:
         """Return the report of a commit as far as it is known now.
 
         Args:
-            version: The version.
             report: The report in the commit.
             wait: Whether to wait until it is measured, for PATIENCE_S at most.
         """

@@ -68,17 +68,13 @@ Inform: TypeAlias = Callable[[Sequence[Ask], Views], Awaitable[list[Ask]]]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, None if the system declines, with the edits and the objects of the facts that it rests on.
-
-    Attributes:
-        best: What the system would answer without declining.
-        score: Probability that it is right; 1 for an answer that an edit is known to give.
-    """
+    """An answer, None if the system declines, with the edits and the objects of the facts that it rests on."""
 
     text: str | None
     edits: tuple[str, ...]
     objects: tuple[str, ...] = ()
-    best: str = field(default="", compare=False)
+    best: str = field(default="", compare=False)  # what the system would answer without declining
+    # Probability that it is right; 1 for an answer that an edit is known to give
     score: float = field(default=1.0, compare=False)
 
 
@@ -99,15 +95,11 @@ class MemoryAtVersion:
 
 @dataclass(frozen=True)
 class Routing:
-    """The edits that answer the wordings of edits, known without asking.
+    """The edits that answer the wordings of edits, known without asking."""
 
-    Attributes:
-        misroutes: The result of `Routes.find_misrouted`; None for a system that does not route.
-        images: The images of the system's memories, which have the active blocks.
-    """
-
+    # The result of `Routes.find_misrouted`; None for a system that does not route
     misroutes: Mapping[str, Sequence[str | None]] | None
-    images: Sequence[Image]
+    images: Sequence[Image]  # the images of the system's memories, which have the active blocks
 
     def answering_edit(self, edit: str, place: int) -> str | None:
         """Return the edit that answers a wording of `edit`; None if only asking tells, or if no active edit does."""

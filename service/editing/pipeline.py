@@ -61,19 +61,14 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Order:
-    """Author and conditions of a commit.
-
-    Attributes:
-        strict: Refuse a commit with effects that are not meant.
-        review: The day on which a person looks at its edits again.
-    """
+    """Author and conditions of a commit."""
 
     author: str
     expected_version: int | None = None
     dry_run: bool = False
-    strict: bool = False
+    strict: bool = False  # refuse a commit with effects that are not meant
     idempotency_key: str | None = None
-    review: date | None = None
+    review: date | None = None  # the day on which a person looks at its edits again
 
 
 @dataclass(frozen=True)
@@ -86,19 +81,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a request.
+    """The result of a request."""
 
-    Attributes:
-        commit: The commit; None for a dry run.
-        report: The report as it is written, in JSON values.
-        extra: Further fields of the receipt.
-        is_repeated: Whether an earlier request with the same key made the commit.
-    """
-
-    commit: Commit | None
-    report: Mapping[str, Any]
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    is_repeated: bool = False
+    commit: Commit | None  # the commit; None for a dry run
+    report: Mapping[str, Any]  # the report as it is written, in JSON values
+    extra: Mapping[str, Any] = field(default_factory=dict)  # further fields of the receipt
+    is_repeated: bool = False  # whether an earlier request with the same key made the commit
 
 
 class Pipeline:

@@ -12,15 +12,10 @@ AT_ONCE = 2  # files that are read at the same time by one ingress
 
 
 class FileText(NamedTuple):
-    """The text of a file.
+    """The text of a file."""
 
-    Attributes:
-        text: The text, with an empty line between paragraphs.
-        title: The title in the file's metadata, or "".
-    """
-
-    text: str
-    title: str
+    text: str  # the text, with an empty line between paragraphs
+    title: str  # the title in the file's metadata, or ""
 
 
 class Unreadable(Exception):

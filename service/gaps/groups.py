@@ -21,17 +21,11 @@ PLACE = "…"  # stands for the name of the thing
 
 @dataclass(frozen=True)
 class GapGroup:
-    """Lines that have a missing fact, or a thing, in common.
+    """Lines that have a missing fact, or a thing, in common."""
 
-    Attributes:
-        name: The question with PLACE for the thing, or the name of the thing.
-        members: The things, or the questions with PLACE for the thing, the most asked first.
-        count: How often the questions were asked.
-    """
-
-    name: str
-    members: tuple[str, ...]
-    count: int
+    name: str  # the question with PLACE for the thing, or the name of the thing
+    members: tuple[str, ...]  # the things, or the questions with PLACE for the thing, the most asked first
+    count: int  # how often the questions were asked
     gaps: tuple[Gap, ...]
 
 

@@ -39,23 +39,16 @@ Kind: TypeAlias = Literal["declined", "uncovered", "near"]
 
 @dataclass(frozen=True)
 class Sighting:
-    """A question that was asked and not answered well.
-
-    Attributes:
-        model: The model that was asked, `auto` for all.
-        kind: Whether the question was declined, declined beside facts of its thing that do not cover it, or answered
-            without the edit that it is near to.
-        count: How often it was asked.
-        at: When it was asked last, in Unix seconds.
-        thing: Name of the thing of which facts are known, as the question has it.
-    """
+    """A question that was asked and not answered well."""
 
     question: str
-    model: str
+    model: str  # the model that was asked, `auto` for all
+    # Whether the question was declined, declined beside facts of its thing that do not cover it, or answered
+    # without the edit that it is near to
     kind: Kind
-    count: int
-    at: float
-    thing: str = ""
+    count: int  # how often it was asked
+    at: float  # when it was asked last, in Unix seconds
+    thing: str = ""  # name of the thing of which facts are known, as the question has it
 
     @property
     def key(self) -> str:

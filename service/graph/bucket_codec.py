@@ -26,14 +26,10 @@ RawStatements: TypeAlias = Sequence[Sequence[str]]
 
 
 class Bucket(NamedTuple):
-    """One bucket.
+    """One bucket."""
 
-    Attributes:
-        statements: Entity id -> the statements about it.
-        parts: Entity id -> the number of its first further part, and the count of them.
-    """
-
-    statements: Mapping[str, RawStatements]
+    statements: Mapping[str, RawStatements]  # entity id -> the statements about it
+    # Entity id -> the number of its first further part, and the count of them
     parts: Mapping[str, tuple[int, int]]
 
 

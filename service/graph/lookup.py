@@ -246,7 +246,6 @@ class Lookup:
         """Return the stretches of a text that no name of the view has, with the names of one slip less.
 
         Args:
-            text: The text.
             view: The graph at a version.
             is_common: Tells whether a word is so common that it is not taken for a slip.
         """

@@ -49,16 +49,11 @@ ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "aske
 
 @dataclass(frozen=True)
 class AutoQuestion:
-    """One question on its way to several systems.
+    """One question on its way to several systems."""
 
-    Attributes:
-        request: Request of the caller.
-        parts: The question as each system is asked it.
-        unread: Systems that are not asked, with the field of the request that they do not read.
-    """
-
-    request: AnswerRequest
-    parts: tuple[Question, ...]
+    request: AnswerRequest  # request of the caller
+    parts: tuple[Question, ...]  # the question as each system is asked it
+    # Systems that are not asked, with the field of the request that they do not read
     unread: Mapping[str, str]
 
     @property
@@ -69,19 +64,12 @@ class AutoQuestion:
 
 @dataclass(frozen=True)
 class Opinion:
-    """The outcome of one system.
+    """The outcome of one system."""
 
-    Attributes:
-        model: Name of the system.
-        outcome: The outcome as its replica made it.
-        body: The wire's Answer, or a problem document.
-        standing: What decides whether it is taken; None for a problem.
-    """
-
-    model: str
-    outcome: Outcome
-    body: Mapping[str, Any]
-    standing: Standing | None
+    model: str  # name of the system
+    outcome: Outcome  # the outcome as its replica made it
+    body: Mapping[str, Any]  # the wire's Answer, or a problem document
+    standing: Standing | None  # what decides whether it is taken; None for a problem
 
     @property
     def answers(self) -> bool:
@@ -341,7 +329,6 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
     If there are several problems, one about something that does not exist comes first, then the gravest.
 
     Args:
-        question: The question.
         outcomes: Outcome of each system of `question.parts`, by its name.
     """
     if not question.parts:

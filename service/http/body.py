@@ -145,7 +145,6 @@ async def read_body(
     """Read a whole body.
 
     Args:
-        request: The request.
         too_large: Error of a body with more than `most_bytes`.
         most_bytes: Largest size of the body.
         look: Receives each piece before the next is read; an error that it raises ends the reading.

@@ -47,21 +47,13 @@ LANES = 16  # single questions of one caller under way at one model; further one
 
 @dataclass(frozen=True)
 class Question:
-    """One question on its way to a replica.
+    """One question on its way to a replica."""
 
-    Attributes:
-        model: Name of the model.
-        fields: The fields that cross the handle: the request, its asker and its trace.
-        asker: The asker, whose questions take turns with those of others.
-        work: Its cost, as far as the request tells it.
-        is_single: Whether it goes to a replica alone: it may take long, or names a version.
-    """
-
-    model: str
-    fields: Mapping[str, object]
-    asker: Asker
-    work: int
-    is_single: bool
+    model: str  # name of the model
+    fields: Mapping[str, object]  # the fields that cross the handle: the request, its asker and its trace
+    asker: Asker  # the asker, whose questions take turns with those of others
+    work: int  # its cost, as far as the request tells it
+    is_single: bool  # whether it goes to a replica alone: it may take long, or names a version
 
     @property
     def parts(self) -> tuple[Question, ...]:

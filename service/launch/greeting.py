@@ -35,7 +35,6 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
     """Return the text that is printed when the service is ready.
 
     Args:
-        settings: The settings.
         places: The folders.
         took_s: Seconds that the start took.
         key: The key in the key file; None if the operator has given one.

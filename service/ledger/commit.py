@@ -59,26 +59,21 @@ class GivenTest:
 
 @dataclass(frozen=True)
 class EditRecord:
-    """One requested edit, with the digest of the rows that it contributes to every later fold.
-
-    Attributes:
-        model: The model whose answers show what the edit does.
-        question: Its question; "" for a fact that has none.
-        triple: The triple of an edit of the graph; None for a correction of one model's answers, and for an import.
-        counterexamples: Questions that the edit never answers.
-    """
+    """One requested edit, with the digest of the rows that it contributes to every later fold."""
 
     id: str
-    model: str
+    model: str  # the model whose answers show what the edit does
     memory: str
-    question: str
+    question: str  # its question; "" for a fact that has none
     answer: str
     paraphrases: tuple[str, ...]
     method: str
     material: str
     order: int
     notes: Mapping[str, Any] = field(default_factory=dict)
+    # The triple of an edit of the graph; None for a correction of one model's answers, and for an import
     triple: Triple | None = None
+    # Questions that the edit never answers
     counterexamples: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     tests: Annotated[tuple[GivenTest, ...], Field(exclude_if=operator.not_)] = ()
 
@@ -121,17 +116,7 @@ class PackedReport(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Commit:
-    """One version.
-
-    Attributes:
-        time: Unix seconds.
-        activates: Ids of the edits that it switches on.
-        deactivates: Ids of the edits that it switches off.
-        target: The commit that a revert takes back, or the version that a rollback returns to; None for a revert of
-            single edits, which `deactivates` has.
-        report: JSON values only.
-        previous: Digest of the commit before, "" for the first.
-    """
+    """One version."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid",  # this holds for the parts of a commit, too
@@ -141,15 +126,17 @@ class Commit:
     version: int
     kind: Kind
     author: str
-    time: float
+    time: float  # Unix seconds
     message: str
     edits: tuple[EditRecord, ...] = ()
-    activates: tuple[str, ...] = ()
-    deactivates: tuple[str, ...] = ()
+    activates: tuple[str, ...] = ()  # ids of the edits that it switches on
+    deactivates: tuple[str, ...] = ()  # ids of the edits that it switches off
+    # The commit that a revert takes back, or the version that a rollback returns to; None for a revert of
+    # single edits, which `deactivates` has
     target: int | None = None
     writes: Mapping[str, Write] = field(default_factory=dict)
-    report: Mapping[str, Any] = field(default_factory=dict)
-    previous: str = ""
+    report: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
+    previous: str = ""  # digest of the commit before, "" for the first
     format: int = FORMAT
 
     @cached_property

@@ -25,15 +25,10 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class ActiveRecords:
-    """The active edits of one version; `in_order` passes over all edits, and hardly any commit needs it.
+    """The active edits of one version; `in_order` passes over all edits, and hardly any commit needs it."""
 
-    Attributes:
-        all_edits: Every edit ever made, by id, in ledger order.
-        ids: Ids of the active ones.
-    """
-
-    all_edits: Mapping[str, EditRecord]
-    ids: Set[str]
+    all_edits: Mapping[str, EditRecord]  # every edit ever made, by id, in ledger order
+    ids: Set[str]  # ids of the active ones
 
     def __len__(self) -> int:
         return len(self.ids)

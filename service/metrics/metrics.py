@@ -216,7 +216,6 @@ def observe_graph(
     """Record the cost of the graph for a batch.
 
     Args:
-        model: The model.
         link_s: Seconds of linking.
         read_s: Seconds of reading.
         cache: Hits and misses.

@@ -19,28 +19,19 @@ from service.scheduling.work import INPUT_OF_FIELD, to_ask
 
 @dataclass(eq=False)
 class QueuedQuestion:
-    """One question in the queue.
-
-    Attributes:
-        snapshot: The snapshot that it reads; None reads the newest when its batch begins.
-        work: Its work, in short questions.
-        suspect: Id of a question that may have ended a process; "" of any other.
-        on_delta: Receives the deltas of a streamed answer.
-        steps: The remaining steps of an answer in steps.
-        graph_s: Seconds in the graph so far.
-        model_s: Seconds in the model so far.
-    """
+    """One question in the queue."""
 
     ask: Ask
+    # The snapshot that it reads; None reads the newest when its batch begins
     snapshot: Snapshot | None = None
     asker: Asker = NO_ASKER
-    work: int = 1
-    suspect: str = ""
-    on_delta: Callable[[AnswerDelta], None] | None = None
-    steps: Iterator[AnswerDelta | Reply | None] | None = None
+    work: int = 1  # its work, in short questions
+    suspect: str = ""  # id of a question that may have ended a process; "" of any other
+    on_delta: Callable[[AnswerDelta], None] | None = None  # receives the deltas of a streamed answer
+    steps: Iterator[AnswerDelta | Reply | None] | None = None  # the remaining steps of an answer in steps
     arrived_at: float = field(default_factory=perf_counter)
-    graph_s: float = 0.0
-    model_s: float = 0.0
+    graph_s: float = 0.0  # seconds in the graph so far
+    model_s: float = 0.0  # seconds in the model so far
 
     def to_answer(self, reply: Reply, snapshot: Snapshot) -> AnsweredQuestion:
         """Return the answered question; the time that neither graph nor model took is the queue's."""
@@ -51,17 +42,12 @@ class QueuedQuestion:
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One question after its batch.
-
-    Attributes:
-        seconds: The seconds of its parts: queue, graph and model, in this order.
-        passages: Places of the texts of its context.
-    """
+    """One question after its batch."""
 
     reply: Reply
     snapshot: Snapshot
-    seconds: Mapping[str, float]
-    passages: Sequence[int] = (0,)
+    seconds: Mapping[str, float]  # the seconds of its parts: queue, graph and model, in this order
+    passages: Sequence[int] = (0,)  # places of the texts of its context
 
     @property
     def total_s(self) -> float:

@@ -25,7 +25,6 @@ class Heartbeat:
         applied_ms: Time from the newest version's commit until it was ready here; None at the start.
 
     Args:
-        ledger: The ledger.
         replica: The replica's id.
         status: Returns the status.
         on_head: Receives the ledger's newest version after each heartbeat, so that a stuck replica knows its lag.

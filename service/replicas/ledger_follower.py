@@ -33,7 +33,6 @@ class LedgerFollower:
         head: The newest version of the ledger, as far as it is known.
 
     Args:
-        ledger: The ledger.
         loader: Builds the next snapshot.
         first: The snapshot to begin with.
         on_swap: Receives, after each swap, the new snapshot and the seconds since its commit.

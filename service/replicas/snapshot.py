@@ -43,7 +43,6 @@ class SnapshotLoader:
     """Builds snapshots of a system's memories from the ledger. Compiling never blocks the event loop.
 
     Args:
-        ledger: The ledger.
         memories: The system's memories.
         informer: Adds facts of one of the memories to questions; it gets every view of that memory.
     """

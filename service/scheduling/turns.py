@@ -15,15 +15,10 @@ RECENT_S = 0.5  # period after which a caller who asked is no longer expected to
 
 
 class Asker(NamedTuple):
-    """The caller and the request that a question belongs to.
+    """The caller and the request that a question belongs to."""
 
-    Attributes:
-        caller: Name or address; callers are answered in turn.
-        request: One of the caller's requests; they are answered in turn, too.
-    """
-
-    caller: str = ""
-    request: str = ""
+    caller: str = ""  # name or address; callers are answered in turn
+    request: str = ""  # one of the caller's requests; they are answered in turn, too
 
 
 class Waiting(Protocol):

@@ -40,15 +40,10 @@ OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.And
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file with one change.
+    """A file with one change."""
 
-    Attributes:
-        path: The file, from the root.
-        place: Number of the node in the order of `ast.walk`.
-    """
-
-    path: Path
-    place: int
+    path: Path  # the file, from the root
+    place: int  # number of the node in the order of `ast.walk`
 
     @property
     def tree(self) -> ast.Module:

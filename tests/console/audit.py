@@ -37,7 +37,6 @@ class Auditor:
     """Looks for faults of the page that a browser shows.
 
     Args:
-        browser: The browser.
         url: The address of the service, which is all that a page may ask for.
         axe: The script of axe-core.
     """

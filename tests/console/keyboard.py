@@ -66,7 +66,6 @@ class Curator:
     """A person who works with pages by the keyboard; each method is a step.
 
     Args:
-        browser: The browser.
         url: The address of the service.
         keys: The keys that the person may sign in with, by name.
         folder: Where the person's files are.

@@ -18,17 +18,11 @@ SCOPE = 'namespace=~"$namespace",cluster=~"$cluster"'  # the service that a pers
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture of a board.
+    """One picture of a board."""
 
-    Attributes:
-        board: The name of the board's file.
-        row: The heading above it.
-        json: The panel, as the file has it.
-    """
-
-    board: str
-    row: str
-    json: Mapping[str, Any]
+    board: str  # the name of the board's file
+    row: str  # the heading above it
+    json: Mapping[str, Any]  # the panel, as the file has it
 
     @property
     def title(self) -> str:

@@ -33,19 +33,12 @@ pytestmark = pytest.mark.timeout(1200)
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page.
+    """A command of a page."""
 
-    Attributes:
-        place: File and line.
-        text: What the shell, or Python, gets.
-        is_python: Whether it is a program.
-        lines: What it prints, by the page.
-    """
-
-    place: str
-    text: str
-    is_python: bool
-    lines: tuple[str, ...]
+    place: str  # file and line
+    text: str  # what the shell, or Python, gets
+    is_python: bool  # whether it is a program
+    lines: tuple[str, ...]  # what it prints, by the page
 
 
 def read_commands(page: str) -> list[Command]:

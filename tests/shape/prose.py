@@ -39,16 +39,11 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Prose:
-    """A docstring or a comment, as one line.
+    """A docstring or a comment, as one line."""
 
-    Attributes:
-        line: Where it begins.
-        words: Its text without quotes and number signs.
-        function: The function that it documents; None for any other docstring and for a comment.
-    """
-
-    line: int
-    words: str
+    line: int  # where it begins
+    words: str  # its text without quotes and number signs
+    # The function that it documents; None for any other docstring and for a comment
     function: Function | None = None
 
 

@@ -30,30 +30,23 @@ class FileBody:
 
 @dataclass(frozen=True)
 class Call(Generic[T_co]):
-    """One call of the service.
-
-    Attributes:
-        file: The body, in place of `body`.
-        idempotency_key: Makes a write safe to repeat: the service answers a repetition with the first result.
-        reads: True for a call that changes nothing, however often it is sent.
-        slow: True for edits and fact tests, which take longer than answers.
-        may_never_exist: True for a question that waits for a version that this client does not know.
-        upload: A file to send as the body; the service then reports its progress, line by line.
-        download: Receives a response that is a file.
-    """
+    """One call of the service."""
 
     verb: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
     returns: type[T_co]
     body: Request | None = None
-    file: FileBody | None = None
+    file: FileBody | None = None  # the body, in place of `body`
     query: Mapping[str, int | str] = field(default_factory=dict)
+    # Makes a write safe to repeat: the service answers a repetition with the first result
     idempotency_key: str | None = None
-    reads: bool = True
-    slow: bool = False
+    reads: bool = True  # true for a call that changes nothing, however often it is sent
+    slow: bool = False  # true for edits and fact tests, which take longer than answers
+    # True for a question that waits for a version that this client does not know
     may_never_exist: bool = False
+    # A file to send as the body; the service then reports its progress, line by line
     upload: Upload | None = None
-    download: Download | None = None
+    download: Download | None = None  # receives a response that is a file
 
     def repeatable(self, error: ErrataError, may_be_done: bool = True) -> bool:
         """Return True if the call may be sent again after `error`; `may_be_done`: it may have had its effect."""

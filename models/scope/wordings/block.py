@@ -28,27 +28,16 @@ SEPARATOR = "\0"
 
 @dataclass(frozen=True)
 class BlockWordings:
-    """The wordings of blocks, one block after the other.
+    """The wordings of blocks, one block after the other."""
 
-    Attributes:
-        counts: Number of wordings of each block, counterexamples included.
-        texts: The wordings in UTF-8.
-        tokens: Tokens of each wording, as the judge reads them.
-        codes: Sentence vectors in 8 bits.
-        subjects: Known subject of each wording.
-        digests: Digest of each wording, and of its literals.
-        replacing: Places of the blocks that replace edits.
-        with_counterexamples: Places of the blocks that have counterexamples.
-    """
-
-    counts: Int[np.ndarray, " block"]
-    texts: Sequence[bytes]
-    tokens: PackedTokens
-    codes: Int[np.ndarray, "wording width"]
-    subjects: Int[np.ndarray, " wording"]
-    digests: Int[np.ndarray, "two wording"]
-    replacing: Sequence[int]
-    with_counterexamples: Sequence[int]
+    counts: Int[np.ndarray, " block"]  # number of wordings of each block, counterexamples included
+    texts: Sequence[bytes]  # the wordings in UTF-8
+    tokens: PackedTokens  # tokens of each wording, as the judge reads them
+    codes: Int[np.ndarray, "wording width"]  # sentence vectors in 8 bits
+    subjects: Int[np.ndarray, " wording"]  # known subject of each wording
+    digests: Int[np.ndarray, "two wording"]  # digest of each wording, and of its literals
+    replacing: Sequence[int]  # places of the blocks that replace edits
+    with_counterexamples: Sequence[int]  # places of the blocks that have counterexamples
 
 
 def write_block(

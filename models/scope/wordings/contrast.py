@@ -30,17 +30,12 @@ SIGNS = (
 
 @dataclass(frozen=True)
 class Side:
-    """The words of a text that the other text lacks.
+    """The words of a text that the other text lacks."""
 
-    Attributes:
-        has_pieces: Whether one of them has several pieces.
-        spelling: The letters of the one that is most surely part of a name.
-        signs: How surely that one is; how surely one is part of a name that both have in part; the share of the text's
-            names that both have; how many words there are.
-    """
-
-    has_pieces: bool
-    spelling: str
+    has_pieces: bool  # whether one of them has several pieces
+    spelling: str  # the letters of the one that is most surely part of a name
+    # How surely that one is; how surely one is part of a name that both have in part; the share of the text's
+    # names that both have; how many words there are
     signs: tuple[float, ...]
 
 

@@ -27,39 +27,24 @@ NONE = 0  # place of [CLS], which stands for no answer
 
 @dataclass(frozen=True)
 class Row:
-    """A window with a question.
+    """A window with a question."""
 
-    Attributes:
-        passage: Number of the document.
-        window: Number of the window in it.
-        example: The question.
-        start: Place of the answer's first token in the segment, or NONE.
-        end: Place of its last.
-    """
-
-    passage: int
-    window: int
-    example: Example
-    start: int
-    end: int
+    passage: int  # number of the document
+    window: int  # number of the window in it
+    example: Example  # the question
+    start: int  # place of the answer's first token in the segment, or NONE
+    end: int  # place of its last
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows as the model reads them.
+    """Rows as the model reads them."""
 
-    Attributes:
-        segments: Windows with their questions.
-        memory: Memory before each window.
-        targets: Places of start and end.
-        lengths: Tokens of each window; [CLS] and these may be answers.
-        teacher_logits: Those of first and last token, at [CLS] and in the window; None where only memory can tell.
-    """
-
-    segments: Segments
-    memory: Float[Tensor, "layer batch slot width"]
-    targets: Int[Tensor, "batch 2"]
-    lengths: Int[Tensor, " batch"]
+    segments: Segments  # windows with their questions
+    memory: Float[Tensor, "layer batch slot width"]  # memory before each window
+    targets: Int[Tensor, "batch 2"]  # places of start and end
+    lengths: Int[Tensor, " batch"]  # tokens of each window; [CLS] and these may be answers
+    # A teacher says these of first and last token, at [CLS] and in the window; None where only memory can tell
     teacher_logits: Sequence[Float[Tensor, "token 2"] | None]
 
 

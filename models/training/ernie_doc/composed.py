@@ -31,14 +31,10 @@ MOST_FILLER = 700  # characters of a filler
 
 @dataclass(frozen=True)
 class Shape:
-    """The fewest and the most paragraphs of a document that have nothing to do with its facts.
+    """The fewest and the most paragraphs of a document that have nothing to do with its facts."""
 
-    Attributes:
-        around: Paragraphs before the first clue, and again behind the last fact.
-        between: Paragraphs between clues and facts, which are at most some five segments apart.
-    """
-
-    around: tuple[int, int]
+    around: tuple[int, int]  # paragraphs before the first clue, and again behind the last fact
+    # Paragraphs between clues and facts, which are at most some five segments apart
     between: tuple[int, int] = (0, 1)
 
 
@@ -59,19 +55,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class World:
-    """The material of one split's documents.
+    """The material of one split's documents."""
 
-    Attributes:
-        by_relation: Facts about the split's subjects.
-        by_subject: The same facts.
-        phrasings: Ways to ask, by relation.
-        fillers: Paragraphs of documents of the split.
-    """
-
-    by_relation: Mapping[str, Sequence[Fact]]
-    by_subject: Mapping[str, Sequence[Fact]]
-    phrasings: Mapping[str, Phrasings]
-    fillers: Sequence[str]
+    by_relation: Mapping[str, Sequence[Fact]]  # facts about the split's subjects
+    by_subject: Mapping[str, Sequence[Fact]]  # the same facts
+    phrasings: Mapping[str, Phrasings]  # ways to ask, by relation
+    fillers: Sequence[str]  # paragraphs of documents of the split
 
     def ask(self, relation: Relation, subject: str, rng: random.Random) -> str:
         """Return a question for a relation of a subject, in one of the split's phrasings."""

@@ -21,17 +21,12 @@ MOST_TOKENS = 30_000  # tokens of a document, as a guard against wrong files
 
 @dataclass(frozen=True)
 class Example:
-    """A question as the model reads it.
+    """A question as the model reads it."""
 
-    Attributes:
-        ids: Tokens of the question, cut to its room.
-        span: First and last token of the answer in the document, or None if the text does not say.
-        kind: Kind of the question, from its text.
-    """
-
-    ids: Int[Tensor, " asked"]
+    ids: Int[Tensor, " asked"]  # tokens of the question, cut to its room
+    # First and last token of the answer in the document, or None if the text does not say
     span: tuple[int, int] | None
-    kind: str
+    kind: str  # kind of the question, from its text
 
 
 @dataclass(frozen=True)

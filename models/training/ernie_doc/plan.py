@@ -13,64 +13,37 @@ from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 
 @dataclass(frozen=True)
 class Mixture:
-    """The documents and rows of one step.
+    """The documents and rows of one step."""
 
-    Attributes:
-        n_composed: Documents made of the pack's facts.
-        n_excerpts: Parts of documents written by hand.
-        n_passages: Short passages written by hand.
-        excerpt_chars: Fewest characters of such a part, which consists of whole paragraphs.
-        n_rows: Windows with a question that are learned from.
-        present: Share of the rows whose window holds the answer, if there are so many.
-        memory_share: Largest share of these whose question needs the memory.
-        n_rivals: Windows without the answer that are drawn; the one most like the question becomes a row.
-    """
-
-    n_composed: int
-    n_excerpts: int
-    n_passages: int
-    excerpt_chars: int
-    n_rows: int
-    present: float
-    memory_share: float
-    n_rivals: int
+    n_composed: int  # documents made of the pack's facts
+    n_excerpts: int  # parts of documents written by hand
+    n_passages: int  # short passages written by hand
+    excerpt_chars: int  # fewest characters of such a part, which consists of whole paragraphs
+    n_rows: int  # windows with a question that are learned from
+    present: float  # share of the rows whose window holds the answer, if there are so many
+    memory_share: float  # largest share of these whose question needs the memory
+    n_rivals: int  # windows without the answer that are drawn; the one most like the question becomes a row
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The recipe.
+    """The recipe."""
 
-    Attributes:
-        seed: Seed of all draws.
-        model: Sizes of the model.
-        question_room: Tokens of a question.
-        overlap: Tokens that windows share.
-        longest: Tokens of an answer.
-        frozen: Prefixes of the names of parameters that stay MiniLM's, and are not stored.
-        adaptation_steps: Steps in which the model learns to return the reader's states, from memory and positions.
-        steps: All steps, the adaptation included.
-        keep_every: Steps between two savings of progress.
-        warmup: Steps of rising rates.
-        lr: Learning rate of the parameters from MiniLM.
-        fresh_lr: Learning rate of the others.
-        decay: Weight decay.
-        mixture: Documents and rows of one step.
-    """
-
-    seed: int
-    model: ErnieDocConfig
-    question_room: int
-    overlap: int
-    longest: int
-    frozen: tuple[str, ...]
+    seed: int  # seed of all draws
+    model: ErnieDocConfig  # sizes of the model
+    question_room: int  # tokens of a question
+    overlap: int  # tokens that windows share
+    longest: int  # tokens of an answer
+    frozen: tuple[str, ...]  # prefixes of the names of parameters that stay MiniLM's, and are not stored
+    # Steps in which the model learns to return the reader's states, from memory and positions
     adaptation_steps: int
-    steps: int
-    keep_every: int
-    warmup: int
-    lr: float
-    fresh_lr: float
-    decay: float
-    mixture: Mixture
+    steps: int  # all steps, the adaptation included
+    keep_every: int  # steps between two savings of progress
+    warmup: int  # steps of rising rates
+    lr: float  # learning rate of the parameters from MiniLM
+    fresh_lr: float  # learning rate of the others
+    decay: float  # weight decay
+    mixture: Mixture  # documents and rows of one step
 
 
 SEGMENT, MEMORY = 192, 128

@@ -20,20 +20,13 @@ MISSING_SHARE = 0.25  # share of passages that do not say the answer
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage with a question.
+    """A passage with a question."""
 
-    Attributes:
-        text: The passage.
-        question: The question; its name is empty if it mentions no known one.
-        name: The name in it.
-        entity: Entity of the name, "" if unknown.
-        answer: First character of the answer and the one behind it; None if the passage does not say.
-    """
-
-    text: str
-    question: Question
-    name: str
-    entity: str
+    text: str  # the passage
+    question: Question  # the question; its name is empty if it mentions no known one
+    name: str  # the name in it
+    entity: str  # entity of the name, "" if unknown
+    # First character of the answer and the one behind it; None if the passage does not say
     answer: tuple[int, int] | None
 
     @property

@@ -33,19 +33,13 @@ def examine(reader: Reader, texts: Sequence[Text]) -> list[Outcome]:
 
 
 class Corrections(NamedTuple):
-    """What answers do when a sentence of their text is corrected.
+    """What answers do when a sentence of their text is corrected."""
 
-    Attributes:
-        follow: Corrected answers, of those that were right before, that are answered the new way, in per cent.
-        n_follow: Number of these corrections.
-        stay: Other answers about the same texts that stay as they were, in per cent.
-        n_stay: Number of these answers.
-    """
-
+    # Corrected answers, of those that were right before, that are answered the new way, in per cent
     follow: float
-    n_follow: int
-    stay: float
-    n_stay: int
+    n_follow: int  # number of these corrections
+    stay: float  # other answers about the same texts that stay as they were, in per cent
+    n_stay: int  # number of these answers
 
 
 def measure_corrections(
@@ -55,7 +49,6 @@ def measure_corrections(
 
     Args:
         examine_text: Asks all questions of a text.
-        texts: The texts.
         scale: Scale of the answers.
     """
     pool, rng = sorted({name for text in texts for name in find_names(text.text)}), random.Random(1)

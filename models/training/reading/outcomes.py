@@ -21,17 +21,11 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 @dataclass(frozen=True)
 class Outcome:
-    """One answered question.
-
-    Attributes:
-        question: The question.
-        spans: The spans that were found, the best first, before any is withheld.
-        n_windows: Windows that were asked.
-    """
+    """One answered question."""
 
     question: Question
-    spans: Sequence[Span]
-    n_windows: int
+    spans: Sequence[Span]  # the spans that were found, the best first, before any is withheld
+    n_windows: int  # windows that were asked
 
     @property
     def is_best_right(self) -> bool:

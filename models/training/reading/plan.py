@@ -9,66 +9,37 @@ from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 
 @dataclass(frozen=True)
 class Mixture:
-    """The examples of a step.
+    """The examples of a step."""
 
-    Attributes:
-        composed_share: Share of passages that are made of facts.
-        in_vain_share: Share of written texts that are asked a similar question about another text.
-        exchange_share: Share of written texts with other names and numbers.
-        distractor_share: Share of written texts with sentences of another one around them.
-        echo_share: Share of written questions in the words of the sentence that answers them.
-        elsewhere_share: Share of windows of long texts that lie anywhere, most often without the answer.
-        slip: Share of written questions with a slip.
-        bare: Share of written questions in small letters without a question mark.
-    """
-
-    composed_share: float
-    in_vain_share: float
-    exchange_share: float
-    distractor_share: float
-    echo_share: float
-    elsewhere_share: float
-    slip: float
-    bare: float
+    composed_share: float  # share of passages that are made of facts
+    in_vain_share: float  # share of written texts that are asked a similar question about another text
+    exchange_share: float  # share of written texts with other names and numbers
+    distractor_share: float  # share of written texts with sentences of another one around them
+    echo_share: float  # share of written questions in the words of the sentence that answers them
+    elsewhere_share: float  # share of windows of long texts that lie anywhere, most often without the answer
+    slip: float  # share of written questions with a slip
+    bare: float  # share of written questions in small letters without a question mark
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The recipe.
+    """The recipe."""
 
-    Attributes:
-        seed: Seed of all draws.
-        length: Tokens of a row: question, window and special tokens.
-        question_room: Tokens of a question.
-        overlap: Tokens that two windows share.
-        longest: Tokens of an answer.
-        rows: Rows of a step.
-        pretext_steps: First steps, whose questions are masked spans of free text.
-        steps: All steps.
-        keep_every: Steps between two savings of progress.
-        warmup: Steps of rising rates, of each phase.
-        lr: Learning rate of MiniLM's weights.
-        head_lr: Learning rate of the head.
-        decay: Weight decay.
-        dropout: Share of numbers that are dropped.
-        mixture: Examples of a step of the second phase.
-    """
-
-    seed: int
-    length: int
-    question_room: int
-    overlap: int
-    longest: int
-    rows: int
-    pretext_steps: int
-    steps: int
-    keep_every: int
-    warmup: int
-    lr: float
-    head_lr: float
-    decay: float
-    dropout: float
-    mixture: Mixture
+    seed: int  # seed of all draws
+    length: int  # tokens of a row: question, window and special tokens
+    question_room: int  # tokens of a question
+    overlap: int  # tokens that two windows share
+    longest: int  # tokens of an answer
+    rows: int  # rows of a step
+    pretext_steps: int  # first steps, whose questions are masked spans of free text
+    steps: int  # all steps
+    keep_every: int  # steps between two savings of progress
+    warmup: int  # steps of rising rates, of each phase
+    lr: float  # learning rate of MiniLM's weights
+    head_lr: float  # learning rate of the head
+    decay: float  # weight decay
+    dropout: float  # share of numbers that are dropped
+    mixture: Mixture  # examples of a step of the second phase
 
 
 DEFAULT = Plan(

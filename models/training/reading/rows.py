@@ -13,42 +13,26 @@ NO_ANSWER = (0, 0)  # span of [CLS], which stands for no answer
 
 @dataclass(frozen=True)
 class Row:
-    """Tokens that are read together.
+    """Tokens that are read together."""
 
-    Attributes:
-        ids: Ids of the tokens, [CLS] first.
-        asks: Places of the tokens whose states are the questions.
-        answers: First and last place of the answer of each question; `NO_ANSWER` if there is none.
-        first: First place of the text, before which no answer lies.
-        last: Place behind the text.
-    """
-
-    ids: Sequence[int]
-    asks: Sequence[int]
+    ids: Sequence[int]  # ids of the tokens, [CLS] first
+    asks: Sequence[int]  # places of the tokens whose states are the questions
+    # First and last place of the answer of each question; `NO_ANSWER` if there is none
     answers: Sequence[tuple[int, int]]
-    first: int
-    last: int
+    first: int  # first place of the text, before which no answer lies
+    last: int  # place behind the text
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of one step.
+    """Rows of one step."""
 
-    Attributes:
-        ids: Ids of the tokens, padded.
-        is_real: False at padding.
-        rows: Row of each question.
-        asks: Place of each question in its row.
-        answers: First and last place of each answer.
-        may_answer: For each question, where an answer may lie.
-    """
-
-    ids: Int[Tensor, "batch token"]
-    is_real: Bool[Tensor, "batch token"]
-    rows: Int[Tensor, " question"]
-    asks: Int[Tensor, " question"]
-    answers: Int[Tensor, "question 2"]
-    may_answer: Bool[Tensor, "question token"]
+    ids: Int[Tensor, "batch token"]  # ids of the tokens, padded
+    is_real: Bool[Tensor, "batch token"]  # false at padding
+    rows: Int[Tensor, " question"]  # row of each question
+    asks: Int[Tensor, " question"]  # place of each question in its row
+    answers: Int[Tensor, "question 2"]  # first and last place of each answer
+    may_answer: Bool[Tensor, "question token"]  # for each question, where an answer may lie
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on a device."""

@@ -16,21 +16,15 @@ BEGIN, END = "<!-- figures -->", "<!-- end of the figures -->"
 
 @dataclass(frozen=True)
 class TrialFigures:
-    """Figures of a trial.
-
-    Attributes:
-        points: A point for each threshold of CURVE.
-        error: Error of the calibration, in points, at the default threshold.
-        reversals: Share of the verdicts, in per cent, that another order of the two texts turns.
-    """
+    """Figures of a trial."""
 
     name: str
     n_edits: int
     n_questions: int
     default: Point
-    points: tuple[Point, ...]
-    error: float
-    reversals: float
+    points: tuple[Point, ...]  # a point for each threshold of CURVE
+    error: float  # error of the calibration, in points, at the default threshold
+    reversals: float  # share of the verdicts, in per cent, that another order of the two texts turns
 
 
 def measure(trials: Sequence[Outcomes], reversals: Sequence[float]) -> list[TrialFigures]:

@@ -49,25 +49,15 @@ def split_written(plan: Plan, sets: Path, read: Read) -> WrittenFacts:
 
 @dataclass(frozen=True)
 class Choosing:
-    """What the trials are made of.
+    """What the trials are made of."""
 
-    Attributes:
-        relations: Relations for choosing, by id.
-        names: Names for choosing.
-        by_type: The same names by the type of their subject.
-        facts: Written facts for choosing.
-        statements: Sentences that say something else.
-        rewriter: Writes questions as sentences to complete.
-        seed: Seed of the draws.
-    """
-
-    relations: Mapping[str, AskedRelation]
-    names: Sequence[str]
-    by_type: Mapping[str, Sequence[str]]
-    facts: Sequence[WrittenFact]
-    statements: Sequence[str]
-    rewriter: Rewriter
-    seed: int
+    relations: Mapping[str, AskedRelation]  # relations for choosing, by id
+    names: Sequence[str]  # names for choosing
+    by_type: Mapping[str, Sequence[str]]  # the same names by the type of their subject
+    facts: Sequence[WrittenFact]  # written facts for choosing
+    statements: Sequence[str]  # sentences that say something else
+    rewriter: Rewriter  # writes questions as sentences to complete
+    seed: int  # seed of the draws
 
     def make_trials(self) -> list[Trial]:
         """Make all trials."""

@@ -98,7 +98,6 @@ def share_turned(outcomes: Outcomes, encoder: MiniLM, judge: Judge, threshold: f
     Args:
         outcomes: Outcomes of a trial; each question is judged with its likeliest edit.
         encoder: The encoder of the sentence vectors.
-        judge: The judge.
         threshold: Probability from which a pair asks for the same.
     """
     trial = outcomes.trial

@@ -26,33 +26,19 @@ HAND_FILES = "../../packs/world/phrasings"
 
 @dataclass(frozen=True)
 class Mix:
-    """Shares of the pairs.
+    """Shares of the pairs."""
 
-    Attributes:
-        same: Share of the pairs that ask for the same.
-        crowds: Share of the pairs that are about names that nearly agree.
-        families: Share of the pairs that are about relations that stand side by side.
-        coverage: Share of the pairs that are about words that a fact may lack.
-        order: Share of the pairs that are about two names in one order or the other.
-        figures: Share of the pairs that are about figures and signs.
-        with_statement: Share of the other pairs in which something else is said first.
-        sentences: Share of the other pairs whose sentences are to be completed.
-        fact_share: Share of the other pairs that are about written facts.
-        pack: Share of the facts of relations that are of the pack's relations.
-        other_relation: Weight of two relations of one subject among the kinds of different pairs.
-    """
-
-    same: float
-    crowds: float
-    families: float
-    coverage: float
-    order: float
-    figures: float
-    with_statement: float
-    sentences: float
-    fact_share: float
-    pack: float
-    other_relation: int
+    same: float  # share of the pairs that ask for the same
+    crowds: float  # share of the pairs that are about names that nearly agree
+    families: float  # share of the pairs that are about relations that stand side by side
+    coverage: float  # share of the pairs that are about words that a fact may lack
+    order: float  # share of the pairs that are about two names in one order or the other
+    figures: float  # share of the pairs that are about figures and signs
+    with_statement: float  # share of the other pairs in which something else is said first
+    sentences: float  # share of the other pairs whose sentences are to be completed
+    fact_share: float  # share of the other pairs that are about written facts
+    pack: float  # share of the facts of relations that are of the pack's relations
+    other_relation: int  # weight of two relations of one subject among the kinds of different pairs
 
     @property
     def near(self) -> float:
@@ -62,47 +48,28 @@ class Mix:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every number of the training.
+    """Every number of the training."""
 
-    Attributes:
-        seed: Seed of all draws.
-        threads: Threads that compute.
-        n_test: Practice relations kept for the test.
-        n_choose: Practice relations kept for choosing.
-        n_choose_pack: Relations of the pack kept for choosing.
-        n_choose_facts: Written facts kept for choosing.
-        held_voice: File of the groups whose voice is kept for the test, whole.
-        batch: Pairs of one step.
-        pool: Pairs that are drawn together, and sorted by length.
-        keep_every_s: Seconds between two savings.
-        smoothing: Distance of the wanted probability from 0 and 1.
-        dropout: Share of the states that a layer drops.
-        turn_every: Steps of which one learns its pairs in both orders.
-        order: Weight of the squared difference between the verdicts on a pair in both orders.
-        lr: Highest learning rate of the layers; it rises at first, and falls to zero with the minutes of the training.
-        head_lr: Highest learning rate of the head that reads them.
-        warmup: Steps of a rising rate.
-        mix: Shares of the pairs.
-    """
-
-    seed: int
-    threads: int
-    n_test: int
-    n_choose: int
-    n_choose_pack: int
-    n_choose_facts: int
-    held_voice: str
-    batch: int
-    pool: int
-    keep_every_s: int
-    smoothing: float
-    dropout: float
-    turn_every: int
-    order: float
+    seed: int  # seed of all draws
+    threads: int  # threads that compute
+    n_test: int  # practice relations kept for the test
+    n_choose: int  # practice relations kept for choosing
+    n_choose_pack: int  # relations of the pack kept for choosing
+    n_choose_facts: int  # written facts kept for choosing
+    held_voice: str  # file of the groups whose voice is kept for the test, whole
+    batch: int  # pairs of one step
+    pool: int  # pairs that are drawn together, and sorted by length
+    keep_every_s: int  # seconds between two savings
+    smoothing: float  # distance of the wanted probability from 0 and 1
+    dropout: float  # share of the states that a layer drops
+    turn_every: int  # steps of which one learns its pairs in both orders
+    order: float  # weight of the squared difference between the verdicts on a pair in both orders
+    # Highest learning rate of the layers; it rises at first, and falls to zero with the minutes of the
+    # training
     lr: float
-    head_lr: float
-    warmup: int
-    mix: Mix
+    head_lr: float  # highest learning rate of the head that reads them
+    warmup: int  # steps of a rising rate
+    mix: Mix  # shares of the pairs
 
 
 DEFAULT = Plan(

@@ -51,16 +51,12 @@ class TrialQuestion:
 
 @dataclass(frozen=True)
 class Trial:
-    """Edits that are active at once, with questions.
-
-    Attributes:
-        edits: Question that each edit was made with.
-        other_names: That question with other names, for each edit; () if none are known.
-    """
+    """Edits that are active at once, with questions."""
 
     name: str
-    edits: tuple[str, ...]
+    edits: tuple[str, ...]  # question that each edit was made with
     questions: tuple[TrialQuestion, ...]
+    # That question with other names, for each edit; () if none are known
     other_names: tuple[tuple[str, ...], ...] = ()
 
     @property

@@ -31,19 +31,14 @@ FIRST_PENDING = 1_000_000  # Number in the id of the first entry that is still c
 
 @dataclass(frozen=True)
 class Entry:
-    """A call in a stream, or calls that are still counted and will be in one.
+    """A call in a stream, or calls that are still counted and will be in one."""
 
-    Attributes:
-        id: `<milliseconds>-<number>` of the time when it was written, by the clock of the Redis server; of its last
-            call while it is pending.
-        restored: Whether a backup brought it.
-        pending: Whether calls are still added to it; it gets another id when it is written.
-    """
-
+    # `<milliseconds>-<number>` of the time when it was written, by the clock of the Redis server; of its last
+    # call while it is pending
     id: str
     call: Call
-    restored: bool = False
-    pending: bool = False
+    restored: bool = False  # whether a backup brought it
+    pending: bool = False  # whether calls are still added to it; it gets another id when it is written
 
     @property
     def time(self) -> float:
@@ -58,18 +53,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Filter:
-    """The calls to read; None leaves nothing out.
-
-    Attributes:
-        path: Beginning of the path.
-        since: Unix time in seconds, like `until`.
-    """
+    """The calls to read; None leaves nothing out."""
 
     name: str | None = None
-    path: str | None = None
+    path: str | None = None  # beginning of the path
     refused: bool | None = None
     version: int | None = None
-    since: float | None = None
+    since: float | None = None  # Unix time in seconds, like `until`
     until: float | None = None
 
     def matches(self, entry: Entry) -> bool:

@@ -92,20 +92,14 @@ Kind: TypeAlias = tuple[Source, str, str, str, str, int, str | None]
 
 @dataclass
 class Group:
-    """Calls of one kind: the last call, and those that are not written yet, counted.
-
-    Attributes:
-        due_at: Monotonic time in seconds.
-        first_at: Unix time in seconds, like `last_at`.
-        labels: Calls of several kinds by path and summary.
-    """
+    """Calls of one kind: the last call, and those that are not written yet, counted."""
 
     call: Call
-    due_at: float
+    due_at: float  # monotonic time in seconds
     count: int = 0
-    first_at: float = 0.0
+    first_at: float = 0.0  # Unix time in seconds, like `last_at`
     last_at: float = 0.0
-    labels: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)  # calls of several kinds by path and summary
 
     @property
     def entry(self) -> Call:

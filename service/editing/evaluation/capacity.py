@@ -21,15 +21,10 @@ RESERVE_MORE = "start the service with more --bank-slots, or with --auto-grow-ba
 
 @dataclass(frozen=True)
 class SlotBudget:
-    """The slots that the service reserves.
+    """The slots that the service reserves."""
 
-    Attributes:
-        slots: Number of slots for edits that own theirs.
-        grows: Whether the number doubles when they get full.
-    """
-
-    slots: int
-    grows: bool
+    slots: int  # number of slots for edits that own theirs
+    grows: bool  # whether the number doubles when they get full
 
     def describe(self, memories: Iterable[MemoryAtVersion]) -> Capacity:
         """Describe several memories together: slots are added up, and the scarcest of every other figure counts."""

@@ -39,7 +39,6 @@ async def ask_edits(
 
     Args:
         models: The models at one version.
-        edits: The edits.
         all_edits: Edits by id. A wording that is routed to one of these needs no forward pass.
         n_wordings: Number of wordings of each edit that are asked; all by default.
     """

@@ -26,13 +26,9 @@ UncertainTest: TypeAlias = tuple[FactTest, str | None]
 
 @dataclass(frozen=True)
 class FactTestStatus:
-    """The fact tests at one version. All that are not named hold.
+    """The fact tests at one version. All that are not named hold."""
 
-    Attributes:
-        edits: Number of active edits.
-    """
-
-    edits: int
+    edits: int  # number of active edits
     broken: Mapping[TestKey, BrokenTest]
     superseded: Mapping[TestKey, SupersededTest]
 
@@ -82,7 +78,6 @@ async def run_tests(
     """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all.
 
     Args:
-        version: The version.
         edits: Its active edits.
         models: The systems at the version.
         replaced_facts: Facts of edits that the graph does not say any more (`find_replaced_facts`).

@@ -125,7 +125,6 @@ class Successors:
         """Return the edit that superseded a test: one that replaced its edit and answers, or the last of its wording.
 
         Args:
-            test: The test.
             answer: None for a wording that was not asked. Then a replacement is taken to answer, and a value that an
                 edit added to others is taken to be there still.
         """

@@ -34,17 +34,12 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class ProbeChoice:
-    """The probes of one model to compare.
+    """The probes of one model to compare."""
 
-    Attributes:
-        questions: The questions to ask on both sides.
-        covered_wordings: Plain wordings of all questions about which the comparison says whether they changed.
-        n_unmeasured: Number of known questions about which it says nothing.
-    """
-
-    questions: list[str]
+    questions: list[str]  # the questions to ask on both sides
+    # Plain wordings of all questions about which the comparison says whether they changed
     covered_wordings: Set[str]
-    n_unmeasured: int
+    n_unmeasured: int  # number of known questions about which it says nothing
 
 
 class ProbeSelector:
@@ -116,18 +111,12 @@ def _words(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class SideEffects:
-    """The result of a comparison.
+    """The result of a comparison."""
 
-    Attributes:
-        n_compared: Number of questions that were compared.
-        n_unmeasured: Number of known questions that were not, and whose answers may have changed.
-        changed: The questions whose answers changed.
-        nearest: The known questions that resemble an edited one most, by model, if the system can tell.
-    """
-
-    n_compared: int
-    n_unmeasured: int
-    changed: list[SideEffect]
+    n_compared: int  # number of questions that were compared
+    n_unmeasured: int  # number of known questions that were not, and whose answers may have changed
+    changed: list[SideEffect]  # the questions whose answers changed
+    # The known questions that resemble an edited one most, by model, if the system can tell
     nearest: Mapping[str, Sequence[str]]
 
 
@@ -213,7 +202,6 @@ async def _compare(
 
     Args:
         model: The model's name.
-        questions: The questions.
         sides: The model before and after.
         edits: The edits that make the difference, by id.
         versions: The versions of both sides.

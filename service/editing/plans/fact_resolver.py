@@ -41,42 +41,32 @@ ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like 
 
 @dataclass(frozen=True)
 class ResolvedFact:
-    """A fact with its names resolved.
-
-    Attributes:
-        before: Values of its relation before it, in the graph's order.
-        after: Values after it.
-        statements: Statements about the subject that are written. Its name comes first if edits defined it, so that it
-            lasts as long as any fact about it.
-        object_id: The entity that the object is; "" for a text.
-        links: Whether a value that was a text, or another entity of the same name, becomes this entity.
-    """
+    """A fact with its names resolved."""
 
     subject: str
     label: str
     relation: str
     object: str
     act: Act
-    before: tuple[str, ...]
-    after: tuple[str, ...]
+    before: tuple[str, ...]  # values of its relation before it, in the graph's order
+    after: tuple[str, ...]  # values after it
+    # Statements about the subject that are written. Its name comes first if edits defined it, so that it
+    # lasts as long as any fact about it.
     statements: tuple[Statement, ...]
     warnings: tuple[str, ...] = ()
-    object_id: str = ""
+    object_id: str = ""  # the entity that the object is; "" for a text
+    # Whether a value that was a text, or another entity of the same name, becomes this entity
     links: bool = False
 
 
 @dataclass
 class Subject:
-    """An entity with the changes of the request so far.
-
-    Attributes:
-        entity: The entity as the graph has it; None for a new one.
-        values: Values of the relations that the request has changed.
-    """
+    """An entity with the changes of the request so far."""
 
     id: str
     label: str
-    entity: Entity | None
+    entity: Entity | None  # the entity as the graph has it; None for a new one
+    # Values of the relations that the request has changed
     values: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def current(self, relation: str) -> tuple[str, ...]:
@@ -99,16 +89,13 @@ class Subject:
 
 @dataclass
 class FactResolver:
-    """Resolves the facts of one request on one version.
-
-    Attributes:
-        subjects: Subjects of the request so far, by id and by each of their names.
-        holds: Definitions of relations of the request so far.
-    """
+    """Resolves the facts of one request on one version."""
 
     view: GraphView
     lookup: Lookup
+    # Subjects of the request so far, by id and by each of their names
     subjects: dict[str, Subject] = field(default_factory=dict)
+    # Definitions of relations of the request so far
     holds: dict[str, Cardinality] = field(default_factory=dict)
 
     @contextmanager

@@ -67,31 +67,23 @@ NEW_RELATIONS = (
 
 @dataclass
 class ImportSession:
-    """One file on its way into the graph: it is read as it arrives, spooled and counted, and not yet in Redis.
-
-    Attributes:
-        version: Version on which names are resolved.
-        memory: Name of the memory of facts.
-        view: That memory at the version.
-        progress_count: Progress of the phase, in its own unit.
-        total: End of the phase, in this unit.
-    """
+    """One file on its way into the graph: it is read as it arrives, spooled and counted, and not yet in Redis."""
 
     id: str
     order: ImportOrder
     author: str
     idempotency_key: str | None
-    version: int
-    memory: str
-    view: GraphView
+    version: int  # version on which names are resolved
+    memory: str  # name of the memory of facts
+    view: GraphView  # that memory at the version
     resolver: RowResolver
     reader: GraphFileReader
     created_at: float = field(default_factory=monotonic)
     last_feed_at: float = field(default_factory=monotonic)
     n_bytes: int = 0
     phase: str = "reading"
-    progress_count: int = 0
-    total: int | None = None
+    progress_count: int = 0  # progress of the phase, in its own unit
+    total: int | None = None  # end of the phase, in this unit
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     content: Any = field(default_factory=sha256)
 

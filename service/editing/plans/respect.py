@@ -29,20 +29,15 @@ REPEAT = "nothing was imported; repeat it with `keep_corrections` or without str
 
 @dataclass(frozen=True)
 class Respect:
-    """The effects of an import on the graph.
+    """The effects of an import on the graph."""
 
-    Attributes:
-        rows: The first triples, and those with an effect.
-        n_new: Number of triples that the graph does not say.
-        similar_names: New names of the file -> names one letter away.
-        left_out: Triples that are left out for the sake of people's edits, by subject, relation and object.
-    """
-
-    rows: Sequence[ImportedTriple] = ()
+    rows: Sequence[ImportedTriple] = ()  # the first triples, and those with an effect
     n_replaced: int = 0
     n_by_hand: int = 0
-    n_new: int = 0
+    n_new: int = 0  # number of triples that the graph does not say
+    # New names of the file -> names one letter away
     similar_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # Triples that are left out for the sake of people's edits, by subject, relation and object
     left_out: frozenset[tuple[str, str, str]] = frozenset()
 
     def warnings(self) -> list[str]:

@@ -17,14 +17,9 @@ NO_READER = "no system that is served here reads documents: serve one that does,
 
 @dataclass(frozen=True)
 class Documents:
-    """The documents of one version.
+    """The documents of one version."""
 
-    Attributes:
-        view: Documents by id.
-        version: The version.
-    """
-
-    view: DocumentsView
+    view: DocumentsView  # documents by id
     version: int
 
     def list_heads(self, limit: int, after: str | None) -> DocumentList:

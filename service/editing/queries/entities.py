@@ -29,16 +29,12 @@ Key = tuple[str, str]  # relation and object; the object's id if it has one, for
 
 @dataclass(frozen=True)
 class Entities:
-    """The entities of one version.
-
-    Attributes:
-        view: The graph at `version`.
-    """
+    """The entities of one version."""
 
     editor_state: EditorState
     materials: MaterialStore
     lookup: Lookup
-    view: GraphView
+    view: GraphView  # the graph at `version`
     version: int
 
     async def search(self, text: str, limit: int) -> EntityList:

@@ -35,21 +35,16 @@ NO_ITEM = "{count:,} changes of {memory} are left out: a backup (errata backup) 
 
 @dataclass
 class Items:
-    """The active edits of a state as items.
-
-    Attributes:
-        memories: The memories, whose usual methods need no mention.
-        view: The graph; None where no system reads it.
-        names: What an entity is called in the items, by its id and its text.
-        values: The values of each relation of each subject after the items so far; False for a removed one.
-    """
+    """The active edits of a state as items."""
 
     state: EditorState
-    memories: Mapping[str, Memory]
+    memories: Mapping[str, Memory]  # the memories, whose usual methods need no mention
     materials: MaterialStore
     lookup: Lookup | None
-    view: GraphView | None
+    view: GraphView | None  # the graph; None where no system reads it
+    # What an entity is called in the items, by its id and its text
     names: dict[tuple[str, str], str] = field(default_factory=dict)
+    # The values of each relation of each subject after the items so far; False for a removed one
     values: dict[tuple[str, str], set[tuple[str, bool]]] = field(default_factory=dict)
 
     async def collect(self) -> ActiveEditList:

@@ -34,7 +34,6 @@ async def examine_scope(state: EditorState, question: str, model: str | None) ->
 
     Args:
         state: The newest state.
-        question: The question.
         model: Name of the model; None for the first that has a scope.
 
     Raises:
@@ -77,7 +76,6 @@ async def explain_answer(
     """Explain an answer that a replica has just given.
 
     Args:
-        question: The question.
         answer: The answer, of a version that `state` has.
         state: The newest state.
         builder: Folds the state without the causes of the answer.

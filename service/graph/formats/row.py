@@ -9,28 +9,18 @@ Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", 
 
 
 class Row(NamedTuple):
-    """One statement of a file.
+    """One statement of a file."""
 
-    Attributes:
-        kind: Kind of the statement.
-        subject: An id if `by_id`, otherwise the name as written, which the graph has to resolve.
-        relation: Relation of a fact; "" for other kinds.
-        object: Text of the object; "" for an entity that is known by its id only.
-        object_id: "" for a literal or an object that is written by name.
-        line: Number of its line.
-        by_id: Whether the subject is written by id.
-        further: Further lines of a table's cell, each a value unless the relation holds one.
-        is_near: Whether the text has the tag of a region or script, so that it yields to one in the language asked for.
-    """
-
-    kind: Kind
-    subject: str
-    relation: str
-    object: str
-    object_id: str
-    line: int
-    by_id: bool
+    kind: Kind  # kind of the statement
+    subject: str  # an id if `by_id`, otherwise the name as written, which the graph has to resolve
+    relation: str  # relation of a fact; "" for other kinds
+    object: str  # text of the object; "" for an entity that is known by its id only
+    object_id: str  # "" for a literal or an object that is written by name
+    line: int  # number of its line
+    by_id: bool  # whether the subject is written by id
+    # Further lines of a table's cell, each a value unless the relation holds one
     further: tuple[str, ...] = ()
+    # Whether the text has the tag of a region or script, so that it yields to one in the language asked for
     is_near: bool = False
 
 

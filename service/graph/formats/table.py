@@ -64,15 +64,11 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class WideColumns:
-    """The columns of a table with a row for each thing.
-
-    Attributes:
-        subject: Place of the column with its name.
-        relations: Relation by the place of its column; columns without a heading are left out.
-    """
+    """The columns of a table with a row for each thing."""
 
     width: int
-    subject: int
+    subject: int  # place of the column with its name
+    # Relation by the place of its column; columns without a heading are left out
     relations: Mapping[int, str]
 
     @staticmethod

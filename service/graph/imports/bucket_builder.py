@@ -56,27 +56,17 @@ class BucketBatch:
 
 @dataclass
 class BucketBuilder:
-    """Builds the buckets of one import.
+    """Builds the buckets of one import."""
 
-    Attributes:
-        spool: The rows of the import.
-        source: The id of the import.
-        buckets: Number of buckets.
-        labels: Labels of entities that are objects by id only.
-        ids_by_name: Entities that the file names, for objects that it named before.
-        left_out: Facts that are left out, each by its subject, relation and object.
-        has_entity: Tells by id and label whether the graph has an entity already.
-        new_entities: Number of entities built so far that the graph did not have.
-    """
-
-    spool: Spool
-    source: str
-    buckets: int
-    labels: Mapping[str, str]
-    ids_by_name: Mapping[str, str]
-    has_entity: Callable[[str, str], bool]
+    spool: Spool  # the rows of the import
+    source: str  # the id of the import
+    buckets: int  # number of buckets
+    labels: Mapping[str, str]  # labels of entities that are objects by id only
+    ids_by_name: Mapping[str, str]  # entities that the file names, for objects that it named before
+    has_entity: Callable[[str, str], bool]  # tells by id and label whether the graph has an entity already
+    # Facts that are left out, each by its subject, relation and object
     left_out: Set[tuple[str, str, str]] = frozenset()
-    new_entities: int = 0
+    new_entities: int = 0  # number of entities built so far that the graph did not have
 
     def build(self) -> Iterator[BucketBatch]:
         """Yield the buckets in their order, some at a time."""

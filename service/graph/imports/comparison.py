@@ -32,24 +32,16 @@ class FileFact:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A fact of a file beside the graph.
-
-    Attributes:
-        label: How the subject is called.
-        values: Values that the graph has for its relation.
-        edit: The edit or import whose value it replaces or stands beside, or which took it away; "" without one.
-        is_new: Whether the graph does not say it.
-        replaces: Whether it takes the place of other values.
-        by_hand: Whether it goes against what a person edited.
-    """
+    """A fact of a file beside the graph."""
 
     fact: FileFact
-    label: str
-    values: tuple[str, ...]
+    label: str  # how the subject is called
+    values: tuple[str, ...]  # values that the graph has for its relation
+    # The edit or import whose value it replaces or stands beside, or which took it away; "" without one
     edit: str
-    is_new: bool
-    replaces: bool
-    by_hand: bool
+    is_new: bool  # whether the graph does not say it
+    replaces: bool  # whether it takes the place of other values
+    by_hand: bool  # whether it goes against what a person edited
 
 
 def compare(

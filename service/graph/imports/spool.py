@@ -26,15 +26,11 @@ SpooledRow: TypeAlias = tuple[
 
 @dataclass(frozen=True)
 class ImportLimits:
-    """The largest size of one import; a larger one raises TooLarge.
+    """The largest size of one import; a larger one raises TooLarge."""
 
-    Attributes:
-        disk_bytes: Bytes on disk, half for each of two spools: 4 GB hold some 50 million rows.
-        names: Names that are held in memory, some 280 bytes each.
-    """
-
+    # Bytes on disk, half for each of two spools: 4 GB hold some 50 million rows
     disk_bytes: int = 8_000_000_000
-    names: int = 20_000_000
+    names: int = 20_000_000  # names that are held in memory, some 280 bytes each
 
 
 class Spool:

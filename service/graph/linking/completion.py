@@ -21,19 +21,12 @@ _END = b"\0"  # end of each name; folding leaves none in a name, and it sorts be
 
 
 class Entry(NamedTuple):
-    """A name; entries sort in the order in which names are offered.
+    """A name; entries sort in the order in which names are offered."""
 
-    Attributes:
-        n_chars: Length of `key`.
-        key: The folded name.
-        name: The name as written.
-        id: The entity.
-    """
-
-    n_chars: int
-    key: str
-    name: str
-    id: str
+    n_chars: int  # length of `key`
+    key: str  # the folded name
+    name: str  # the name as written
+    id: str  # the entity
 
     @staticmethod
     def of(key: str, name: str, id: str) -> Entry:

@@ -21,22 +21,16 @@ Ids: TypeAlias = "str | tuple[str, ...]"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NameIndex:
-    """The index of all names, immutable.
+    """The index of all names, immutable."""
 
-    Attributes:
-        ids: Folded name -> the entities that it may mean.
-        lengths: Beginning of linkable names -> a number whose bit n is set if such a name has n characters, so that a
-            text is compared only with names that fit.
-        runs: The names for completion.
-        recent: Names that are in no run yet.
-        n_pairs: Number of pairs of a name and an entity.
-    """
-
+    # Folded name -> the entities that it may mean
     ids: PersistentMap[Ids] = field(default_factory=PersistentMap)
+    # Beginning of linkable names -> a number whose bit n is set if such a name has n characters, so that a
+    # text is compared only with names that fit
     lengths: PersistentMap[int] = field(default_factory=PersistentMap)
-    runs: tuple[Run, ...] = ()
-    recent: tuple[Entry, ...] = ()
-    n_pairs: int = 0
+    runs: tuple[Run, ...] = ()  # the names for completion
+    recent: tuple[Entry, ...] = ()  # names that are in no run yet
+    n_pairs: int = 0  # number of pairs of a name and an entity
 
     def entities(self, key: str) -> tuple[str, ...]:
         """Return the ids of the entities that this folded name may mean."""

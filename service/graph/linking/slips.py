@@ -29,7 +29,6 @@ def find_slips(text: str, names: NameIndex, is_common: IsCommon) -> Iterator[Sli
     """Yield the names that may be meant by the words of a folded text that are neither linked nor common.
 
     Args:
-        text: The text.
         names: The names; those of fewer than MIN_LETTERS characters are too often other words.
         is_common: Tells whether a word is so common that it is not taken for a slip.
     """

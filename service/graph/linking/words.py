@@ -28,20 +28,14 @@ _STRAY_MARK = re.compile(f"[{JOINS}]")
 
 
 class Words(NamedTuple):
-    """The stretches of a folded text between boundaries, without spaces.
+    """The stretches of a folded text between boundaries, without spaces."""
 
-    Attributes:
-        starts: Place at which each stretch begins.
-        ends: Place at which it ends.
-        heads: End of the head by which names that begin here are looked up: one word, or two stretches that are no
-            words.
-        opens: Whether a name may begin here.
-    """
-
-    starts: list[int]
-    ends: list[int]
+    starts: list[int]  # place at which each stretch begins
+    ends: list[int]  # place at which it ends
+    # End of the head by which names that begin here are looked up: one word, or two stretches that are no
+    # words
     heads: list[int]
-    opens: list[bool]
+    opens: list[bool]  # whether a name may begin here
 
 
 def split(text: str) -> Words:

@@ -36,7 +36,6 @@ class EmbeddedValkey:
     """A server to start(), to reach at `url` and to stop(); or a context. It survives the death of its parent.
 
     Args:
-        folder: Its folder.
         repair_log: Whether zeros at the end of its log are cut off.
     """
 

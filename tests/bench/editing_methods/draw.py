@@ -21,20 +21,14 @@ FORMS = ("held", "trained")  # phrasings: nothing was trained on the first
 
 @dataclass(frozen=True)
 class Sample:
-    """How much a cell scores.
-
-    Attributes:
-        streams: Streams that a cell is the mean of, by number of edits; one for other numbers.
-        bystanders: Questions of each kind, where so many are left.
-        all_forms: Edits up to which every paraphrase is asked; beyond, one for each edit.
-        remade: Edits up to which half of them are made anew, to compare bits.
-    """
+    """How much a cell scores."""
 
     name: str
+    # Streams that a cell is the mean of, by number of edits; one for other numbers
     streams: Mapping[int, int]
-    bystanders: int
-    all_forms: int
-    remade: int
+    bystanders: int  # questions of each kind, where so many are left
+    all_forms: int  # edits up to which every paraphrase is asked; beyond, one for each edit
+    remade: int  # edits up to which half of them are made anew, to compare bits
 
 
 FULL = Sample("full", {1: 500, 10: 50, 100: 5}, 2_400, 1_000, 1_000)
@@ -51,15 +45,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class EditRequest:
-    """An edit that is asked for.
-
-    Attributes:
-        paraphrases: The same question in other words, which the edit is not given and nothing was trained on.
-    """
+    """An edit that is asked for."""
 
     id: str
     question: str
     answer: str
+    # The same question in other words, which the edit is not given and nothing was trained on
     paraphrases: tuple[str, ...]
 
 

@@ -13,52 +13,34 @@ Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken bac
 
 @dataclass(frozen=True)
 class Origin:
-    """The edit from which an export made a line.
+    """The edit from which an export made a line."""
 
-    Attributes:
-        version: The version that made the edit; "" for a line that no export made.
-        id: The id of the edit, by which later lines replace it.
-        method: How its rows are computed, where that is not the usual way.
-    """
-
-    version: str = ""
-    id: str = ""
-    method: str = ""
+    version: str = ""  # the version that made the edit; "" for a line that no export made
+    id: str = ""  # the id of the edit, by which later lines replace it
+    method: str = ""  # how its rows are computed, where that is not the usual way
 
 
 @dataclass
 class Line:
-    """One correction of a file.
+    """One correction of a file."""
 
-    Attributes:
-        number: Number of the line on which it ends; in a JSON file, on which it begins.
-        where: Name of the file, and the place in it.
-        item: The correction; None if it cannot be used, and `detail` then has the reason.
-        origin: The edit from which an export made it.
-        held_out: Wordings to ask but not to teach.
-        unused_fields: Names of fields that are not read.
-        status: `no-op` for an answer that is right already, `replaced` if a later line gives another answer,
-            `duplicate` if an earlier line is equal, `taken back` if it was made before and reverted since.
-        code: Code of the reason for a status after `no-op`; `detail` has it in words.
-        version: Version of the commit that made it.
-        wordings: Number of its paraphrases; `follow` of them get the answer.
-        rephrased_asked: Number of `held_out` that were asked; `rephrased_follow` of them get the answer.
-    """
-
-    number: int
-    where: str
-    item: Item | None = None
-    origin: Origin = Origin()
-    held_out: tuple[str, ...] = ()
-    unused_fields: tuple[str, ...] = ()
+    number: int  # number of the line on which it ends; in a JSON file, on which it begins
+    where: str  # name of the file, and the place in it
+    item: Item | None = None  # the correction; None if it cannot be used, and `detail` then has the reason
+    origin: Origin = Origin()  # the edit from which an export made it
+    held_out: tuple[str, ...] = ()  # wordings to ask but not to teach
+    unused_fields: tuple[str, ...] = ()  # names of fields that are not read
+    # `no-op` for an answer that is right already, `replaced` if a later line gives another answer,
+    # `duplicate` if an earlier line is equal, `taken back` if it was made before and reverted since
     status: Status = "not sent"
-    code: str = ""
+    code: str = ""  # code of the reason for a status after `no-op`; `detail` has it in words
     detail: str = ""
-    version: int | None = None
+    version: int | None = None  # version of the commit that made it
     before: str | None = None
     holds: bool | None = None
-    wordings: int = 0
+    wordings: int = 0  # number of its paraphrases; `follow` of them get the answer
     follow: int = 0
+    # Number of `held_out` that were asked; `rephrased_follow` of them get the answer
     rephrased_asked: int = 0
     rephrased_follow: int = 0
     warnings: list[str] = field(default_factory=list)

@@ -39,7 +39,6 @@ def read_corrections(
     """Return the lines of a file, in order, and the SHA-256 of its bytes.
 
     Args:
-        file: The file.
         model: The model to correct, for lines that name none.
         teach_rephrased: Whether rephrased prompts become paraphrases.
         sheet: Name of the sheet of a workbook; "" for its only one.

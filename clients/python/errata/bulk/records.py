@@ -37,19 +37,13 @@ JSONL_LINE = (
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a file.
-
-    Attributes:
-        where: Place of the record, with the name of the file.
-        complaint: Reason why it cannot be used; "" if it may be.
-        origin: The columns of ORIGIN that it has.
-    """
+    """One record of a file."""
 
     number: int
-    where: str
+    where: str  # place of the record, with the name of the file
     fields: dict[str, Any]
-    complaint: str = ""
-    origin: Mapping[str, str] = field(default_factory=dict)
+    complaint: str = ""  # reason why it cannot be used; "" if it may be
+    origin: Mapping[str, str] = field(default_factory=dict)  # the columns of ORIGIN that it has
 
 
 def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:

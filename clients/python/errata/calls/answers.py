@@ -50,7 +50,6 @@ class AnswerCalls:
         """Ask one question.
 
         Args:
-            question: The question.
             model: The model; "auto" for the surest of all; None for the service's choice.
             context: A text to take the answer from, or several; the answer's `place` says where it stands.
             candidates: The answers to choose from.
@@ -91,7 +90,6 @@ class AnswerCalls:
         """Ask a question and tell why it is answered so: the edits and facts, who made them, and the answer without.
 
         Args:
-            question: the question.
             model: which system answers, as for `ask`.
             version: as for `ask`.
             min_version: as for `ask`.

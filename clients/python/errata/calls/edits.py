@@ -86,7 +86,6 @@ class EditCalls:
         """Make `question`, and its paraphrases, have this answer from the next version on.
 
         Args:
-            question: The question.
             answer: Its new answer.
             paraphrases: Other wordings of the question.
             counterexamples: Questions that resemble it and ask for something else; the edit never answers them.
@@ -125,7 +124,6 @@ class EditCalls:
 
         Args:
             subject: An entity's id or name; Ambiguous if several have the name.
-            relation: The relation.
             object: The value, or an entity.
             act: "set" it in place of all other values, "add" it to them or "remove" it. None sets or adds it as the
                 relation holds one value or many; AddOrSet where that is not defined.
@@ -170,7 +168,6 @@ class EditCalls:
         """Make a change that only one memory knows, such as a rule or the senses of a word.
 
         Args:
-            memory: The memory.
             kind: One of the memory's kinds; `models` lists them with their fields.
             change: The fields of that kind.
             question: A question that shows whether the change works, kept as a fact test with its answer.

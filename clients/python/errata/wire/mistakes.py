@@ -79,7 +79,6 @@ def point_out(mistake: Mistake, of: Sequence[str] = ()) -> FieldProblem:
     """Return the mistake with the JSON pointer of its field (RFC 6901, as the fragment of a URI): `#/edits/3/answer`.
 
     Args:
-        mistake: The mistake.
         of: Path of the part of the body that was checked.
     """
     names = [*of, *locate(mistake)]

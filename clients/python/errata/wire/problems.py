@@ -12,14 +12,11 @@ from errata.wire.base import Response
 
 
 class ProblemKind(NamedTuple):
-    """The properties of a code.
-
-    Attributes:
-        retry_after_s: Shortest pause after which the same request may succeed; None where repeating does not help.
-    """
+    """The properties of a code."""
 
     status: int
     title: str
+    # Shortest pause after which the same request may succeed; None where repeating does not help
     retry_after_s: int | None = None
 
 

@@ -24,19 +24,13 @@ Kind = Literal["plain", "linked", "unanswerable", "alias", "steps"]
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a text.
+    """A question about a text."""
 
-    Attributes:
-        text: The question in people's words.
-        answer: Part of the text, or None if the text does not say.
-        start: First character of the answer.
-        kind: Need of an answer: `plain` one place, `linked` two, `alias` a name that the subject was given before,
-            `steps` a fact about the value of another fact.
-    """
-
-    text: str
-    answer: str | None
-    start: int | None
+    text: str  # the question in people's words
+    answer: str | None  # part of the text, or None if the text does not say
+    start: int | None  # first character of the answer
+    # Need of an answer: `plain` one place, `linked` two, `alias` a name that the subject was given before,
+    # `steps` a fact about the value of another fact
     kind: Kind
 
     def shift(self, offset: int, prefix: str = "") -> "Question":

@@ -21,19 +21,12 @@ PLAIN = 0.4  # share of the pairs in which a side lacks the word
 
 @dataclass(frozen=True)
 class Question:
-    """A question in several wordings.
+    """A question in several wordings."""
 
-    Attributes:
-        types: Types of subject that it is asked about.
-        frames: Wordings with all its words.
-        plain: Wordings without the word that makes it another question.
-        plain_is_one: Whether these all ask for one thing.
-    """
-
-    types: tuple[str, ...]
-    frames: tuple[str, ...]
-    plain: tuple[str, ...]
-    plain_is_one: bool
+    types: tuple[str, ...]  # types of subject that it is asked about
+    frames: tuple[str, ...]  # wordings with all its words
+    plain: tuple[str, ...]  # wordings without the word that makes it another question
+    plain_is_one: bool  # whether these all ask for one thing
 
 
 @dataclass(frozen=True)

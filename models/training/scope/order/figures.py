@@ -17,15 +17,11 @@ TEST = 0.33  # share of the sorts
 
 @dataclass(frozen=True)
 class Sort:
-    """A sort of figure.
-
-    Attributes:
-        questions: Questions; each in several wordings.
-        figures: Ways to write a figure, and to write one that is taken for it.
-    """
+    """A sort of figure."""
 
     label: str
-    questions: tuple[tuple[str, ...], ...]
+    questions: tuple[tuple[str, ...], ...]  # questions; each in several wordings
+    # Ways to write a figure, and to write one that is taken for it
     figures: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 

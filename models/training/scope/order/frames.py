@@ -20,19 +20,13 @@ CHOOSE, TEST = 0.06, 0.14  # shares of the frames
 
 @dataclass(frozen=True)
 class Frame:
-    """A question about a name of each kind.
+    """A question about a name of each kind."""
 
-    Attributes:
-        is_symmetric: Whether the exchange of the names leaves it the same question.
-        wordings: Ways to ask it; each is a list, of which any text does.
-        other_questions: Ways to ask other questions about the two.
-    """
-
-    is_symmetric: bool
+    is_symmetric: bool  # whether the exchange of the names leaves it the same question
     kinds: tuple[str, str]
     label: str
-    wordings: tuple[tuple[str, ...], ...]
-    other_questions: tuple[str, ...]
+    wordings: tuple[tuple[str, ...], ...]  # ways to ask it; each is a list, of which any text does
+    other_questions: tuple[str, ...]  # ways to ask other questions about the two
 
 
 @dataclass(frozen=True)

@@ -42,19 +42,12 @@ MEMORY, FEWEST = (
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as token ids, the second text of each behind the first.
+    """Pairs as token ids, the second text of each behind the first."""
 
-    Attributes:
-        ids: Ids of both texts, 0 at padding.
-        first: Tokens of the first text.
-        length: Tokens of both.
-        is_same: Whether they ask for the same.
-    """
-
-    ids: NDArray[np.int32]
-    first: NDArray[np.int32]
-    length: NDArray[np.int32]
-    is_same: NDArray[np.float32]
+    ids: NDArray[np.int32]  # ids of both texts, 0 at padding
+    first: NDArray[np.int32]  # tokens of the first text
+    length: NDArray[np.int32]  # tokens of both
+    is_same: NDArray[np.float32]  # whether they ask for the same
 
 
 @dataclass(frozen=True)

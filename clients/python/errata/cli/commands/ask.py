@@ -127,8 +127,6 @@ def print_answer(
 
     Args:
         session: Where to print.
-        answer: The answer.
-        question: Its question.
         verbose: Whether the facts that it rests on are named.
         names_model: Whether the system is named, since the caller named none.
     """

@@ -35,7 +35,6 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
     """Draw the commits of a run, then the lines to look at and a summary of the warnings.
 
     Args:
-        run: The run.
         verbose: Whether to add what a single commit cost.
     """
     parts: list[RenderableType] = []
@@ -179,7 +178,6 @@ def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
     """Draw the first lines to look at: those of some statuses, unless all went well, then those said twice.
 
     Args:
-        run: The run.
         statuses: The statuses, the most important first.
     """
     lines = [line for status in statuses for line in run.lines if line.status == status]

@@ -98,7 +98,6 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
     """Draw a commit: who made it and why, its edits, what it replaced and changed besides.
 
     Args:
-        commit: The commit.
         verbose: Whether to add the methods of the edits and the rows that were written.
     """
     undo = "" if commit.kind == "edit" else f" ({_describe_undo(commit)})"

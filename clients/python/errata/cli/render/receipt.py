@@ -25,7 +25,6 @@ def draw_receipt(
     """Draw the receipt of one change.
 
     Args:
-        receipt: The receipt.
         summary: What the command did, e.g. `version 3 is taken back`.
         verbose: Whether to add what it cost.
         warns: Whether to add the warnings of single edits; those of the memory are always there.
@@ -199,7 +198,6 @@ def _draw_reversal(
         before: Its answer before.
         after: Its answer now.
         good: Whether the edit no longer answers, or is back and answers.
-        edit: The edit.
     """
     is_paraphrase = question not in (edit.question, describe_change(edit.notes))
     if not edit.question and "object" not in edit.notes:  # no triple either: a relation, an import, a rule

@@ -28,20 +28,14 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the question.
-
-    Attributes:
-        start: Its first character in the question, -1 for a token that is not in it; `end` likewise.
-        first: Its first soft position; `last` likewise.
-        mention: The entity and the facts that hang on it, as the explanation has them.
-    """
+    """A word of the question."""
 
     text: str
-    start: int
+    start: int  # its first character in the question, -1 for a token that is not in it; `end` likewise
     end: int
-    first: int | None = None
+    first: int | None = None  # its first soft position; `last` likewise
     last: int | None = None
-    mention: Json | None = None
+    mention: Json | None = None  # the entity and the facts that hang on it, as the explanation has them
 
     @property
     def positions(self) -> str:

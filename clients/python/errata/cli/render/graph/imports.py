@@ -21,7 +21,6 @@ def draw_import(receipt: ImportReceipt, verbose: bool = False) -> RenderableType
     """Draw what an import replaced, how much the graph has grown, and which lines could not be used.
 
     Args:
-        receipt: The receipt.
         verbose: Whether to add how long it took.
     """
     counts = receipt.counts
