@@ -17,17 +17,11 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Confidence:
-    """A fitted scale.
+    """A fitted scale."""
 
-    Attributes:
-        weights: Weights of the features, in their order.
-        bias: Constant of the logistic model.
-        threshold: Score below which the answer is withheld.
-    """
-
-    weights: tuple[float, ...]
-    bias: float
-    threshold: float
+    weights: tuple[float, ...]  # weights of the features, in their order
+    bias: float  # constant of the logistic model
+    threshold: float  # score below which the answer is withheld
 
     def score(self, features: Sequence[float]) -> float:
         """Return the calibrated probability that the answer with these features is right, in [0, 1]."""
@@ -52,8 +46,6 @@ def fit(
     """Fit logistic weights; the threshold is 0.
 
     Args:
-        features: One row for each answer.
-        is_right: Whether each answer was right.
         decay: Weight of the squared weights in the loss; keeps them finite where the classes can be told apart.
         max_iterations: Most steps of the optimizer.
     """

@@ -30,12 +30,7 @@ def count_short(n_chars: int) -> int:
 
 
 def default_cost(ask: Ask, extra: int = 0) -> int:
-    """Return the cost of reading a question with its context once, and once more with each candidate.
-
-    Args:
-        ask: The question.
-        extra: Cost of what the system reads besides, in short questions.
-    """
+    """Return the cost of reading a question with its context once, and once more with each candidate."""
     texts = (ask.context or "", *ask.candidates)
     cost = sum(count_short(len(ask.question) + len(text)) for text in texts) + extra
     return cost * (EXPLANATION if ask.explain else 1) + (ask.top_k - 1) // ALTERNATIVES

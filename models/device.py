@@ -20,8 +20,7 @@ def resolve_device(name: str) -> torch.device:
     Args:
         name: `auto` (CUDA where torch sees a GPU, else the CPU), `cpu`, `cuda`, or `cuda:N`.
 
-    Raises:
-        DeviceUnavailable: No device has this name, or this process cannot use it.
+    DeviceUnavailable: no device has this name, or this process cannot use it.
     """
     kind, colon, index = name.partition(":")
     if kind not in (AUTO, CPU, CUDA) or (colon and not (kind == CUDA and index.isdecimal())):
@@ -58,10 +57,8 @@ def resolve_dtype(name: str, device: torch.device) -> torch.dtype:
 
     Args:
         name: `float32` or `bfloat16`.
-        device: Device that has to compute in it.
 
-    Raises:
-        DeviceUnavailable: No dtype has this name, or the device has no instructions for it.
+    DeviceUnavailable: no dtype has this name, or the device has no instructions for it.
     """
     if name not in DTYPES:
         raise DeviceUnavailable(f"{name!r} is no dtype: give {' or '.join(DTYPES)}")

@@ -20,8 +20,6 @@ class Matrix:
 
     Args:
         weight: W, copied to `dtype` on its device.
-        bias: b, copied likewise.
-        dtype: Type of the products.
         packed: False keeps to torch's own linear, wherever it runs.
     """
 

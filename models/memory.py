@@ -43,32 +43,25 @@ class BlockError(ValueError):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Block:
-    """Rows that live and die together, kept as bytes: a tensor is made when it is read.
+    """Rows that live and die together, kept as bytes: a tensor is made when it is read."""
 
-    Attributes:
-        key: Name of the block, unique within its memory at one version, e.g. `edit/7f3a` or `value/11/42`.
-        order: Place in the canonical order of the memory, which is the ledger's. The digest leaves it out, so that an
-            image does not remember how many commits came before it.
-        header: First part of the safetensors bytes; blocks of the same shapes share it.
-        body: Second part of the safetensors bytes.
-        sha256: Digest of header and body.
-    """
-
+    # Name of the block, unique within its memory at one version, e.g. `edit/7f3a` or `value/11/42`.
     key: str
+    # Place in the canonical order of the memory, which is the ledger's. The digest leaves it out, so that an image
+    # does not remember how many commits came before it.
     order: int
+    # First part of the safetensors bytes; blocks of the same shapes share it
     header: Header = field(repr=False, compare=False)
-    body: bytes = field(repr=False)
-    sha256: bytes = field(repr=False)
+    body: bytes = field(repr=False)  # second part of the safetensors bytes
+    sha256: bytes = field(repr=False)  # digest of header and body
 
     @staticmethod
     def of(key: str, order: int, kind: str, tensors: Mapping[str, Tensor]) -> Block:
         """Make a block from tensors.
 
         Args:
-            key: Name of the block.
             order: Place in the ledger's order.
             kind: Name by which the memory knows how to read the tensors, e.g. `gated` or `value`.
-            tensors: Tensors on the CPU by name.
         """
         from safetensors.torch import save
 
@@ -113,11 +106,7 @@ class Block:
 
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
-        """Read the block that `encoded` wrote.
-
-        Raises:
-            BlockError: The bytes do not match the digest, or are no block.
-        """
+        """Read the block that `encoded` wrote. BlockError: the bytes do not match the digest, or are no block."""
         actual = hashlib.sha256(data).digest()
         if "sha256:" + actual.hex() != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found sha256:{actual.hex()}")
@@ -131,19 +120,12 @@ class Block:
 
 
 class Part(NamedTuple):
-    """Place of one tensor in the body of a block.
+    """Place of one tensor in the body of a block."""
 
-    Attributes:
-        dtype: Name of the dtype in torch.
-        shape: Sizes of the axes.
-        start: First byte in the body.
-        end: Byte behind the last one.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    start: int
-    end: int
+    dtype: str  # name of the dtype in torch
+    shape: tuple[int, ...]  # sizes of the axes
+    start: int  # first byte in the body
+    end: int  # byte behind the last one
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +153,12 @@ class Tensors(Mapping[str, "Tensor"]):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Header:
-    """The header of blocks of the same shapes. Each is read once, and goes with its last block.
+    """The header of blocks of the same shapes. Each is read once, and goes with its last block."""
 
-    Attributes:
-        data: The bytes, with the length before them.
-        kind: Name by which the memory knows how to read the tensors.
-        parts: Place of each tensor.
-        size: Bytes of the body.
-    """
-
-    data: bytes
-    kind: str
-    parts: Mapping[str, Part]
-    size: int
+    data: bytes  # the bytes, with the length before them
+    kind: str  # name by which the memory knows how to read the tensors
+    parts: Mapping[str, Part]  # place of each tensor
+    size: int  # bytes of the body
 
 
 DTYPES = {  # name in safetensors -> name in torch, and bytes of one number
@@ -206,11 +181,7 @@ def _split(data: bytes) -> tuple[Header, bytes]:
 
 
 def _read_header(data: bytes) -> Header:
-    """Read a header.
-
-    Raises:
-        ValueError, KeyError, TypeError: `Block.of` does not write such a header.
-    """
+    """Read a header. ValueError, KeyError, TypeError: `Block.of` does not write such a header."""
     content = json.loads(data[8:])
     kind = content.pop("__metadata__")["kind"]
     if not isinstance(kind, str):
@@ -234,15 +205,10 @@ def _read_header(data: bytes) -> Header:
 
 @dataclass(frozen=True)
 class Delta:
-    """The rows that one commit writes to one memory.
+    """The rows that one commit writes to one memory."""
 
-    Attributes:
-        puts: Blocks to put, each in place of a block of the same key.
-        removes: Keys of blocks to remove.
-    """
-
-    puts: tuple[Block, ...] = ()
-    removes: tuple[str, ...] = ()
+    puts: tuple[Block, ...] = ()  # blocks to put, each in place of a block of the same key
+    removes: tuple[str, ...] = ()  # keys of blocks to remove
 
     def __bool__(self) -> bool:
         return bool(self.puts or self.removes)
@@ -250,15 +216,10 @@ class Delta:
 
 @dataclass(frozen=True)
 class Image:
-    """All blocks of one memory at one version, on top of a base that never changes.
+    """All blocks of one memory at one version, on top of a base that never changes."""
 
-    Attributes:
-        base: Digest of the checkpoint that the blocks lie on.
-        blocks: Blocks by their keys.
-    """
-
-    base: str
-    blocks: Mapping[str, Block] = field(default_factory=dict, repr=False)
+    base: str  # digest of the checkpoint that the blocks lie on
+    blocks: Mapping[str, Block] = field(default_factory=dict, repr=False)  # blocks by their keys
 
     def apply(self, delta: Delta) -> Image:
         """Return the image with a delta written to it; one that only adds costs what it adds."""
@@ -342,27 +303,18 @@ class Change(Protocol):
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """A question and its paraphrases get a new answer.
-
-    Attributes:
-        id: Id of the edit.
-        question: The question that was answered wrongly.
-        answer: The right answer.
-        paraphrases: The question in other words.
-        counterexamples: Questions that resemble it and ask for something else.
-        replaces: Ids of earlier edits about the same fact; the new edit answers their wordings, too.
-        other_names: The question with other names of what it mentions.
-    """
+    """A question and its paraphrases get a new answer."""
 
     kind: ClassVar[ChangeKind] = "answer"
 
-    id: str
-    question: str
-    answer: str
-    paraphrases: tuple[str, ...] = ()
-    counterexamples: tuple[str, ...] = ()
+    id: str  # id of the edit
+    question: str  # the question that was answered wrongly
+    answer: str  # the right answer
+    paraphrases: tuple[str, ...] = ()  # the question in other words
+    counterexamples: tuple[str, ...] = ()  # questions that resemble it and ask for something else
+    # Ids of earlier edits about the same fact; the new edit answers their wordings, too
     replaces: tuple[str, ...] = ()
-    other_names: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()  # the question with other names of what it mentions
 
     @property
     def wordings(self) -> tuple[str, ...]:
@@ -386,21 +338,13 @@ class Fields(BaseModel):
 
 @dataclass(frozen=True)
 class FieldsChange:
-    """A change of a kind whose fields the memory names.
+    """A change of a kind whose fields the memory names."""
 
-    Attributes:
-        id: Id of the edit.
-        kind: A kind that the memory accepts.
-        fields: What the curator wrote, checked.
-        question: Question that shows whether the change works; "" if none is known.
-        answer: Expected answer to the question.
-    """
-
-    id: str
-    kind: ChangeKind
-    fields: Fields
-    question: str = ""
-    answer: str = ""
+    id: str  # id of the edit
+    kind: ChangeKind  # a kind that the memory accepts
+    fields: Fields  # what the curator wrote, checked
+    question: str = ""  # question that shows whether the change works; "" if none is known
+    answer: str = ""  # expected answer to the question
 
 
 class Options(BaseModel):
@@ -427,12 +371,7 @@ class EditRefused(ValueError):
     """An edit that cannot work, with a stable code (`no_active_slot`, `unreachable`, ...) and what to do."""
 
     def __init__(self, code: str, detail: str) -> None:
-        """Make the refusal of one change.
-
-        Args:
-            code: Stable code for programs.
-            detail: Sentence for a curator: the mistake, and a change that would work.
-        """
+        """Make the refusal of one change."""
         super().__init__(detail)
         self.code = code
         self.detail = detail
@@ -440,38 +379,26 @@ class EditRefused(ValueError):
 
 @dataclass(frozen=True)
 class Material:
-    """The contribution of one edit to the fold. It is built once, from the base alone, and never changes.
+    """The contribution of one edit to the fold. It is built once, from the base alone, and never changes."""
 
-    Attributes:
-        edit: Id of the edit.
-        method: Name of the method that built the rows.
-        block: The rows; the writer sets `order`, the edit's place in the ledger, before the fold.
-        notes: What the report says about the rows (slots, margin, lambda, warnings), as JSON values.
-    """
-
-    edit: str
-    method: str
-    block: Block
+    edit: str  # id of the edit
+    method: str  # name of the method that built the rows
+    block: Block  # the rows; the writer sets `order`, the edit's place in the ledger, before the fold
+    # What the report says about the rows (slots, margin, lambda, warnings), as JSON values
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Usage:
-    """The fill level of a memory.
+    """The fill level of a memory."""
 
-    Attributes:
-        slots_used: Number of slots that all active edits take.
-        slots_reserved: Number of slots that exist; None where edits bring their own, which the service then limits.
-        rows_per_slot: Rows that share a slot on average, in memories whose edits share slots.
-        margin: Points by which the expected locality exceeds the acceptable one.
-        warnings: Sentences for a curator.
-    """
-
-    slots_used: int
+    slots_used: int  # number of slots that all active edits take
+    # Number of slots that exist; None where edits bring their own, which the service then limits
     slots_reserved: int | None
+    # Rows that share a slot on average, in memories whose edits share slots
     rows_per_slot: float | None = None
-    margin: float | None = None
-    warnings: tuple[str, ...] = ()
+    margin: float | None = None  # points by which the expected locality exceeds the acceptable one
+    warnings: tuple[str, ...] = ()  # sentences for a curator
 
 
 @runtime_checkable

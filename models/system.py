@@ -20,17 +20,11 @@ from models.memory import CHANGE_KINDS, Fields, Memory, Options, TakesFields, Vi
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Probabilities that a question asks for an edit's fact.
+    """Probabilities that a question asks for an edit's fact."""
 
-    Attributes:
-        opens: Probability from which the edit answers.
-        near: Probability from which a reply names the edit, though the base answers.
-        replaces: Probability from which a new edit takes the place of an earlier one.
-    """
-
-    opens: float = 0.5
-    near: float = 0.2
-    replaces: float = 0.9
+    opens: float = 0.5  # probability from which the edit answers
+    near: float = 0.2  # probability from which a reply names the edit, though the base answers
+    replaces: float = 0.9  # probability from which a new edit takes the place of an earlier one
 
 
 Input: TypeAlias = Literal["graph", "context", "candidates", "document", "sampling"]
@@ -42,55 +36,35 @@ INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """The settings of a drawn text, for systems with the input `sampling`.
+    """The settings of a drawn text, for systems with the input `sampling`."""
 
-    Attributes:
-        temperature: Temperature of the draw; 0 takes the most probable token.
-        top_p: Probability mass of the most probable tokens that are drawn from, in (0, 1].
-        seed: Seed of the draws.
-        max_tokens: Most tokens of the answer; None for the system's own limit.
-        stop: Texts before which the answer ends.
-        logprobs: Number of other tokens that are listed beside each token of the answer; None lists no token.
-    """
-
-    temperature: float = 0.0
-    top_p: float = 1.0
-    seed: int = 0
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
+    temperature: float = 0.0  # temperature of the draw; 0 takes the most probable token
+    top_p: float = 1.0  # probability mass of the most probable tokens that are drawn from, in (0, 1]
+    seed: int = 0  # seed of the draws
+    max_tokens: int | None = None  # most tokens of the answer; None for the system's own limit
+    stop: tuple[str, ...] = ()  # texts before which the answer ends
+    # Number of other tokens that are listed beside each token of the answer; None lists no token
     logprobs: int | None = None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One question, after the wire's checks.
+    """One question, after the wire's checks."""
 
-    Attributes:
-        question: The question in the caller's words.
-        top_k: Number of answers wanted; more than one asks for alternatives.
-        explain: Whether the reply has to explain itself.
-        context: Text to take the answer from, for systems with this input.
-        passages: Places of the context's texts in it, where the caller sent several.
-        document: Id of the document to take the answer from, for systems with this input.
-        candidates: Answers to choose from, for systems with this input.
-        mentions: What the graph says about the words of the question, for systems with the input `graph`.
-        neighbours: Further entities around those of `mentions`, the nearest first, for systems that fulfil
-            `ReadsNeighbours`.
-        use_graph: False if the caller wants an answer without the graph.
-        sampling: How the answer is drawn, for systems with this input; it is given whatever its score.
-    """
-
-    question: str
-    top_k: int = 1
-    explain: bool = False
-    context: str | None = None
-    document: str | None = None
-    candidates: tuple[str, ...] = ()
+    question: str  # the question in the caller's words
+    top_k: int = 1  # number of answers wanted; more than one asks for alternatives
+    explain: bool = False  # whether the reply has to explain itself
+    context: str | None = None  # text to take the answer from, for systems with this input
+    document: str | None = None  # id of the document to take the answer from, for systems with this input
+    candidates: tuple[str, ...] = ()  # answers to choose from, for systems with this input
+    # What the graph says about the words of the question, for systems with the input `graph`
     mentions: tuple[Mention, ...] = ()
+    # Further entities around those of `mentions`, the nearest first, for systems that fulfil `ReadsNeighbours`
     neighbours: tuple[Entity, ...] = ()
-    use_graph: bool = True
+    use_graph: bool = True  # false if the caller wants an answer without the graph
+    # How the answer is drawn, for systems with this input; it is given whatever its score
     sampling: SamplingOptions | None = None
-    passages: tuple[int, ...] = (0,)
+    passages: tuple[int, ...] = (0,)  # places of the context's texts in it, where the caller sent several
 
 
 @dataclass(frozen=True)
@@ -103,17 +77,11 @@ class Alternative:
 
 @dataclass(frozen=True)
 class NearbyEdit:
-    """An edit that the question may ask for, though not surely enough to be answered by it.
+    """An edit that the question may ask for, though not surely enough to be answered by it."""
 
-    Attributes:
-        edit: Id of the edit.
-        question: The wording of the edit that is near.
-        probability: Probability that both ask for the same.
-    """
-
-    edit: str
-    question: str
-    probability: float
+    edit: str  # id of the edit
+    question: str  # the wording of the edit that is near
+    probability: float  # probability that both ask for the same
 
 
 class Reason(str):
@@ -133,82 +101,57 @@ UNSURE = Reason("unsure", "The model is not sure enough to answer.")
 
 @dataclass(frozen=True)
 class TokenScore:
-    """A token of an answer with its log-probability, whatever the temperature.
+    """A token of an answer with its log-probability, whatever the temperature."""
 
-    Attributes:
-        text: The token to the letter.
-        logprob: Its log-probability.
-        top: The most probable tokens in its place with their log-probabilities, the most probable first.
-    """
-
-    text: str
-    logprob: float
+    text: str  # the token to the letter
+    logprob: float  # its log-probability
+    # The most probable tokens in its place with their log-probabilities, the most probable first
     top: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A system's reply to one question.
+    """A system's reply to one question."""
 
-    Attributes:
-        answer: The answer; None when the system declines, and `reason` says why.
-        score: Calibrated probability that the answer is right, in [0, 1].
-        best: What the system would answer without declining; "" when it has nothing to answer.
-        reason: Why the system declines.
-        edits: Ids of the edits whose rows the answer rests on.
-        alternatives: Other answers, the likeliest first.
-        truncated: Whether the question was cut.
-        explanation: What the answer rests on, as JSON values, if the question asked for it.
-        facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
-        nearby_edit: An edit that the caller may ask back about; None where an edit answers.
-        place: First character of the answer in the context or document that it was read from, and the one behind it.
-        wording: The wording by which the edit that answers was found; "" where none was.
-        finish: How a drawn answer ended: by itself or before a stop, or at its limit; None if none was drawn.
-        tokens: Tokens of a drawn answer, if the question asked for them.
-    """
-
-    answer: str | None
-    score: float
-    best: str
-    reason: Reason | None = None
-    edits: tuple[str, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    truncated: bool = False
+    answer: str | None  # the answer; None when the system declines, and `reason` says why
+    score: float  # calibrated probability that the answer is right, in [0, 1]
+    best: str  # what the system would answer without declining; "" when it has nothing to answer
+    reason: Reason | None = None  # why the system declines
+    edits: tuple[str, ...] = ()  # ids of the edits whose rows the answer rests on
+    alternatives: tuple[Alternative, ...] = ()  # other answers, the likeliest first
+    truncated: bool = False  # whether the question was cut
+    # What the answer rests on, as JSON values, if the question asked for it
     explanation: Mapping[str, Any] | None = None
+    # Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`
     facts: tuple[Mapping[str, Any], ...] = ()
+    # An edit that the caller may ask back about; None where an edit answers
     nearby_edit: NearbyEdit | None = None
+    # First character of the answer in the context or document that it was read from, and the one behind it
     place: tuple[int, int] | None = None
-    wording: str = ""
+    wording: str = ""  # the wording by which the edit that answers was found; "" where none was
+    # How a drawn answer ended: by itself or before a stop, or at its limit; None if none was drawn
     finish: Literal["stop", "length"] | None = None
-    tokens: tuple[TokenScore, ...] = ()
+    tokens: tuple[TokenScore, ...] = ()  # tokens of a drawn answer, if the question asked for them
 
 
 @dataclass(frozen=True)
 class AnswerDelta:
-    """A part of an answer that is still being made.
+    """A part of an answer that is still being made."""
 
-    Attributes:
-        text: Next part of the answer; the texts of all deltas together are the answer.
-        progress: How far a system has come that reads before it writes, as JSON values.
-    """
-
-    text: str = ""
+    text: str = ""  # next part of the answer; the texts of all deltas together are the answer
+    # How far a system has come that reads before it writes, as JSON values
     progress: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Probes:
-    """The questions by which the side effects of an edit are measured.
+    """The questions by which the side effects of an edit are measured."""
 
-    Attributes:
-        core: Questions that are compared at every commit.
-        training: All questions that the system was trained on; those near an edit are chosen from them.
-        templates: Wordings of each relation, with `{subject}`, untrained ones first. They reword the question of an
-            edit, to see how far it reaches.
-    """
-
-    core: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()  # questions that are compared at every commit
+    # All questions that the system was trained on; those near an edit are chosen from them
     training: tuple[str, ...] = ()
+    # Wordings of each relation, with `{subject}`, untrained ones first. They reword the question of an edit, to see
+    # how far it reaches.
     templates: tuple[tuple[str, ...], ...] = ()
 
 
@@ -285,23 +228,15 @@ class Routes(Protocol):
 
 @dataclass(frozen=True)
 class ScopeVerdict:
-    """The scope's verdict on one wording that a question resembles.
+    """The scope's verdict on one wording that a question resembles."""
 
-    Attributes:
-        owner: The edit that was given the wording.
-        edit: The edit that answers for it.
-        question: The wording.
-        cosine: Cosine of the sentence vectors of question and wording.
-        probability: Probability that both ask for the same; None where the judge was not asked.
-        verdict: `answers`; `less_likely` than another edit that answers; `near`; `not_asked`; excluded because it names
-            another number or code (`other_literal`) or another known subject; or `far`.
-    """
-
-    owner: str
-    edit: str
-    question: str
-    cosine: float
-    probability: float | None
+    owner: str  # the edit that was given the wording
+    edit: str  # the edit that answers for it
+    question: str  # the wording
+    cosine: float  # cosine of the sentence vectors of question and wording
+    probability: float | None  # probability that both ask for the same; None where the judge was not asked
+    # `answers`; `less_likely` than another edit that answers; `near`; `not_asked`; excluded because it names another
+    # number or code (`other_literal`) or another known subject; or `far`
     verdict: Verdict
 
 
@@ -373,17 +308,11 @@ class ReadsNeighbours(Protocol):
 
 @dataclass(frozen=True)
 class Bundle:
-    """The result of a loader. Systems of one process share a memory by its name.
-
-    Attributes:
-        system: The system.
-        memories: Every memory that the system names.
-        device: Device on which the views of the memories lie; the service sets it.
-    """
+    """The result of a loader. Systems of one process share a memory by its name."""
 
     system: System
-    memories: tuple[Memory, ...]
-    device: str = "cpu"
+    memories: tuple[Memory, ...]  # every memory that the system names
+    device: str = "cpu"  # device on which the views of the memories lie; the service sets it
 
 
 class BrokenContract(TypeError):
@@ -393,66 +322,60 @@ class BrokenContract(TypeError):
 def check_contract(bundle: object, name: str) -> Bundle:
     """Return the bundle if it keeps the contract.
 
-    Args:
-        bundle: Bundle of a loader.
-        name: Name under which the system is served.
-
-    Raises:
-        BrokenContract: A member is missing or wrong; the sentence names it.
+    BrokenContract: a member is missing or wrong; the sentence names it.
     """
+    label = f"the system {name!r}"
     if not isinstance(bundle, Bundle):
         raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {bundle!r}")
-    system = bundle.system
-    if not isinstance(bundle.memories, tuple):
-        raise BrokenContract(f"the memories of {name!r} have to be a tuple, not {bundle.memories!r}")
-    _check_members(
-        system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
+    system, memories = bundle.system, bundle.memories
+    _require(isinstance(memories, tuple), f"the memories of {name!r} have to be a tuple, not {memories!r}")
+    _check_members(system, ("name", "memories", "inputs", "probes", "answer", "describe"), label)
+    for memory in memories:
+        _check_memory(memory, f"the memory {getattr(memory, 'name', memory)!r} of {name!r}")
+    names = [memory.name for memory in memories]
+    loader_has = ", ".join(names) or "none"
+    _require(
+        len(set(names)) == len(names),
+        f"the loader of {name!r} returns two memories of one name: {loader_has}",
     )
-    for memory in bundle.memories:
-        label = f"the memory {getattr(memory, 'name', memory)!r} of {name!r}"
-        _check_members(
-            memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label
-        )
-        _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
-        _check_options(memory.options, label)
-        _check_fields(memory, label)
-    names = [memory.name for memory in bundle.memories]
-    if len(set(names)) < len(names):
-        raise BrokenContract(f"the loader of {name!r} returns two memories of one name: {', '.join(names)}")
-    if not isinstance(system.memories, tuple):
-        raise BrokenContract(
-            f"`memories` of the system {name!r} has to be a tuple of names, not {system.memories!r}"
-        )
-    if missing := [memory for memory in system.memories if memory not in names]:
-        loader_has = ", ".join(names) or "none"
-        detail = f"reads the memory {missing[0]!r}, which its loader does not return: {loader_has}"
-        raise BrokenContract(f"{name!r} {detail}")
-    _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
-    if "graph" in system.inputs and GRAPH not in system.memories:
-        raise BrokenContract(
-            f"the system {name!r} has the input 'graph' and does not read the memory {GRAPH!r}"
-        )
+    _require(
+        isinstance(system.memories, tuple),
+        f"`memories` of {label} has to be a tuple of names, not {system.memories!r}",
+    )
+    for memory_name in system.memories:
+        detail = f"reads the memory {memory_name!r}, which its loader does not return: {loader_has}"
+        _require(memory_name in names, f"{name!r} {detail}")
+    _check_known(system.inputs, INPUTS, f"{label} has the input")
+    _require(
+        "graph" not in system.inputs or GRAPH in system.memories,
+        f"{label} has the input 'graph' and does not read the memory {GRAPH!r}",
+    )
     return bundle
 
 
-def _check_options(options: object, label: str) -> None:
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise BrokenContract(sentence)
+
+
+def _check_memory(memory: Any, label: str) -> None:
+    members = ("name", "accepts", "options", "base", "build", "fold", "view", "usage")
+    _check_members(memory, members, label)
+    _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
+    options: object = memory.options
     if not (isinstance(options, type) and issubclass(options, Options)):
         raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
     try:
         hash(options())
     except (TypeError, ValueError) as error:
-        raise BrokenContract(
-            f"every field of `options` of {label} needs a default that can be hashed: {error}"
-        ) from None
-
-
-def _check_fields(memory: Memory, label: str) -> None:
+        detail = f"needs a default that can be hashed: {error}"
+        raise BrokenContract(f"every field of `options` of {label} {detail}") from None
     fields = memory.fields if isinstance(memory, TakesFields) else {}
     for kind in sorted(memory.accepts - {"answer", "triple"}):
-        if not (isinstance(fields.get(kind), type) and issubclass(fields[kind], Fields)):
-            raise BrokenContract(
-                f"{label} accepts {kind!r}: its `fields` have to name a subclass of models.memory.Fields for it"
-            )
+        _require(
+            isinstance(fields.get(kind), type) and issubclass(fields[kind], Fields),
+            f"{label} accepts {kind!r}: its `fields` have to name a subclass of models.memory.Fields for it",
+        )
 
 
 def _check_members(instance: object, members: Sequence[str], label: str) -> None:
@@ -467,46 +390,40 @@ def _check_members(instance: object, members: Sequence[str], label: str) -> None
 def _check_known(values: object, expected: frozenset[str], label: str) -> None:
     if not isinstance(values, frozenset):
         raise BrokenContract(f"{label} {values!r}, which has to be a frozenset")
-    if unknown := sorted(values - expected):
-        raise BrokenContract(f"{label} {unknown[0]!r}, which is none of {', '.join(sorted(expected))}")
+    for value in sorted(values - expected):
+        raise BrokenContract(f"{label} {value!r}, which is none of {', '.join(sorted(expected))}")
 
 
 def check_reply(bundle: Bundle) -> None:
     """Ask one question, with the base of each memory.
 
-    Raises:
-        BrokenContract: The reply has no score or no reason, or steps or stream end with another reply.
+    BrokenContract: the reply has no score or no reason, or steps or stream end with another reply.
     """
-    ask = Ask("What is the capital of France?")
+    ask, label = Ask("What is the capital of France?"), f"the system {bundle.system.name!r}"
     views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
-    replies = bundle.system.answer([ask], [views])
-    name = bundle.system.name
+    replies: object = bundle.system.answer([ask], [views])
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], Reply):
-        raise BrokenContract(
-            f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"
-        )
-    reason = replies[0].reason
-    if reason is not None and not isinstance(reason, Reason):
-        raise BrokenContract(
-            f"a reply of the system {name!r} has the reason {reason!r}: it has to be a Reason"
-        )
-    score = replies[0].score
-    if not isinstance(score, float) or not 0 <= score <= 1:
-        raise BrokenContract(
-            f"a reply of the system {name!r} has the score {score!r}: it has to be a probability"
-        )
+        raise BrokenContract(f"`answer` of {label} has to return one Reply for each question: {replies!r}")
+    reason, score = replies[0].reason, replies[0].score
+    _require(
+        reason is None or isinstance(reason, Reason),
+        f"a reply of {label} has the reason {reason!r}: it has to be a Reason",
+    )
+    _require(
+        isinstance(score, float) and 0 <= score <= 1,
+        f"a reply of {label} has the score {score!r}: it has to be a probability",
+    )
     if isinstance(bundle.system, AnswersInSteps):
         *steps, last_step = bundle.system.answer_in_steps(ask, views)
-        if last_step != replies[0] or any(step is not None for step in steps):
-            raise BrokenContract(
-                f"`answer_in_steps` of the system {name!r} has to end with the Reply of `answer`, after nothing but "
-                f"None: {steps!r}, {last_step!r}"
-            )
+        _require(
+            last_step == replies[0] and all(step is None for step in steps),
+            f"`answer_in_steps` of {label} has to end with the Reply of `answer`, after nothing but None: "
+            f"{steps!r}, {last_step!r}",
+        )
     if isinstance(bundle.system, Streams):
         *deltas, last = bundle.system.stream(ask, views)
         text = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))
-        if not isinstance(last, Reply) or text != (last.answer or ""):
-            raise BrokenContract(
-                f"`stream` of the system {name!r} has to end with a Reply whose answer is the text before it: "
-                f"{text!r}, {last!r}"
-            )
+        _require(
+            isinstance(last, Reply) and text == (last.answer or ""),
+            f"`stream` of {label} has to end with a Reply whose answer is the text before it: {text!r}, {last!r}",
+        )

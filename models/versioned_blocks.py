@@ -153,8 +153,7 @@ class VersionedBlocks(Mapping[str, "Block"]):
     def changed(self, puts: Sequence[Block], removes: Sequence[str]) -> VersionedBlocks:
         """Return the version with blocks put, each in place of one of the same key, and keys removed.
 
-        Raises:
-            KeyError: A key to be removed is not there.
+        KeyError: a key to be removed is not there.
         """
         fresh = sorted(puts, key=_place)
         if not fresh and not removes:

@@ -136,7 +136,7 @@ FOREIGN = {
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),
     "transformers": ("models",),
-    "lark": ("models/attention",),
+    "lark": ("models/rules",),
 }
 
 

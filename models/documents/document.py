@@ -12,40 +12,24 @@ from models.documents.fields import Action, MediaType
 
 
 class TextChange(NamedTuple):
-    """One change as its block has it.
+    """One change as its block has it."""
 
-    Attributes:
-        edit: Id of the edit.
-        action: Kind of the change.
-        text: The whole text, the text to append, or the text in place of `old`.
-        old: Text to correct.
-        title: Title of the document.
-        media_type: Kind of text.
-    """
-
-    edit: str
-    action: Action
-    text: str = ""
-    old: str = ""
-    title: str = ""
-    media_type: MediaType = "text/plain"
+    edit: str  # id of the edit
+    action: Action  # kind of the change
+    text: str = ""  # the whole text, the text to append, or the text in place of `old`
+    old: str = ""  # text to correct
+    title: str = ""  # title of the document
+    media_type: MediaType = "text/plain"  # kind of text
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text at a version.
-
-    Attributes:
-        text: The text.
-        title: Its title, "" without one.
-        media_type: Kind of text.
-        edits: Ids of the edits that it follows from, in order; the first put it.
-    """
+    """A text at a version."""
 
     text: str = field(repr=False)
-    title: str
-    media_type: MediaType
-    edits: tuple[str, ...]
+    title: str  # its title, "" without one
+    media_type: MediaType  # kind of text
+    edits: tuple[str, ...]  # ids of the edits that it follows from, in order; the first put it
 
     @cached_property
     def digest(self) -> str:
@@ -58,7 +42,6 @@ def compose(changes: Sequence[TextChange], document: Document | None = None) -> 
 
     Args:
         changes: Changes of one document, in ledger order.
-        document: Document before the changes.
     """
     for change in changes:
         document = apply(document, change)

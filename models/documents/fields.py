@@ -43,25 +43,17 @@ FIELD_NAMES: dict[Action, FieldNames] = {
 
 
 class DocumentFields(Fields):
-    """A change of one document.
+    """A change of one document."""
 
-    Attributes:
-        id: Name of the document.
-        action: `put` writes the whole text, `append` adds to its end, `replace` corrects a part, `remove` ends it.
-        text: The whole text, or the text to append.
-        title: Title, which a `put` sets.
-        media_type: Kind of text, which a `put` sets.
-        old: Text to correct; it has to stand in the document once.
-        new: Text in its place; it may be empty.
-    """
-
-    id: str = Field(pattern=f"^{SLUG}$")
+    id: str = Field(pattern=f"^{SLUG}$")  # name of the document
+    # `put` writes the whole text, `append` adds to its end, `replace` corrects a part, `remove` ends it
     action: Action = "put"
-    text: str | None = Field(None, max_length=MAX_CHARS)
-    title: str | None = Field(None, max_length=MAX_TITLE_CHARS)
-    media_type: MediaType | None = None
+    text: str | None = Field(None, max_length=MAX_CHARS)  # the whole text, or the text to append
+    title: str | None = Field(None, max_length=MAX_TITLE_CHARS)  # title, which a `put` sets
+    media_type: MediaType | None = None  # kind of text, which a `put` sets
+    # Text to correct; it has to stand in the document once
     old: str | None = Field(None, max_length=MAX_CHARS)
-    new: str | None = Field(None, max_length=MAX_CHARS)
+    new: str | None = Field(None, max_length=MAX_CHARS)  # text in its place; it may be empty
 
     @model_validator(mode="after")
     def _check_fields(self) -> DocumentFields:

@@ -6,31 +6,17 @@ revert of an edit gives exactly the text without it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-import torch
-from torch import Tensor
-
 from models.documents.document import Document, TextChange, compose, correct
 from models.documents.fields import MAX_CHARS, DocumentFields, count, refuse_text
-from models.memory import (
-    Block,
-    ChangeKind,
-    EditRefused,
-    Fields,
-    FieldsChange,
-    Image,
-    Material,
-    Options,
-    Usage,
-    block_key,
-)
+from models.kit.material import UnionMemory, read_text, write_texts
+from models.memory import Block, ChangeKind, EditRefused, Fields, FieldsChange, Image, Material, Usage
 
 DOCUMENTS = "documents/texts"
 KIND: ChangeKind = "document"
@@ -38,26 +24,31 @@ HEAD, TEXT, OLD = "head", "text", "old"  # tensors of a block
 DocumentsView: TypeAlias = Mapping[str, Document]
 
 
-class Texts:
+class Texts(UnionMemory):
     """Documents by their ids. There is none in the base."""
 
     name = DOCUMENTS
     accepts: frozenset[ChangeKind] = frozenset({KIND})
     fields: Mapping[ChangeKind, type[Fields]] = MappingProxyType({KIND: DocumentFields})
-    options = Options
-    base = Image("sha256:" + hashlib.sha256(DOCUMENTS.encode()).hexdigest())
 
     def __init__(self) -> None:
         self._documents: WeakValueDictionary[tuple[Block, ...], Document] = WeakValueDictionary()
 
-    def build(self, changes: Sequence[FieldsChange], options: Options) -> list[Material | EditRefused]:
-        """Turn changes into blocks; refuse changes without text."""
-        return [self._build(change) for change in changes]
-
-    def _build(self, change: FieldsChange) -> Material | EditRefused:
+    def make(self, change: FieldsChange) -> Material:
+        """Write a change with its texts; refuse one that has no text to read."""
         fields = change.fields
         assert isinstance(fields, DocumentFields)
-        return refuse_text(fields) or Material(change.id, KIND, write_block(change.id, fields))
+        if refusal := refuse_text(fields):
+            raise refusal
+        head = {
+            "id": fields.id,
+            "action": fields.action,
+            "title": fields.title or "",
+            "media_type": fields.media_type or "text/plain",
+        }
+        text = fields.new if fields.action == "replace" else fields.text
+        texts = {HEAD: json.dumps(head, sort_keys=True), TEXT: text or "", OLD: fields.old or ""}
+        return write_texts(change.id, KIND, texts)
 
     def check(self, fields: DocumentFields, view: DocumentsView) -> EditRefused | None:
         """Return why a change cannot be made to the documents of a version, or None."""
@@ -94,10 +85,6 @@ class Texts:
             f"the text to correct does not stand in {fields.id!r}: copy it from the document as it is now",
         )
 
-    def fold(self, materials: Sequence[Material]) -> Image:
-        """Return the union of the blocks."""
-        return Image(self.base.base, {material.block.key: material.block for material in materials})
-
     def view(self, image: Image) -> DocumentsView:
         """Return the documents of a version by their ids; an earlier view shares those that it has."""
         blocks: dict[str, list[Block]] = defaultdict(list)
@@ -129,42 +116,20 @@ class Texts:
         )  # like the graph it has no slots to run out of
 
 
-def write_block(edit: str, fields: DocumentFields) -> Block:
-    """Return the block of a change."""
-    head = {
-        "id": fields.id,
-        "action": fields.action,
-        "title": fields.title or "",
-        "media_type": fields.media_type or "text/plain",
-    }
-    text = fields.new if fields.action == "replace" else fields.text
-    texts = {HEAD: json.dumps(head, sort_keys=True), TEXT: text or "", OLD: fields.old or ""}
-    return Block.of(block_key(edit), 0, KIND, {name: _to_bytes(value) for name, value in texts.items()})
-
-
 def read_head(block: Block) -> Mapping[str, str]:
     """Return which document a block changes and how, without its texts."""
-    head: dict[str, str] = json.loads(_to_text(block.tensors[HEAD]))
+    head: dict[str, str] = json.loads(read_text(block, HEAD))
     return head
 
 
 def read_block(block: Block) -> TextChange:
-    """Return the change that `write_block` wrote."""
+    """Return the change that a block holds."""
     head = read_head(block)
     return TextChange(
         block.edit,
         head["action"],  # type: ignore[arg-type]
-        _to_text(block.tensors[TEXT]),
-        _to_text(block.tensors[OLD]),
+        read_text(block, TEXT),
+        read_text(block, OLD),
         head["title"],
         head["media_type"],  # type: ignore[arg-type]
     )
-
-
-def _to_bytes(text: str) -> Tensor:
-    data = bytearray(text.encode())
-    return torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
-
-
-def _to_text(data: Tensor) -> str:
-    return data.numpy().tobytes().decode()

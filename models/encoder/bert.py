@@ -116,7 +116,6 @@ class PackedBert:
         """Read one batch.
 
         Args:
-            embedded: Sum of the embeddings of each real token, row after row.
             is_real: False at padding.
             may_attend: [batch, query, key], or [batch, 1, key] for all queries alike.
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from onnxruntime import OrtValue
 from torch import Tensor
 
-from models.checkpoint import read_verified
 from models.encoder.bert import MASK_VALUE, Weights, norm_of_embeddings, split_layers
 from models.encoder.rounded import quantize
+from models.kit.checkpoint import read_verified
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "encoder"
 GRAPH = "layers.onnx"
@@ -30,12 +30,9 @@ class QuickLayers:
 
     Args:
         weights: Weights in float32, by Hugging Face's names.
-        folder: The folder of the graph.
 
-    Raises:
-        CheckpointError: The graph is missing or damaged.
-        KeyError: A weight is missing.
-        ValueError: The weights are not those of MiniLM's layers.
+    CheckpointError: the graph is missing or damaged. KeyError: a weight is missing. ValueError: the weights are not
+    those of MiniLM's layers.
     """
 
     def __init__(self, weights: Weights, folder: Path = DEFAULT) -> None:
@@ -58,9 +55,7 @@ class QuickLayers:
         """Read texts.
 
         Args:
-            embedded: Sum of the embeddings of each token, text after text.
             lengths: Tokens of each text. A text has the same bits beside all texts with as many slots.
-            rows: Tokens whose last states are wanted.
         """
         slots = torch.arange(count_slots(int(lengths.max())))
         starts, is_real = lengths.cumsum(0) - lengths, slots < lengths[:, None]

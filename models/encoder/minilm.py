@@ -22,19 +22,12 @@ MAX_TOKENS = 128  # longest text that all-MiniLM-L6-v2 was trained on
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts that the encoder has read.
+    """Texts that the encoder has read."""
 
-    Attributes:
-        states: Last hidden states, zero at padding.
-        ids: Ids of the tokens, 0 at padding.
-        mask: True at real tokens.
-        truncated: Which texts were cut.
-    """
-
-    states: Float[Tensor, "batch token width"]
-    ids: Int[Tensor, "batch token"]
-    mask: Bool[Tensor, "batch token"]
-    truncated: tuple[bool, ...]
+    states: Float[Tensor, "batch token width"]  # last hidden states, zero at padding
+    ids: Int[Tensor, "batch token"]  # ids of the tokens, 0 at padding
+    mask: Bool[Tensor, "batch token"]  # true at real tokens
+    truncated: tuple[bool, ...]  # which texts were cut
 
     @property
     def sentences(self) -> Float[Tensor, "batch width"]:
@@ -47,11 +40,9 @@ class MiniLM:
 
     Args:
         files: Weights and tokenizer; None looks for them.
-        device: Device that it runs on.
         dtype: Type of the matrices; embeddings, norms and states are float32.
 
-    Raises:
-        EncoderNotFound: The files are nowhere.
+    EncoderNotFound: the files are nowhere.
     """
 
     def __init__(

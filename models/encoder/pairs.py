@@ -25,13 +25,9 @@ class PairLayers:
     """Reads pairs. Threads may share it: weights never change.
 
     Args:
-        encoder: The encoder whose words, positions and device are used.
         weights: The layers under Hugging Face's names, the marks of the two texts `sides`, and the head `out`.
-        in_8_bits: Whether the layers run in 8 bits, on the CPU.
 
-    Raises:
-        KeyError: A weight is missing.
-        RuntimeError, ValueError: A weight has another shape.
+    KeyError: a weight is missing. RuntimeError, ValueError: a weight has another shape.
     """
 
     def __init__(self, encoder: MiniLM, weights: Mapping[str, Tensor], in_8_bits: bool) -> None:

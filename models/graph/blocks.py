@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from models.graph.statement import Statement
+from models.kit.material import read_text, to_tensor
 from models.memory import Block
 
 STATEMENTS, IMPORT = "statements", "import"
@@ -19,22 +20,15 @@ EntityStatements = Mapping[str, tuple[Statement, ...]]  # entity id -> statement
 
 @dataclass(frozen=True)
 class Manifest:
-    """An import: the place and the digests of its rows, which are too many for a block.
+    """An import: the place and the digests of its rows, which are too many for a block."""
 
-    Attributes:
-        id: Id of the import; the keys of its rows contain it.
-        buckets: Number of keys over which the entities are spread.
-        chunks: Digest of the rows of each run of buckets.
-        names: Digest of each piece of the list of names.
-        relations: Relations of the file, with their labels, "" where it gives none.
-    """
-
-    id: str
-    buckets: int
-    chunks: tuple[str, ...]
-    names: tuple[str, ...]
+    id: str  # id of the import; the keys of its rows contain it
+    buckets: int  # number of keys over which the entities are spread
+    chunks: tuple[str, ...]  # digest of the rows of each run of buckets
+    names: tuple[str, ...]  # digest of each piece of the list of names
     triples: int
     entities: int
+    # Relations of the file, with their labels, "" where it gives none
     relations: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,11 +61,9 @@ def read_manifest(block: Block) -> Manifest:
 
 
 def _block(key: str, order: int, kind: str, content: Mapping[str, Any]) -> Block:
-    import torch  # imported here, so that a reader of blocks need not wait seconds for it
-
-    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
-    return Block.of(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return Block.of(key, order, kind, {_TENSOR: to_tensor(data)})
 
 
 def _content(block: Block) -> Any:
-    return json.loads(block.tensors[_TENSOR].numpy().tobytes())
+    return json.loads(read_text(block, _TENSOR))

@@ -15,15 +15,10 @@ from models.graph.statement import Statement
 
 
 class InEdge(NamedTuple):
-    """A fact as its object sees it.
+    """A fact as its object sees it."""
 
-    Attributes:
-        relation: Its name in the graph.
-        subject: Id of the subject.
-    """
-
-    relation: str
-    subject: str
+    relation: str  # its name in the graph
+    subject: str  # id of the subject
 
 
 def find_in_edges(subject: str, statements: Iterable[Statement]) -> Iterator[tuple[str, InEdge]]:

@@ -8,22 +8,15 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A triple without its subject.
+    """A triple without its subject."""
 
-    Attributes:
-        relation: Name of the relation in the graph.
-        label: How people call the relation, which an encoder reads.
-        object: The value as text.
-        object_id: Id of the object; "" for a number, a text, or an object that is no entity of the graph.
-        edit: Id of the edit that says so, "" for the base.
-        linked_text: The text of the statement, where it names no id and the object is the one entity of that name.
-    """
-
-    relation: str
-    label: str
-    object: str
+    relation: str  # name of the relation in the graph
+    label: str  # how people call the relation, which an encoder reads
+    object: str  # the value as text
+    # Id of the object; "" for a number, a text, or an object that is no entity of the graph
     object_id: str = ""
-    edit: str = ""
+    edit: str = ""  # id of the edit that says so, "" for the base
+    # The text of the statement, where it names no id and the object is the one entity of that name
     linked_text: str = ""
 
     @property
@@ -55,7 +48,6 @@ class Entity:
 
         Args:
             ids: Text of an object -> the one entity that has this name.
-            new_labels: Newer labels of entities, by their ids.
         """
         facts = tuple(
             replace(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,7 +20,8 @@ from models.graph.blocks import (
 from models.graph.in_edges import InEdge, find_in_edges
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, EditsInOrder, GraphView
-from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
+from models.kit.material import UnionMemory
+from models.memory import Block, ChangeKind, Image, Material, Usage, block_key
 from models.packs.pack import WORLD
 
 GRAPH = "graph/triples"
@@ -38,12 +38,11 @@ class TripleChange:
     statements: EntityStatements
 
 
-class GraphMemory:
+class GraphMemory(UnionMemory):
     """The graph as a memory, one for each process. A view is built from the last view, so small commits are cheap."""
 
     name = GRAPH
     accepts: frozenset[ChangeKind] = frozenset({"triple"})
-    options = Options
 
     def __init__(self, base: Base) -> None:
         self._base = base
@@ -57,25 +56,18 @@ class GraphMemory:
     def base(self) -> Image:
         return Image(self._base.digest)
 
-    def build(self, changes: Sequence[TripleChange], options: Options) -> list[Material | EditRefused]:
-        return [
-            Material(change.id, TRIPLE, statements_block(block_key(change.id), 0, change.statements))
-            for change in changes
-        ]
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        """Return an image with one block for each active edit; an entity is folded from them when it is read."""
-        return Image(self.base.base, {material.block.key: material.block for material in materials})
+    def make(self, change: TripleChange) -> Material:
+        """Write the statements of a change; an entity is folded from all of them when it is read."""
+        return Material(change.id, TRIPLE, statements_block(block_key(change.id), 0, change.statements))
 
     def view(self, image: Image) -> GraphView:
         last_image, view = self._last
         delta = last_image.delta_to(image)
         if delta:
-            replaced_keys = (*delta.removes, *(block.key for block in delta.puts))
-            view = _without(
-                view, [last_image.blocks[key] for key in replaced_keys if key in last_image.blocks]
+            keys = (*delta.removes, *(block.key for block in delta.puts))
+            view = _follow(
+                view, [last_image.blocks[key] for key in keys if key in last_image.blocks], delta.puts
             )
-            view = _with(view, delta.puts)
         self._last = (image, view)
         return view
 
@@ -86,52 +78,35 @@ class GraphMemory:
 
 @lru_cache(1)  # every system of a process reads the same object, and its views are built once
 def graph_memory(folder: Path = WORLD) -> GraphMemory:
-    """Return the graph of a pack as a memory.
-
-    Raises:
-        PackError: The pack is damaged.
-    """
+    """Return the graph of a pack as a memory. PackError: the pack is damaged."""
     return GraphMemory.of(folder)
 
 
-def _without(view: GraphView, blocks: Sequence[Block]) -> GraphView:
-    if not blocks:
-        return view
-    removals = {block.edit for block in blocks}
-    subjects = {s for block in blocks if block.kind == STATEMENTS for s in read_statements(block)}
-    edits = dict(view.edits)
-    for subject in subjects:
-        edits[subject] = tuple(pair for pair in edits[subject] if pair[1].edit not in removals)
-        if not edits[subject]:
-            del edits[subject]
-    imports = tuple(active for active in view.imports if active.edit not in removals)
-    return _next_view(view, edits, imports, subjects)
-
-
-def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
-    imports, fresh = list(view.imports), defaultdict[str, list[tuple[int, SourceStatements]]](list)
-    for block in blocks:
+def _follow(view: GraphView, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> GraphView:
+    """Return the view that follows another when some of its blocks go and others come."""
+    removals = {block.edit for block in old_blocks}
+    imports = [active for active in view.imports if active.edit not in removals]
+    changed: dict[str, list[tuple[int, SourceStatements]]] = {
+        subject: [pair for pair in view.edits[subject] if pair[1].edit not in removals]
+        for block in old_blocks
+        if block.kind == STATEMENTS
+        for subject in read_statements(block)
+    }
+    for block in new_blocks:
         if block.kind == IMPORT:
             imports.append(ActiveImport(block.order, block.edit, read_manifest(block)))
             continue
         for subject, statements in read_statements(block).items():
-            fresh[subject].append((block.order, SourceStatements(block.edit, statements)))
+            pairs = changed.setdefault(subject, list(view.edits.get(subject, ())))
+            pairs.append((block.order, SourceStatements(block.edit, statements)))
     edits = dict(view.edits)
-    for subject, pairs in fresh.items():
-        edits[subject] = tuple(sorted((*edits.get(subject, ()), *pairs), key=lambda pair: pair[0]))
+    for subject, pairs in changed.items():
+        edits[subject] = tuple(sorted(pairs, key=lambda pair: pair[0]))
+        if not pairs:
+            del edits[subject]
     imports.sort(key=lambda active: active.order)
-    return _next_view(view, edits, tuple(imports), fresh)
-
-
-def _next_view(
-    view: GraphView,
-    edits: Mapping[str, EditsInOrder],
-    imports: tuple[ActiveImport, ...],
-    subjects: Collection[str],
-) -> GraphView:
-    """Return the view that follows another, in which `subjects` changed."""
-    new_labels, in_edges = _new_labels(view, edits, subjects), _new_in_edges(view, edits, subjects)
-    return GraphView(view.base, edits, imports, new_labels, in_edges)
+    new_labels, in_edges = _new_labels(view, edits, changed), _new_in_edges(view, edits, changed)
+    return GraphView(view.base, edits, tuple(imports), new_labels, in_edges)
 
 
 def _new_in_edges(

@@ -15,19 +15,12 @@ from models.graph.knowledge import Entity
 
 @dataclass(frozen=True)
 class Reach:
-    """The distance from the entities of a question up to which a system reads.
+    """The distance from the entities of a question up to which a system reads."""
 
-    Attributes:
-        hops: Largest number of facts on a path. The entity at its end is not read.
-        fan_out: Number of facts of one entity that are followed, the first ones.
-        max_entities: Largest number of entities of one question.
-        fan_in: Number of facts about one entity that are followed back to their subjects; 0 for none.
-    """
-
-    hops: int
-    fan_out: int
-    max_entities: int
-    fan_in: int = 0
+    hops: int  # largest number of facts on a path. The entity at its end is not read.
+    fan_out: int  # number of facts of one entity that are followed, the first ones
+    max_entities: int  # largest number of entities of one question
+    fan_in: int = 0  # number of facts about one entity that are followed back to their subjects; 0 for none
 
 
 class Neighbourhood:

@@ -106,10 +106,7 @@ def fold_entity(
     """Return the entity that these statements give; None when nothing is left of it.
 
     Args:
-        id: Id of the entity.
         sources: Statements about it, in the ledger's order.
-        label_of: Returns how people call a relation.
-        new_labels: Newer labels of entities that are objects here, by their ids.
     """
     values = fold(sources)
     if not values:

@@ -29,42 +29,29 @@ EditsInOrder: TypeAlias = tuple[tuple[int, SourceStatements], ...]
 
 @dataclass(frozen=True)
 class ActiveImport:
-    """An import that is active.
+    """An import that is active."""
 
-    Attributes:
-        order: Its place in the ledger.
-        edit: Id of the edit that imported it.
-        manifest: Place and digests of its rows.
-    """
-
-    order: int
-    edit: str
-    manifest: Manifest
+    order: int  # its place in the ledger
+    edit: str  # id of the edit that imported it
+    manifest: Manifest  # place and digests of its rows
 
 
 @dataclass(frozen=True, eq=False)
 class GraphView:
-    """The graph at one version. It never changes.
+    """The graph at one version. It never changes."""
 
-    Attributes:
-        base: The graph before any edit.
-        edits: Entity id -> statements of edits about it, in the ledger's order.
-        imports: Active imports, in the ledger's order.
-        new_labels: Labels that edits gave entities, by id.
-        in_edges_of_edits: Object's id -> edges that edits gave it.
-    """
-
-    base: Base
+    base: Base  # the graph before any edit
+    # Entity id -> statements of edits about it, in the ledger's order
     edits: Mapping[str, EditsInOrder] = field(default_factory=dict)
-    imports: tuple[ActiveImport, ...] = ()
-    new_labels: Mapping[str, str] = field(default_factory=dict)
+    imports: tuple[ActiveImport, ...] = ()  # active imports, in the ledger's order
+    new_labels: Mapping[str, str] = field(default_factory=dict)  # labels that edits gave entities, by id
+    # Object's id -> edges that edits gave it
     in_edges_of_edits: Mapping[str, tuple[InEdge, ...]] = field(default_factory=dict)
 
     def entity(self, id: str, rows: Mapping[str, tuple[Statement, ...]] | None = None) -> Entity | None:
         """Return the entity at this version; None when there is none. Statements about a relation make no entity.
 
         Args:
-            id: Id of the entity.
             rows: Edit id of an import -> its statements about this entity, for the imports that have any.
         """
         if id.startswith(RELATION):
@@ -83,12 +70,7 @@ class GraphView:
         return fold_entity(id, in_order, self.label, self.new_labels)
 
     def in_edges(self, id: str, rows: Iterable[tuple[Statement, ...]] = ()) -> tuple[InEdge, ...]:
-        """Return the places of facts about an entity, those of edits in front; see `models.graph.in_edges`.
-
-        Args:
-            id: The entity that is their object.
-            rows: Statements that each active import lists for this entity, with the subject in the object's place.
-        """
+        """Return the places of facts about an entity, those of edits in front; see `models.graph.in_edges`."""
         of_edits, of_base = self.in_edges_of_edits.get(id, ()), self.base.in_edges.get(id, ())
         of_imports = (InEdge(row.relation, row.object_id) for statements in rows for row in statements)
         return interleave((*of_edits, *of_base, *of_imports))
@@ -109,7 +91,7 @@ class GraphView:
         return "many" if holds == "many" else self.base.cardinality(relation)
 
     def is_defined(self, relation: str) -> bool:
-        """Return whether the base, an edit or an import says how many values a relation holds."""
+        """Return whether the base or an edit says how many values a relation holds; no import does."""
         is_own = relation in OWN_HOLDS or relation in self.base.relations
         return is_own or bool(self._about_relation(relation, HOLDS))
 

@@ -10,17 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Float
+from more_itertools import constrained_batches
 from torch import Tensor
 
 from models.confidence import Confidence
 from models.kbert.checkpoint import Model
 from models.kbert.heads import Option, Options, list_options
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
-from models.kbert.row import Batch, QuestionRow, build_row, collate
+from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
+from models.kit.batching import by_length
+from models.kit.replies import clip, decline, reply, share_rest
 from models.reading.reader import Finding, Reader
 from models.steps import Steps
-from models.system import UNSURE, Alternative, Ask, Reason, Reply
+from models.system import UNSURE, Ask, Reason, Reply
 
 NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
 NO_FACT = Reason("no_fact", "No fact of the graph answers the question.")
@@ -37,19 +40,13 @@ MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as it was read.
+    """A question as it was read."""
 
-    Attributes:
-        links: Mentions with their facts.
-        row: The question with its facts; None if it holds no token.
-        options: Objects of its facts, or the spans of a context that says the answer; None without a row.
-        finding: Spans of the context, if there is one.
-    """
-
-    links: tuple[Link, ...]
-    row: QuestionRow | None = None
+    links: tuple[Link, ...]  # mentions with their facts
+    row: QuestionRow | None = None  # the question with its facts; None if it holds no token
+    # Objects of its facts, or the spans of a context that says the answer; None without a row
     options: Options | None = None
-    finding: Finding | None = None
+    finding: Finding | None = None  # spans of the context, if there is one
 
     @property
     def is_truncated(self) -> bool:
@@ -62,7 +59,6 @@ class Pass:
 
     places: list[int]
     rows: list[QuestionRow]
-    batch: Batch
     states: Float[Tensor, "batch token width"]
 
 
@@ -70,13 +66,11 @@ class Answerer:
     """Answers questions with a model. Threads may share it.
 
     Args:
-        model: The checkpoint.
         reader: Reads contexts; questions without one need none.
     """
 
     def __init__(self, model: Model, reader: Reader | None = None) -> None:
         self.model, self._reader = model, reader
-        self._tokens_per_pass = TOKENS_PER_PASS[model.device.type]
 
     def read(self, asks: Sequence[Ask]) -> Steps[list[Reading]]:
         """Read each question with its facts, and its context if it has one."""
@@ -166,7 +160,7 @@ class Answerer:
             reason = NO_GRAPH
         else:
             reason = NO_FACT if reading.links else NO_ENTITY
-        return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
+        return decline(reason, truncated=reading.is_truncated)
 
     def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
         """Return the log-odds that each text answers its question, before support; None for one without a token."""
@@ -187,7 +181,8 @@ class Answerer:
             for mention in ask_mentions
         ]
         ranks: list[Ranks] = []
-        for part in _split(queries, CHARS_PER_RANKING[self.model.device.type]):
+        max_chars = CHARS_PER_RANKING[self.model.device.type]
+        for part in constrained_batches(queries, max_chars, get_len=_read_chars, strict=False):
             ranks += self.model.relevance.rank(part)
             yield
         all_ranks = iter(ranks)
@@ -219,37 +214,18 @@ class Answerer:
 
     def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[Pass]:
         """Yield passes of rows of similar lengths, the shortest first."""
-        by_place = {place: row for place, row in enumerate(rows) if row is not None}
-        groups: list[list[int]] = []
-        for place in sorted(by_place, key=lambda place: len(by_place[place].row)):
-            group = groups[-1] if groups else []
-            n_tokens = (len(group) + 1) * len(by_place[place].row)
-            if not group or len(group) == ROWS_PER_PASS or n_tokens > self._tokens_per_pass:
-                groups.append([])
-            groups[-1].append(place)
-        for places in groups:
-            group_rows = [by_place[place] for place in places]
+        real = [(place, row) for place, row in enumerate(rows) if row is not None]
+        lengths = [len(row.row) for _, row in real]
+        for group in by_length(lengths, TOKENS_PER_PASS[self.model.device.type], ROWS_PER_PASS):
+            places, group_rows = [real[i][0] for i in group], [real[i][1] for i in group]
             batch = collate(
                 [row.row for row in group_rows], self.model.tokens.padding, device=self.model.device
             )
-            yield Pass(places, group_rows, batch, self.model.encoder.read(batch))
+            yield Pass(places, group_rows, self.model.encoder.read(batch))
 
 
-def _split(
-    queries: Sequence[tuple[str, Sequence[str]]], max_chars: int
-) -> Iterator[list[tuple[str, Sequence[str]]]]:
-    """Split queries into parts that are read together."""
-    part: list[tuple[str, Sequence[str]]] = []
-    room = max_chars
-    for query in queries:
-        n_chars = min(len(query[0]), MAX_READ_CHARS)
-        if part and n_chars > room:
-            yield part
-            part, room = [], max_chars
-        part.append(query)
-        room -= n_chars
-    if part:
-        yield part
+def _read_chars(query: tuple[str, Sequence[str]]) -> int:
+    return min(len(query[0]), MAX_READ_CHARS)
 
 
 def describe_best(options: Options) -> tuple[float, ...]:
@@ -260,7 +236,7 @@ def describe_best(options: Options) -> tuple[float, ...]:
     """
     best, *rest = options.by_logit
     rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
-    leads = [max(-MAX_LEAD, min(MAX_LEAD, best.logit - logit)) for logit in rivals]
+    leads = [clip(best.logit - logit, MAX_LEAD) for logit in rivals]
     rank = best.relation.rank if best.relation else 0.0
     ranks = (option.relation.rank for option in rest if option.relation is not None)
     return (*leads, rank, rank - max(ranks, default=0.0))
@@ -285,14 +261,11 @@ def list_spans(finding: Finding) -> Options:
     return Options(tuple(Option(span.text, span.margin) for span in finding.spans), 0.0)
 
 
-def _list_alternatives(options: Options, score: float, count: int) -> list[Alternative]:
+def _list_alternatives(options: Options, score: float, count: int) -> list[tuple[str, float]]:
     """Return the options after the best; they share with no answer the rest of the probability."""
-    shares, no_answer = options.shares()
-    rest = max(sum(shares[1:]) + no_answer, 1e-9)
-    return [
-        Alternative(option.answer, (1 - score) * share / rest)
-        for option, share in zip(options.by_logit[1:], shares[1:], strict=True)
-    ][:count]
+    (_, *shares), no_answer = options.shares()
+    answers = (option.answer for option in options.by_logit[1:])
+    return list(zip(answers, share_rest(score, shares, no_answer), strict=True))[:count]
 
 
 def _reply_from_candidates(
@@ -313,8 +286,8 @@ def _reply_from_candidates(
         option = reading.options.by_logit[0]
         if option.logit > reading.options.no_answer and option.is_named_in(best):
             relation = option.relation
-    alternatives = [Alternative(text, other) for other, text in rest]
-    return _reply(best, score, scale, relation, alternatives[: ask.top_k - 1], reading)
+    alternatives = [(text, other) for other, text in rest[: ask.top_k - 1]]
+    return _reply(best, score, scale, relation, alternatives, reading)
 
 
 def _reply(
@@ -322,19 +295,16 @@ def _reply(
     score: float,
     scale: Confidence,
     relation: HungRelation | None,
-    alternatives: Sequence[Alternative],
+    alternatives: Sequence[tuple[str, float]],
     reading: Reading,
     reason: Reason = UNSURE,
 ) -> Reply:
-    is_sure = score >= scale.threshold
-    values = () if relation is None else relation.values
-    return Reply(
-        best if is_sure else None,
-        score,
+    return reply(
         best,
-        None if is_sure else reason,
-        edits=tuple(dict.fromkeys(fact.edit for fact in values if fact.edit)),
-        alternatives=tuple(alternatives),
+        score,
+        None if score >= scale.threshold else reason,
+        (fact.edit for fact in relation.values) if relation else (),
+        alternatives,
         truncated=reading.is_truncated,
-        facts=() if relation is None else relation.to_json(),
+        facts=relation.to_json() if relation else (),
     )

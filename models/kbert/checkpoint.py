@@ -8,16 +8,13 @@ unseen.json            labels that training has seen, and the scale of other rel
 SHA256SUMS             the digests of the other files
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, SUMS, CheckpointError, Contents, read_verified, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
@@ -26,16 +23,13 @@ from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
 from models.kbert.text import Tokens, WordPieces
 from models.kbert.unseen import UnseenCheck, UnseenRecord
+from models.kit import checkpoint as kit
+from models.kit.checkpoint import CONFIG, CheckpointError, read_sums, read_verified
 from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
-CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
-    "config.json",
-    "adapters.safetensors",
-    "heads.safetensors",
-    "confidence.json",
-)
+ADAPTERS, HEADS, CONFIDENCE = "adapters.safetensors", "heads.safetensors", "confidence.json"
 FILES = (CONFIG, ADAPTERS, HEADS, CONFIDENCE)
 UNSEEN_FILE = "unseen.json"
 KINDS = ("object", "pair")
@@ -45,19 +39,12 @@ MIN_LENGTH, MAX_LENGTH = 8, 512  # tokens of a row: room for separators and a wo
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a checkpoint.
+    """The settings of a checkpoint."""
 
-    Attributes:
-        max_length: Tokens of a row, text and facts together.
-        max_entities: Relations hung on one mention.
-        max_mentions: Mentions with facts.
-        scale: Scale of the adapters.
-    """
-
-    max_length: int
-    max_entities: int
-    max_mentions: int
-    scale: float
+    max_length: int  # tokens of a row, text and facts together
+    max_entities: int  # relations hung on one mention
+    max_mentions: int  # mentions with facts
+    scale: float  # scale of the adapters
 
     def __post_init__(self) -> None:
         if not MIN_LENGTH <= self.max_length <= MAX_LENGTH:
@@ -102,46 +89,26 @@ def load(
     """Load the model of a checkpoint folder.
 
     Args:
-        folder: The folder.
-        device: Device of the model.
         dtype: Type of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
         with_unseen: Whether unseen relations are checked; the record of another judge is refused then.
 
-    Raises:
-        CheckpointError: A file is missing or does not fit; the text names it.
-        EncoderNotFound: A file of the frozen encoder is missing; the text names it.
+    CheckpointError: a file is missing or does not fit; the text names it. EncoderNotFound: a file of the frozen
+    encoder is missing; the text names it.
     """
-    files = find()
-    contents = read_verified(folder, _files(folder))
-    try:
-        heads = {name: value.float() for name, value in contents.tensors(HEADS).items()}
-        raw = contents.json(CONFIDENCE)
+    files = (*FILES, UNSEEN_FILE) if UNSEEN_FILE in read_sums(folder) else FILES
+    contents = read_verified(folder, files)
+    with contents.whole():
+        heads, raw = contents.floats(HEADS), contents.json(CONFIDENCE)
+        is_checked = with_unseen and UNSEEN_FILE in contents.files
         trained = Trained(
             Settings(**contents.json(CONFIG)),
             contents.tensors(ADAPTERS),
             {name: value for name, value in heads.items() if name != BEND},
             heads[BEND],
             {kind: Confidence.parse(raw[kind]) for kind in KINDS},
-            _read_unseen(contents) if with_unseen else None,
+            UnseenRecord.parse(contents.json(UNSEEN_FILE)) if is_checked else None,
         )
-        return assemble(files, trained, contents.digest, device, dtype)
-    except CheckpointError:
-        raise
-    except (RuntimeError, KeyError, TypeError, ValueError) as cause:
-        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
-
-
-def _files(folder: Path) -> tuple[str, ...]:
-    """Return the files of a checkpoint; SHA256SUMS tells whether it has a scale for unseen relations."""
-    sums = folder / SUMS
-    has_unseen = sums.is_file() and UNSEEN_FILE in sums.read_text(errors="replace")
-    return (*FILES, UNSEEN_FILE) if has_unseen else FILES
-
-
-def _read_unseen(contents: Contents) -> UnseenRecord | None:
-    if UNSEEN_FILE not in contents.files:
-        return None
-    return UnseenRecord.parse(contents.json(UNSEEN_FILE))
+        return assemble(find(), trained, contents.digest, device, dtype)
 
 
 def assemble(
@@ -182,23 +149,16 @@ def _load_check(record: UnseenRecord, encoder: MiniLM) -> UnseenCheck:
 
 def save(trained: Trained, folder: Path) -> None:
     """Write a checkpoint; equal weights give equal bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    heads = {name: value.contiguous() for name, value in sorted(trained.heads.items())}
-    adapters = {name: value.contiguous() for name, value in sorted(trained.adapters.items())}
-    save_file(adapters, folder / ADAPTERS)
-    save_file(heads | {BEND: trained.bend.contiguous()}, folder / HEADS)
-    (folder / CONFIG).write_text(json.dumps(asdict(trained.settings), indent=1, sort_keys=True) + "\n")
     scales = {kind: confidence.to_json() for kind, confidence in trained.confidences.items()}
-    (folder / CONFIDENCE).write_text(json.dumps(scales, indent=1, sort_keys=True) + "\n")
-    write_sums(folder, FILES)
+    settings = {CONFIG: asdict(trained.settings), CONFIDENCE: scales}
+    kit.save(folder, {ADAPTERS: trained.adapters, HEADS: {**trained.heads, BEND: trained.bend}}, settings)
     if trained.relation_record is not None:
         add_unseen(trained.relation_record, folder)
 
 
 def add_unseen(record: UnseenRecord, folder: Path) -> None:
     """Write the scale of unseen relations beside an existing checkpoint."""
-    (folder / UNSEEN_FILE).write_text(json.dumps(record.to_json(), indent=1, sort_keys=True) + "\n")
-    write_sums(folder, (*FILES, UNSEEN_FILE))
+    kit.save(folder, {}, {UNSEEN_FILE: record.to_json()}, FILES)
 
 
 @torch.no_grad()
@@ -210,12 +170,9 @@ def add_adapters(
     They were trained with `peft`; serving needs two matrices a layer and no library.
 
     Args:
-        weights: The encoder's weights.
         adapters: `<module>.A` [rank in] and `<module>.B` [out rank].
-        scale: Scale of the adapters.
 
-    Raises:
-        CheckpointError: An adapter fits no weight.
+    CheckpointError: an adapter fits no weight.
     """
     total = dict(weights)
     for module in sorted({name.removesuffix(".A").removesuffix(".B") for name in adapters}):

@@ -18,15 +18,11 @@ from models.kbert.row import Batch
 
 @dataclass(frozen=True)
 class Encoder:
-    """The encoder of sentence trees. Threads may share it: weights never change.
-
-    Attributes:
-        segments: Embeddings of padding, first and second text.
-    """
+    """The encoder of sentence trees. Threads may share it: weights never change."""
 
     words: Float[Tensor, "vocab width"]
     positions: Float[Tensor, "position width"]
-    segments: Float[Tensor, "segment width"]
+    segments: Float[Tensor, "segment width"]  # embeddings of padding, first and second text
     bert: PackedBert
 
     @staticmethod
@@ -42,12 +38,8 @@ class Encoder:
 
         Args:
             weights: Weights in float32, on the device to run on.
-            dtype: Type that the matrices are converted to.
-            heads: Number of attention heads.
-            norm: Kind of the layer norms.
 
-        Raises:
-            KeyError: A tensor is missing.
+        KeyError: a tensor is missing.
         """
         types = weights["embeddings.token_type_embeddings.weight"]
         return Encoder(

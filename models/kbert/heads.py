@@ -51,16 +51,11 @@ class Heads:
 
 @dataclass(frozen=True)
 class Option:
-    """One possible answer.
+    """One possible answer."""
 
-    Attributes:
-        answer: Its text.
-        logit: Its logit, before the softmax.
-        relation: Relation whose objects are the answer; None for a span of the context.
-    """
-
-    answer: str
-    logit: float
+    answer: str  # its text
+    logit: float  # its logit, before the softmax
+    # Relation whose objects are the answer; None for a span of the context
     relation: HungRelation | None = None
 
     def is_named_in(self, text: str) -> bool:

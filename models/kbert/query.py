@@ -7,18 +7,19 @@ the <label>?", one linear map transforms both, and the rank is their cosine. A r
 is ranked by the words of its label.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
 
 import torch
 import torch.nn.functional as F
-from cachetools import LRUCache
 from jaxtyping import Float
 from torch import Tensor
 
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
+from models.kit.batching import Cache
+from models.kit.mentions import keep_longest
+from models.kit.replies import fact_json
 
 MENTION = "X"  # the best of nine stand-ins for the mention: 98.1 % of six facts right before any training
 CACHED_TEXTS = 16384
@@ -29,51 +30,18 @@ Ranks = Mapping[str, float]
 """Label of a relation -> rank, a cosine."""
 
 
-class VectorCache:
-    """Vectors of texts that recur: relation labels, and masked questions. Threads may share it.
-
-    Args:
-        read: Computes the vectors of texts, one row each.
-        size: Number of texts that are kept; the least recently used go first.
-    """
-
-    def __init__(self, read: Callable[[Sequence[str]], Float[Tensor, "text width"]], size: int) -> None:
-        self._read = read
-        self._cache: LRUCache[str, Tensor] = LRUCache(size)
-        self._lock = Lock()
-
-    def vectors(self, texts: Iterable[str]) -> dict[str, Tensor]:
-        """Return the vector of each text. New texts are read in one batch, outside the lock."""
-        distinct = dict.fromkeys(texts)
-        with self._lock:
-            vectors = {text: self._cache[text] for text in distinct if text in self._cache}
-        new = [text for text in distinct if text not in vectors]
-        if new:
-            new_vectors = dict(zip(new, self._read(new), strict=True))
-            vectors |= new_vectors
-            with self._lock:
-                self._cache.update(new_vectors)
-        return vectors
-
-
 class Relevance:
-    """Ranks relations by their labels. Threads may share it.
-
-    Args:
-        encoder: Reads labels and questions.
-        bend: Difference of the linear map from the identity.
-    """
+    """Ranks relations by their labels. Threads may share it."""
 
     def __init__(self, encoder: MiniLM, bend: Float[Tensor, "width width"]) -> None:
         self._encoder = encoder
         self._bend = bend
-        self._cache = VectorCache(self._vectors, CACHED_TEXTS)
+        self._cache: Cache[str, Tensor] = Cache(CACHED_TEXTS)
 
     def rank(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[Ranks]:
         """Rank each label for its masked question, given as pairs (question, labels)."""
-        vectors = self._cache.vectors(
-            text for question, labels in queries for text in (question, *map(label_question, labels))
-        )
+        texts = (text for question, labels in queries for text in (question, *map(label_question, labels)))
+        vectors = self._cache.of(texts, self._vectors)
         return [cosines(vectors, question, labels) for question, labels in queries]
 
     def plain(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
@@ -107,17 +75,13 @@ def cosines(vectors: Mapping[str, Tensor], question: str, labels: Sequence[str])
 
 @dataclass(frozen=True, eq=False)
 class HungRelation:
-    """One relation of an entity, hung on a word as one fact.
-
-    Attributes:
-        values: All facts of the relation, sorted by object. The first is read, and all are the answer: they share a
-            label, so no rank could choose between them.
-        rank: How well the label fits the question.
-    """
+    """One relation of an entity, hung on a word as one fact."""
 
     entity: Entity
+    # All facts of the relation, sorted by object. The first is read, and all are the answer: they share a label, so
+    # no rank could choose between them.
     values: tuple[Fact, ...]
-    rank: float
+    rank: float  # how well the label fits the question
 
     @property
     def text(self) -> str:
@@ -131,17 +95,7 @@ class HungRelation:
 
     def to_json(self) -> tuple[dict[str, str], ...]:
         """Return the facts of an answer that rests on the relation."""
-        return tuple(
-            {
-                "entity": self.entity.id,
-                "subject": self.entity.label,
-                "relation": fact.relation,
-                "label": fact.label,
-                "object": fact.object,
-                "edit": fact.edit,
-            }
-            for fact in self.values
-        )
+        return tuple(fact_json(self.entity.id, self.entity.label, fact) for fact in self.values)
 
 
 @dataclass(frozen=True)
@@ -198,17 +152,10 @@ def link_mentions(
     """Take each mention for one entity, in the order of the text; among mentions that overlap the longest is read.
 
     Args:
-        mentions: Mentions of the question.
         ranks: For each mention, the ranks of its `rankable_labels`.
-        max_relations: Number of relations hung on one mention, the best ranked.
-        max_mentions: Number of mentions with facts, the best fitting.
     """
     pairs = [pair for pair in zip(mentions, ranks, strict=True) if pair[0].entities]
-    longest: list[tuple[Mention, Ranks]] = []
-    for pair in sorted(pairs, key=lambda pair: (pair[0].start - pair[0].end, pair[0].start)):
-        if all(pair[0].end <= other.start or other.end <= pair[0].start for other, _ in longest):
-            longest.append(pair)
-    links = [_link(*pair, max_relations) for pair in sorted(longest, key=lambda pair: pair[0].start)]
+    links = [_link(*pair, max_relations) for pair in keep_longest(pairs, lambda pair: pair[0])]
     by_fit = sorted((link for link in links if link.relations), key=lambda link: (-link.fit, link.start))
     for link in by_fit[max_mentions:]:
         facts = (LeftOut(link.entity, relation.values[0], "mentions") for relation in link.relations)

@@ -15,31 +15,39 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.attention.visible import TRUNK, visible
 from models.kbert.query import HungRelation, Link
 from models.kbert.text import CLS, SEP, Tokens, Word
 from models.kbert.tree import InputRefused, Tree, grow, shorten
 
+TRUNK = 0  # the branch of the sentence itself; facts are branches 1, 2, ...
+
+
+def visible(
+    branch: Int[Tensor, "*batch token"], anchor: Int[Tensor, "*batch token"]
+) -> Bool[Tensor, "*batch query key"]:
+    """Return True where `query` may attend to `key` (equation 4). Symmetric, and every token sees itself.
+
+    A fact hangs from one word of the sentence. Its tokens see each other and that word and nothing else, so an
+    injected fact cannot bend the meaning of the rest of the sentence.
+    """
+    query, key = branch[..., :, None], branch[..., None, :]
+    same_word = anchor[..., :, None] == anchor[..., None, :]
+    on_trunk = (query == TRUNK) | (key == TRUNK)
+    return (query == key) | (same_word & on_trunk)
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a row.
-
-    Attributes:
-        position: Its soft position.
-        branch: See models/attention/visible.py.
-        anchor: See models/attention/visible.py.
-        start: First of the characters that it stands for, in the text (part `part`) or in its fact; -1 for a tag.
-        end: Character behind the last one.
-    """
+    """A token of a row."""
 
     text: str
     id: int
-    position: int
-    branch: int
-    anchor: int
+    position: int  # its soft position
+    branch: int  # see `visible`
+    anchor: int  # see `visible`
+    # First of the characters that it stands for, in the text (part `part`) or in its fact; -1 for a tag
     start: int
-    end: int
+    end: int  # character behind the last one
     part: int
     is_tag: bool
 
@@ -93,15 +101,11 @@ def lay_out(tree: Tree, is_pair: bool) -> Row:
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """A question with its facts as a row, alone or beside a second text.
-
-    Attributes:
-        relations: Relations that are read, in the order of branches 1, 2, ...
-    """
+    """A question with its facts as a row, alone or beside a second text."""
 
     row: Row
     second: str | None
-    relations: tuple[HungRelation, ...]
+    relations: tuple[HungRelation, ...]  # relations that are read, in the order of branches 1, 2, ..
 
     @cached_property
     def objects(self) -> list[tuple[int, int]]:
@@ -122,15 +126,7 @@ def build_row(
 
     The text between two mentions is one word: trunk tokens all see each other, so longer words change nothing.
 
-    Args:
-        question: The question.
-        second: A context or a candidate.
-        links: Mentions of the question with their facts.
-        tokens: How words and facts are split.
-        max_length: Number of tokens of text and facts together.
-
-    Raises:
-        InputRefused: A text holds no token.
+    InputRefused: a text holds no token.
     """
     words, position = [Word(CLS, is_tag=True)], 0
     facts: list[list[str]] = [[]]  # facts of each word
@@ -153,23 +149,15 @@ def build_row(
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of different lengths.
-
-    Attributes:
-        segments: Segment of each token, 0 at padding.
-        branch: See models/attention/visible.py; TRUNK at padding.
-        anchor: See models/attention/visible.py; 0 at padding.
-        is_real: False at padding.
-        visible: True where a query may attend to a key.
-    """
+    """Rows of different lengths."""
 
     ids: Int[Tensor, "batch token"]
     positions: Int[Tensor, "batch token"]
-    segments: Int[Tensor, "batch token"]
-    branch: Int[Tensor, "batch token"]
-    anchor: Int[Tensor, "batch token"]
-    is_real: Bool[Tensor, "batch token"]
-    visible: Bool[Tensor, "batch query key"]
+    segments: Int[Tensor, "batch token"]  # segment of each token, 0 at padding
+    branch: Int[Tensor, "batch token"]  # see `visible`; TRUNK at padding
+    anchor: Int[Tensor, "batch token"]  # see `visible`; 0 at padding
+    is_real: Bool[Tensor, "batch token"]  # false at padding
+    visible: Bool[Tensor, "batch query key"]  # true where a query may attend to a key
 
     def without_visible_matrix(self) -> "Batch":
         """Let every token see all real ones, with facts and soft positions: the paper's ablation."""

@@ -26,12 +26,7 @@ from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 
 class KbertSystem:
-    """The default checkpoint, reading the graph.
-
-    Args:
-        model: The checkpoint.
-        reader: Reads contexts.
-    """
+    """The default checkpoint, reading the graph."""
 
     name = "kbert"
     memories = (GRAPH,)
@@ -80,10 +75,6 @@ class KbertSystem:
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
-    """Load the checkpoint in `folder`.
-
-    Raises:
-        CheckpointError: A file is missing or damaged; the text names it.
-    """
+    """Load the checkpoint in `folder`. CheckpointError: a file is missing or damaged; the text names it."""
     reader = load_reader(device=device, dtype=dtype)
     return Bundle(KbertSystem(load_model(folder, device, dtype), reader), (graph_memory(),))

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from tokenizers import Tokenizer
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 
 PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 SPECIAL_TOKENS = (PAD, UNK, CLS, SEP, MASK)
@@ -20,19 +20,12 @@ CACHED_TEXTS = 1 << 15  # texts in the cache: questions and facts recur
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A stretch of text that facts can hang from: one node of the sentence tree.
+    """A stretch of text that facts can hang from: one node of the sentence tree."""
 
-    Attributes:
-        text: Its characters.
-        start: Where it begins in its text.
-        part: 0, or 1 for the second text of a pair.
-        is_tag: Whether it is a special token, which is never split and which no text contains.
-    """
-
-    text: str
-    start: int = 0
-    part: int = 0
-    is_tag: bool = False
+    text: str  # its characters
+    start: int = 0  # where it begins in its text
+    part: int = 0  # 0, or 1 for the second text of a pair
+    is_tag: bool = False  # whether it is a special token, which is never split and which no text contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +56,7 @@ class WordPieces:
     """The word pieces of a Hugging Face tokenizer, with a cache of texts already split. Threads may share it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Copy the tokenizer and check it.
-
-        Raises:
-            CheckpointError: The vocabulary lacks a special token of BERT.
-        """
+        """Copy the tokenizer and check it. CheckpointError: the vocabulary lacks a special token of BERT."""
         self._tokenizer = Tokenizer.from_str(tokenizer.to_str())  # a copy, whose switches are set below
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()

@@ -56,13 +56,7 @@ class Tree:
 
 
 def grow(words: Sequence[Word], facts: Sequence[Sequence[str]], tokens: Tokens) -> Tree:
-    """Hang facts on words: K-Inject. A word or a fact without any token is dropped.
-
-    Args:
-        words: Words of the text.
-        facts: For each word, the texts of the facts to hang on it.
-        tokens: How words and facts are split.
-    """
+    """Hang facts on words: K-Inject. A word or a fact without any token is dropped."""
     nodes: list[Node] = []
     number = 0
     for word, texts in zip(words, facts, strict=True):
@@ -81,8 +75,7 @@ def shorten(tree: Tree, max_length: int) -> Tree:
 
     A fact that alone has no room beside the text is skipped first, so that it does not push out shorter ones.
 
-    Raises:
-        InputRefused: Not even [CLS] and [SEP] have room.
+    InputRefused: not even [CLS] and [SEP] have room.
     """
     if len(tree) <= max_length:
         return tree

@@ -31,17 +31,12 @@ WORDING = "What is the {label} of {name}?"  # question that a fact of a relation
 
 @dataclass(frozen=True)
 class UnseenRecord:
-    """The stored part of the check.
+    """The stored part of the check."""
 
-    Attributes:
-        known_labels: Labels of the relations that training has seen, and of the pack; these are not checked.
-        judge: Digest of the judge that the scale was fitted with.
-        scale: Scale over the features of the best option and those of the judge.
-    """
-
+    # Labels of the relations that training has seen, and of the pack; these are not checked
     known_labels: frozenset[str]
-    judge: str
-    scale: Confidence
+    judge: str  # digest of the judge that the scale was fitted with
+    scale: Confidence  # scale over the features of the best option and those of the judge
 
     @staticmethod
     def parse(raw: Mapping[str, Any]) -> "UnseenRecord":
@@ -110,9 +105,7 @@ class UnseenCheck:
         These are the output of its layers and the cosine, without the calibration, which holds for people's questions.
 
         Args:
-            question: The question as it was asked.
             links: Its mentions; one of them is taken for the entity.
-            relation: The relation whose values are the answer.
         """
         link = next(link for link in links if link.entity.id == relation.entity.id)
         wording = WORDING.format(label=relation.values[0].label, name=question[link.start : link.end])

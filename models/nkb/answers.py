@@ -15,28 +15,17 @@ LEAVE = 0.25  # share of finished rows at which it pays to move the others toget
 
 @dataclass(frozen=True)
 class DecodedAnswer:
-    """One answer.
+    """One answer."""
 
-    Attributes:
-        tokens: Its tokens, without start, end and padding.
-        logprobs: Log-probability of each token, and of the end token when `finished`.
-        finished: Whether the model itself ended the answer.
-        alternatives: Answers that begin with the next best first tokens, the best of these in front.
-    """
-
-    tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    finished: bool
+    tokens: tuple[int, ...]  # its tokens, without start, end and padding
+    logprobs: tuple[float, ...]  # Log-probability of each token, and of the end token when `finished`
+    finished: bool  # whether the model itself ended the answer
+    # Answers that begin with the next best first tokens, the best of these in front
     alternatives: tuple["DecodedAnswer", ...] = ()
 
 
 class Answers:
-    """Collects tokens by row while rows leave the batch.
-
-    Args:
-        limits: Tokens that each row may have, with the end.
-        ends: Tokens that end an answer.
-    """
+    """Collects tokens by row while rows leave the batch."""
 
     def __init__(self, limits: Sequence[int], ends: frozenset[int]) -> None:
         self._limits, self._ends = limits, ends
@@ -81,10 +70,6 @@ class Answers:
 
 def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]:
     """Return the features of an answer's confidence.
-
-    Args:
-        logprobs: Log-probability of each token, with the end token.
-        familiarity: Cosine of the question's subject and the nearest one of training.
 
     Returns:
         Doubt about the first token, about the least likely one, about the whole answer, and about the subject.

@@ -28,17 +28,11 @@ LAYERS, SIZE, ADAPTIVE = "kb_layer", "ex_size", "adaptive_nkb"
 
 @dataclass(frozen=True)
 class BankConfig:
-    """Shape of the banks.
+    """Shape of the banks."""
 
-    Attributes:
-        layers: Decoder layers with a bank, ascending.
-        size: Slots of each bank (d').
-        adaptive: Whether banks have the linear maps of the adapter.
-    """
-
-    layers: tuple[int, ...]
-    size: int
-    adaptive: bool
+    layers: tuple[int, ...]  # decoder layers with a bank, ascending
+    size: int  # slots of each bank (d')
+    adaptive: bool  # whether banks have the linear maps of the adapter
 
     def __post_init__(self) -> None:
         if any(layer < 0 for layer in self.layers):
@@ -72,11 +66,7 @@ class BankConfig:
         return {LAYERS: ",".join(map(str, self.layers)), SIZE: self.size, ADAPTIVE: self.adaptive}
 
     def check(self, n_layers: int) -> None:
-        """Check that a decoder of `n_layers` has all these layers.
-
-        Raises:
-            ValueError: It lacks a layer.
-        """
+        """Check that a decoder of `n_layers` has all these layers. ValueError: it lacks a layer."""
         for layer in self.layers:
             if layer >= n_layers:
                 raise ValueError(
@@ -154,8 +144,7 @@ def mount(
 ) -> T5ForConditionalGeneration:
     """Add new banks to a model in `config.layers`, in place, and return it.
 
-    Raises:
-        ValueError: The decoder lacks a layer, or a layer has a bank already.
+    ValueError: the decoder lacks a layer, or a layer has a bank already.
     """
     config.check(len(t5.decoder.block))
     for layer in config.layers:

@@ -6,17 +6,16 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
     model.safetensors       T5's names, and decoder.block.L.layer.2.DenseReluDense.{wi_ex,wo_ex}.weight
                             and, with the adapter, .{ex_ada_in,ex_ada_out}.{weight,bias}
 
-models/checkpoint.py says which other formats are read.
+models/kit/checkpoint.py says which other formats are read.
 """
 
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
+from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, fill, locate, read_config, read_tensors
 from models.nkb.bank import BankConfig, Init, mount
 
 TIED_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
@@ -43,13 +42,9 @@ def load_nkb(
     """Load a T5 in evaluation mode, its banks filled from the checkpoint.
 
     Args:
-        name_or_folder: A folder, or a name on the hub.
         revision: Commit on the hub, 40 hex digits; required for a hub name, refused for a folder.
-        bank: New bank to mount on a checkpoint that has none.
-        init: How a new bank begins.
 
-    Raises:
-        CheckpointError: A tensor is missing, is no part of the model or has another shape; the text names it.
+    CheckpointError: a tensor is missing, is no part of the model or has another shape; the text names it.
     """
     folder = locate(name_or_folder, revision)
     config = read_config(folder)
@@ -66,30 +61,5 @@ def load_nkb(
         t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
     if bank_config.layers:
         mount(t5, bank_config, "authors")
-    fill(t5, tensors, folder)
+    fill(t5, {name: value for name, value in tensors.items() if name != OBSOLETE}, folder)
     return (t5 if bank is None else mount(t5, bank, init)).eval()
-
-
-def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Path) -> None:
-    """Load weights into a mounted model.
-
-    Raises:
-        CheckpointError: Tensors are missing, are no part of the model or have another shape; the text names them.
-    """
-    expected = t5.state_dict(keep_vars=True)
-    shared = t5.shared.weight
-    tied_names = {name for name in TIED_NAMES if name in expected and expected[name] is shared}
-    missing = sorted(set(expected) - set(tensors) - tied_names)
-    extra = sorted(set(tensors) - set(expected) - {OBSOLETE})
-    odd = sorted(k for k in set(tensors) & set(expected) if tensors[k].shape != expected[k].shape)
-    problems = []
-    if missing:
-        hint = " (pass `bank` to mount a new one)" if any("_ex" in key for key in missing) else ""
-        problems.append(f"missing {shorten(missing)}{hint}")
-    if extra:
-        problems.append(f"not part of the model: {shorten(extra)}")
-    if odd:
-        problems.append(f"of another shape than config.json says: {shorten(odd)}")
-    if problems:
-        raise CheckpointError(f"{folder}: " + "; ".join(problems))
-    t5.load_state_dict({k: v for k, v in tensors.items() if k in expected}, strict=False)

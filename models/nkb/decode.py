@@ -26,34 +26,22 @@ PADDED = -1e30  # score added to a padded state; finite, so that a row of paddin
 
 @dataclass(frozen=True)
 class Position:
-    """The last feed-forward block at each position of one pass, in float32.
+    """The last feed-forward block at each position of one pass, in float32."""
 
-    Attributes:
-        unit: Input of the block before its norm's weight.
-        active: Weights of the block's own slots.
-        bank: Weights of the bank's slots.
-        h: Residual that the block adds to.
-    """
-
-    unit: Float[Tensor, "batch token d"]
-    active: Float[Tensor, "batch token d_ff"]
-    bank: Float[Tensor, "batch token acting"]
-    h: Float[Tensor, "batch token d"]
+    unit: Float[Tensor, "batch token d"]  # input of the block before its norm's weight
+    active: Float[Tensor, "batch token d_ff"]  # weights of the block's own slots
+    bank: Float[Tensor, "batch token acting"]  # weights of the bank's slots
+    h: Float[Tensor, "batch token d"]  # residual that the block adds to
 
 
 @dataclass
 class Run:
-    """State of one decoding call from step to step. It changes, and belongs to that call.
+    """State of one decoding call from step to step. It changes, and belongs to that call."""
 
-    Attributes:
-        cache: Keys and values of the tokens so far; only the first `length` tokens are written.
-        encoder_kv: Keys and values of the encoder's states.
-        bias: 0 at real states, very negative at padding.
-    """
-
+    # Keys and values of the tokens so far; only the first `length` tokens are written
     cache: Float[Tensor, "layer 2 batch head capacity d_kv"]
-    encoder_kv: Float[Tensor, "layer 2 batch head state d_kv"]
-    bias: Float[Tensor, "batch 1 1 state"]
+    encoder_kv: Float[Tensor, "layer 2 batch head state d_kv"]  # keys and values of the encoder's states
+    bias: Float[Tensor, "batch 1 1 state"]  # 0 at real states, very negative at padding
     changes: dict[int, Changes] = field(default_factory=dict)
     gates: GateRows | None = None
     length: int = 0
@@ -74,7 +62,6 @@ class Decoder:
     """A decoder, built once from a plain or mounted model on its device; later changes of the model do not reach it.
 
     Args:
-        t5: The model.
         dtype: Type of the matrices and of the attention, float32 or bfloat16. The residual, the norms, the bank's
             values and the output matrix are float32.
     """
@@ -108,7 +95,6 @@ class Decoder:
         """Answer each row greedily, in one batch.
 
         Args:
-            states: States of the encoder.
             mask: True at real states.
             overlays: Rows that each question reads instead of the base's; one forward pass serves them all.
             max_tokens: Limit of an answer, with the end token; one number for all rows or one for each.
@@ -159,13 +145,7 @@ class Decoder:
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
     ) -> Float[Tensor, "batch token d"]:
-        """Return the input of the final norm for the next tokens, whose keys and values join the cache.
-
-        Args:
-            run: State of the call.
-            tokens: The next tokens of each row.
-            keep: List that receives the inner state of the last feed-forward block, for readers of the bank.
-        """
+        """Return the input of the final norm for the next tokens, whose keys and values join the cache."""
         end = run.length + tokens.shape[1]
         bias = self._position_bias[:, :, run.length : end, :end]
         x = F.embedding(tokens, self.embedding)

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.editors.gated import Places, solve
 from models.memory import AnswerChange, Block, EditRefused, Image, Material, block_key
 from models.nkb.decode import Decoder
 from models.nkb.fused import LONGEST
+from models.nkb.gated import Places, solve
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.surgery import operate_on
@@ -38,14 +38,10 @@ def materials(
     """Build the material of each change, with `order` still 0.
 
     Args:
-        reader: The checkpoint.
-        read_questions: Reads questions.
-        corrections: The changes.
         method: `gated` or `surgery`.
         scale: Lambda of surgery; None takes the smallest that brings the answer out.
 
-    Raises:
-        EditRefused: A question cannot be edited; the text names it.
+    EditRefused: a question cannot be edited; the text names it.
     """
     if not corrections:
         return []
@@ -187,7 +183,7 @@ def _build_surgery(
                 for move in moves
             ],
         }
-        block = Block.of(f"edit/{correction.id}", 0, "delta", tensors)
+        block = Block.of(block_key(correction.id), 0, "delta", tensors)
         result.append(Material(correction.id, "surgery", block, notes))
     return result
 

@@ -26,19 +26,12 @@ LONGEST = 128  # tokens of the longest answer in the position table
 
 @dataclass(frozen=True)
 class Slots:
-    """A bank with its adapter multiplied in.
-
-    Attributes:
-        keys: Keys of the slots.
-        bias: Bias of the keys; None without an adapter.
-        values: Rows as they act, the adapter's bias row last.
-        stored_rows: Rows as the checkpoint keeps them.
-    """
+    """A bank with its adapter multiplied in."""
 
     keys: Float[Tensor, "acting d"]
-    bias: Float[Tensor, " acting"] | None
-    values: Float[Tensor, "acting d"]
-    stored_rows: Float[Tensor, "slot d"]
+    bias: Float[Tensor, " acting"] | None  # bias of the keys; None without an adapter
+    values: Float[Tensor, "acting d"]  # rows as they act, the adapter's bias row last
+    stored_rows: Float[Tensor, "slot d"]  # rows as the checkpoint keeps them
     out: Float[Tensor, "d d"] | None
 
     def acting(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -48,22 +41,15 @@ class Slots:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """A feed-forward block with the slots of its bank.
+    """A feed-forward block with the slots of its bank."""
 
-    Attributes:
-        up: [d_ff (twice if gated) + acting slots, d].
-        down: [d, d_ff + acting slots], in bfloat16 [d, d_ff].
-        act: None for ReLU without a gate, which is fused into the product.
-        norm: Weight of its norm.
-    """
-
-    up: Matrix
-    down: Matrix
+    up: Matrix  # [d_ff (twice if gated) + acting slots, d]
+    down: Matrix  # [d, d_ff + acting slots], in bfloat16 [d, d_ff]
     d_ff: int
     gated: bool
-    act: Callable[[Tensor], Tensor] | None
+    act: Callable[[Tensor], Tensor] | None  # none for ReLU without a gate, which is fused into the product
     slots: Slots | None
-    norm: Float[Tensor, " d"]
+    norm: Float[Tensor, " d"]  # weight of its norm
 
     def activate(self, unit: Float[Tensor, "*position d"]) -> Float[Tensor, "*position wide"]:
         """Return the activations of the block's own slots, then of the bank's."""

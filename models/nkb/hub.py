@@ -19,17 +19,16 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.checkpoint import CONFIG, CheckpointError, locate, read_config
 from models.confidence import Confidence
-from models.editors.gated import LazyPushes
 from models.encoder.minilm import MiniLM
+from models.kit.checkpoint import CONFIG, CheckpointError, locate, read_config
 from models.memory import Views
 from models.nkb.bank import BankConfig
 from models.nkb.checkpoint import load_nkb
 from models.nkb.decode import Decoder
+from models.nkb.gated import LazyPushes
 from models.nkb.memory import BANK, BankMemory
-from models.nkb.reader import TOKENIZER, Read, ReadCache, Reader
-from models.nkb.subjects import Subjects
+from models.nkb.reader import TOKENIZER, Read, ReadCache, Reader, Subjects
 from models.nkb.system import NkbSystem
 from models.nkb.trace import trace
 from models.scope.judge import Judge
@@ -109,14 +108,10 @@ def load(
     """Load a T5 with its bank.
 
     Args:
-        device: Where it computes.
-        dtype: Type of the decoder's matrices.
-        path: A folder, or a name on the hub.
         revision: Commit on the hub, 40 hex digits; required for a hub name.
         name: Name of the memory behind `nkb/bank/`; None takes the last part of `path`.
 
-    Raises:
-        CheckpointError: A file is missing, damaged or of another architecture; the text names it.
+    CheckpointError: a file is missing, damaged or of another architecture; the text names it.
     """
     if not path:
         raise CheckpointError(
@@ -129,11 +124,7 @@ def load(
 
 
 def read_checkpoint(folder: Path, device: torch.device, dtype: torch.dtype) -> HubReader:
-    """Read a folder with a T5 and its tokenizer.
-
-    Raises:
-        CheckpointError: See `load`.
-    """
+    """Read a folder with a T5 and its tokenizer. CheckpointError: see `load`."""
     tokenizer = read_tokenizer(folder)
     t5, bank = read_t5(folder)
     check_special_tokens(t5.config, folder)
@@ -192,11 +183,7 @@ def check_special_tokens(config: T5Config, folder: Path) -> None:
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """Read the vocabulary.
-
-    Raises:
-        CheckpointError: There is none, or it cannot be read.
-    """
+    """Read the vocabulary. CheckpointError: there is none, or it cannot be read."""
     path = folder / TOKENIZER
     if not path.is_file():
         raise CheckpointError(

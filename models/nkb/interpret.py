@@ -32,19 +32,12 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Contribution:
-    """One slot's part in an answer's first token.
+    """One slot's part in an answer's first token."""
 
-    Attributes:
-        slot: Its number.
-        weight: Its weight w'.
-        tokens: Tokens that its value raises.
-        logit_change: Change of the first token's logit when the slot is silenced.
-    """
-
-    slot: int
-    weight: float
-    tokens: Tokens
-    logit_change: float
+    slot: int  # its number
+    weight: float  # its weight w'
+    tokens: Tokens  # tokens that its value raises
+    logit_change: float  # change of the first token's logit when the slot is silenced
 
 
 def value_tokens(values: Float[Tensor, "*row d"], embedding: Float[Tensor, "token d"], k: int) -> Tokens:
@@ -67,13 +60,8 @@ def contributions(
     """Find the slots of the last bank that fire most at the first decode step of one question.
 
     Args:
-        decoder: The decoder.
-        states: States of the question.
         mask: True at real states.
-        token: First token of the answer, whose logit is watched.
         overlay: Value rows that differ from the base. A gate at the first step silences the bank.
-        top: Number of slots.
-        k: Number of tokens that each value is read as.
 
     Returns:
         Most active first; empty when the last layer has no bank or none of its slots fires.
@@ -107,15 +95,7 @@ def contributions(
 def explain(
     reader: Reader, read: Read, row: int, overlay: Overlay, source: Match | DecodedAnswer
 ) -> dict[str, Any]:
-    """Explain an answer by the gate that opened and what its rows spell, or by the bank's slots and their words.
-
-    Args:
-        reader: The checkpoint.
-        read: Questions as they were read.
-        row: Row of the question.
-        overlay: Rows that it reads instead of the base's.
-        source: The edit that answers, or the answer of the bank.
-    """
+    """Explain an answer by the gate that opened and what its rows spell, or by the bank's slots and their words."""
     rows, decoder = slice(row, row + 1), reader.decoder
     if isinstance(source, Match):
         limit = 0 if overlay.steps is None else len(overlay.steps)

@@ -36,15 +36,11 @@ SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
 
 
 class BankOptions(Options):
-    """The options of an edit.
+    """The options of an edit."""
 
-    Attributes:
-        method: Gated slots that the edit owns, or the paper's surgery.
-        scale: Lambda of equation 12. Without it surgery takes the smallest with which each token leads; the paper
-            takes 0.07 for every answer.
-    """
-
-    method: Literal["gated", "surgery"] = "gated"
+    method: Literal["gated", "surgery"] = "gated"  # gated slots that the edit owns, or the paper's surgery
+    # Lambda of equation 12. Without it surgery takes the smallest with which each token leads; the paper takes 0.07
+    # for every answer.
     scale: Annotated[float, Field(gt=0, le=20)] | None = Field(default=None, alias="lambda")
 
 
@@ -70,8 +66,6 @@ class BankMemory:
     """The bank of one checkpoint.
 
     Args:
-        reader: The checkpoint.
-        reads: Recent questions as it read them.
         name: Name of the memory; checkpoints that are served together have different ones.
     """
 

@@ -22,16 +22,13 @@ ValueRows = Mapping[int, tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]]
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """One request's view of the banks.
+    """One request's view of the banks."""
 
-    Attributes:
-        values: For each layer, slots and the value rows that stand in them instead of the base's, as the checkpoint
-            stores them. Rows of a batch that hold the same object are grouped.
-        steps: Rows of gated slots. At decode step t < T the last layer gives h + ori + steps[t]: the row stands in
-            place of the bank's output. None, and at later steps, the bank is read.
-    """
-
+    # For each layer, slots and the value rows that stand in them instead of the base's, as the checkpoint stores
+    # them. Rows of a batch that hold the same object are grouped.
     values: ValueRows = field(default_factory=dict)
+    # Rows of gated slots. At decode step t < T the last layer gives h + ori + steps[t]: the row stands in place of
+    # the bank's output. None, and at later steps, the bank is read.
     steps: Float[Tensor, "step d"] | None = None
 
 
@@ -62,16 +59,10 @@ def same_rows(before: ValueRows, after: ValueRows) -> bool:
 
 @dataclass(frozen=True)
 class Changes:
-    """Value rows that differ from the base, for all groups of a batch in one layer.
+    """Value rows that differ from the base, for all groups of a batch in one layer."""
 
-    Attributes:
-        member: 1 where a row of the batch reads a change.
-        slots: Slot whose weight scales each change.
-        rows: The changes.
-    """
-
-    member: Float[Tensor, "batch n"]
-    slots: Int[Tensor, " n"]
+    member: Float[Tensor, "batch n"]  # 1 where a row of the batch reads a change
+    slots: Int[Tensor, " n"]  # slot whose weight scales each change
     rows: Float[Tensor, "n d"]
 
     def effect(self, weights: Float[Tensor, "batch token acting"]) -> Float[Tensor, "batch token d"]:
@@ -107,11 +98,7 @@ class GateRows:
 
 
 def find_changes(overlays: Sequence[Overlay | None], layers: Sequence[Layer]) -> dict[int, Changes]:
-    """Find the changes of a batch by layer.
-
-    Raises:
-        ValueError: A layer has no bank, or a slot lies outside of it.
-    """
+    """Find the changes of a batch by layer. ValueError: a layer has no bank, or a slot lies outside of it."""
     indices = {layer for overlay in overlays if overlay for layer in overlay.values}
     return {index: _find_in_layer(overlays, index, layers) for index in sorted(indices)}
 

@@ -8,7 +8,7 @@ the digests of the others. The judge of the scope has another folder (models/sco
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,25 +21,17 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.checkpoint import (
-    ADVICE,
-    CONFIG,
-    WEIGHTS,
-    CheckpointError,
-    read_verified,
-    write_sums,
-)
 from models.confidence import Confidence
-from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
+from models.kit.batching import Cache
+from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified, write_sums
 from models.nkb.backbone import build
 from models.nkb.bank import BankConfig, mount
-from models.nkb.checkpoint import fill
 from models.nkb.decode import Decoder
-from models.nkb.subjects import Subjects
+from models.nkb.gated import Pushes
 from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
-from models.scope.readings import Readings, dequantize
+from models.scope.readings import Readings, dequantize, far
 from models.scope.scope import Scope
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
@@ -48,38 +40,63 @@ CONFIDENCE = "confidence.json"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, SUBJECTS, REFERENCE, CONFIDENCE)
 END = 1  # the answer tokenizer's end token
 CACHE_SIZE = 1_024  # questions in the cache, about 20 kB each, the longest 130
+MIN_COSINE = 0.9  # cosine from which a question is about a subject; 7,500 held phrasings had no mistake
+CHUNK = 1_024  # questions in one product, 30 MB with the world pack
 READINGS_CACHED = 8_192  # questions with cached readings, 2 kB each: two edits share most probes
 
 
 @dataclass(frozen=True)
-class Read:
-    """Questions as the decoder and the scope read them.
+class Subjects:
+    """The subject of training that a question is about, by one learned reading of 128 numbers.
 
-    Attributes:
-        familiarity: Cosine of each question's subject and the nearest one of training.
-        truncated: Which questions were cut.
+    Attention pooling over a question's states, and the unit readings of the subjects of training (`centres`). An answer
+    about a subject that the base never heard of is doubted (`answers.features`), and a question about a known subject
+    never asks for a fact of another (`models/scope/readings.py`).
     """
+
+    attend: Float[Tensor, "1 width"]
+    read: Float[Tensor, "aspect width"]
+    centres: Float[Tensor, "subject aspect"]
+
+    @staticmethod
+    def from_weights(weights: Mapping[str, Tensor], centres: Float[Tensor, "subject aspect"]) -> "Subjects":
+        return Subjects(weights["attend"].to(centres.device), weights["read"].to(centres.device), centres)
+
+    def key(
+        self, states: Float[Tensor, "batch token width"], mask: Bool[Tensor, "batch token"]
+    ) -> Float[Tensor, "batch aspect"]:
+        """Return unit readings of questions."""
+        weights = (states @ self.attend.T).masked_fill(~mask[..., None], float("-inf")).softmax(1)
+        return F.normalize((weights.transpose(1, 2) @ states).squeeze(1) @ self.read.T, dim=-1)
+
+    def nearest(
+        self, keys: Float[Tensor, "batch aspect"]
+    ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
+        """Return cosine and place of the subject of training nearest to each question's (`far` of a far one)."""
+        parts = [(chunk @ self.centres.T).max(-1) for chunk in torch.split(keys, CHUNK)]
+        cosine = torch.cat([part.values for part in parts])
+        place = torch.cat([part.indices for part in parts])
+        return cosine, torch.where(cosine < MIN_COSINE, far(place), place)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Questions as the decoder and the scope read them."""
 
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
     readings: Readings
+    # Cosine of each question's subject and the nearest one of training
     familiarity: Float[Tensor, " batch"]
-    truncated: tuple[bool, ...]
+    truncated: tuple[bool, ...]  # which questions were cut
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A loaded checkpoint; all tensors are on one device.
-
-    Attributes:
-        folder: Its folder.
-        digest: Digest of all that answers and edits follow from.
-        pushes: Directions that routed rows are made of.
-        own_questions: Tells questions for a fact of the pack from those that only look like it; None without a pack.
-    """
+    """A loaded checkpoint; all tensors are on one device."""
 
     folder: Path
-    digest: str
+    digest: str  # digest of all that answers and edits follow from
     encoder: MiniLM
     t5: T5ForConditionalGeneration
     decoder: Decoder
@@ -87,8 +104,9 @@ class Reader:
     scope: Scope
     confidence: Confidence
     bank: BankConfig
-    pushes: Pushes
+    pushes: Pushes  # directions that routed rows are made of
     subjects: Subjects
+    # Tells questions for a fact of the pack from those that only look like it; None without a pack
     own_questions: OwnQuestions | None = None
 
     @property
@@ -104,24 +122,16 @@ class Reader:
         """Load a checkpoint folder.
 
         Args:
-            folder: The folder.
-            device: Device of all tensors.
             dtype: Type of the encoder's and the decoder's matrices, float32 or bfloat16. The bank's values, the norms,
                 the scope and the output matrix are float32.
 
-        Raises:
-            CheckpointError: A file is missing or does not fit; the text names it.
-            EncoderNotFound: The encoder's files are missing.
+        CheckpointError: a file is missing or does not fit; the text names it. EncoderNotFound: the encoder's files
+        are missing.
         """
         encoder = MiniLM(device=device, dtype=dtype)
-        try:
-            return _load(folder, encoder, torch.device(device), dtype)
-        except CheckpointError:
-            raise
-        except FileNotFoundError as cause:
-            raise CheckpointError(f"{cause.filename} is missing: {ADVICE}") from cause
-        except (RuntimeError, KeyError, TypeError, ValueError) as cause:
-            raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
+        contents = read_verified(folder, FILES)
+        with contents.whole():
+            return _assemble(contents, encoder, torch.device(device), dtype)
 
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
@@ -143,17 +153,16 @@ class Reader:
         return self.tokenizer.decode(list(tokens)).strip()
 
 
-def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtype) -> Reader:
-    contents = read_verified(folder, FILES)
+def _assemble(contents: Contents, encoder: MiniLM, device: torch.device, dtype: torch.dtype) -> Reader:
     config = contents.json(CONFIG)
     t5, bank = build(T5Config.from_dict(config)), BankConfig.parse(config)
-    fill(mount(t5, bank), contents.tensors(WEIGHTS), folder)
+    fill(mount(t5, bank), contents.tensors(WEIGHTS), contents.folder)
     t5.to(device).eval().requires_grad_(False)
     reference = {name: value.to(device) for name, value in contents.tensors(REFERENCE).items()}
     judge = Judge.load(encoder)
     units = F.normalize(reference["units"].float(), dim=-1)
     return Reader(
-        folder=folder,
+        folder=contents.folder,
         digest=contents.digest,
         encoder=encoder,
         t5=t5,
@@ -188,7 +197,7 @@ class ReadCache:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._cache: LRUCache[str, CachedRead] = LRUCache(CACHE_SIZE)
-        self._readings: LRUCache[str, Readings] = LRUCache(READINGS_CACHED)
+        self._readings: Cache[str, Readings] = Cache(READINGS_CACHED)
         self._is_used = False
         self._lock = threading.Lock()
 
@@ -212,15 +221,9 @@ class ReadCache:
 
     def readings(self, questions: Sequence[str]) -> Readings:
         """Read questions for the scope."""
-        with self._lock:
-            rows = {
-                question: self._readings[question] for question in questions if question in self._readings
-            }
-        if missing := [question for question in dict.fromkeys(questions) if question not in rows]:
-            fresh = self.read(missing).readings
-            rows |= {question: fresh.select([row]) for row, question in enumerate(missing)}
-            with self._lock:
-                self._readings.update((question, rows[question]) for question in missing)
+        rows = self._readings.of(
+            questions, lambda missing: self.read(missing).readings.split([1] * len(missing))
+        )
         return Readings.concatenate([rows[question] for question in questions])
 
     def keep(self, questions: Sequence[str], read: Read) -> None:

@@ -6,13 +6,15 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). Its memory is models/nkb/m
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import exp
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from models.kit.replies import reply, share_rest
 from models.memory import Views
-from models.nkb.answers import DecodedAnswer, features, share_remainder
+from models.nkb.answers import DecodedAnswer, features
 from models.nkb.interpret import explain
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
 from models.nkb.overlay import Overlay, same_rows
@@ -26,7 +28,6 @@ from models.scope.router import Router
 from models.scope.scope import Match
 from models.system import (
     UNSURE,
-    Alternative,
     Ask,
     Bundle,
     Input,
@@ -39,14 +40,7 @@ MAX_TOKENS = 48  # tokens of an answer of the base; an edit's answer may be long
 
 
 class NkbSystem(Router):
-    """A checkpoint with its editable bank.
-
-    Args:
-        reader: The checkpoint.
-        reads: Recent questions as it read them.
-        name: Name of the system.
-        memory: Name of the memory with its bank.
-    """
+    """A checkpoint with its editable bank."""
 
     inputs: frozenset[Input] = frozenset()
 
@@ -137,9 +131,7 @@ class NkbSystem(Router):
         It has no alternatives: further tokens are the edit's, whatever the first one is.
         """
         answer = self.reader.say(gate.block.tensors["tokens"].tolist()[:-1])
-        return Reply(
-            answer, gate.probability, answer, edits=(gate.edit,), truncated=cut, wording=gate.wording
-        )
+        return reply(answer, gate.probability, None, (gate.edit,), truncated=cut, wording=gate.wording)
 
     def _reply(
         self,
@@ -155,19 +147,16 @@ class NkbSystem(Router):
         score = confidence.score(features(decoded_answer.logprobs, 1.0 if surgery_edits else familiarity))
         sure = decoded_answer.finished and score >= confidence.threshold
         runners_up = decoded_answer.alternatives
-        shares = share_remainder(1 - score, [sum(answer.logprobs) for answer in runners_up])
-        alternatives = [
-            Alternative(self.reader.say(answer.tokens), share)
-            for answer, share in zip(runners_up, shares, strict=True)
-        ]
-        return Reply(
-            best if sure else None,
-            score,
+        texts = [self.reader.say(answer.tokens) for answer in runners_up]
+        shares = share_rest(score, [exp(sum(answer.logprobs)) for answer in runners_up])
+        alternatives = sorted(zip(texts, shares, strict=True), key=lambda pair: -pair[1])
+        return reply(
             best,
+            score,
             None if sure else UNSURE,
             surgery_edits,
-            tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
-            cut,
+            alternatives,
+            truncated=cut,
             nearby_edit=None if match is None else match.nearby_edit,
         )
 
@@ -233,8 +222,7 @@ class NkbSystem(Router):
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
     """Load the checkpoint in `folder`.
 
-    Raises:
-        CheckpointError: A file is missing or damaged, or files that the editor needs belong to another checkpoint.
+    CheckpointError: a file is missing or damaged, or files that the editor needs belong to another checkpoint.
     """
     reader = Reader.load(folder, device=device, dtype=dtype)
     ProbeIndex.load(folder, reader.digest)

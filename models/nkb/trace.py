@@ -16,19 +16,12 @@ from models.nkb.decode import Decoder, Position
 
 @dataclass(frozen=True)
 class Trace:
-    """The last layer at each position; position j predicts target token j. Positions of padding have no meaning.
+    """The last layer at each position; position j predicts target token j. Positions of padding have no meaning."""
 
-    Attributes:
-        n: Normalised input of the feed-forward block.
-        a: Slot weights, without columns when the last layer has no bank.
-        s: Input of the final norm without the last bank.
-        ex: Addition of the last bank.
-    """
-
-    n: Float[Tensor, "batch token d"]
-    a: Float[Tensor, "batch token slot"]
-    s: Float[Tensor, "batch token d"]
-    ex: Float[Tensor, "batch token d"]
+    n: Float[Tensor, "batch token d"]  # normalised input of the feed-forward block
+    a: Float[Tensor, "batch token slot"]  # slot weights, without columns when the last layer has no bank
+    s: Float[Tensor, "batch token d"]  # input of the final norm without the last bank
+    ex: Float[Tensor, "batch token d"]  # addition of the last bank
 
 
 @torch.no_grad()
@@ -41,10 +34,7 @@ def trace(
     """Read the targets in one pass, shifted right behind the start token. Tensors may be trained on.
 
     Args:
-        decoder: The decoder.
-        states: States of the questions.
         mask: True at real states.
-        targets: Token ids with the end token, padded with any valid id, on the decoder's device.
     """
     start = targets.new_full((len(targets), 1), decoder.start)
     run = decoder.begin(states, mask, None, targets.shape[1])

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
-from models.checkpoint import CheckpointError, read_verified
 from models.confidence import Confidence
+from models.kit.checkpoint import CheckpointError, read_verified
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as JUDGE
 from models.scope.judge import Judge, Pair
@@ -49,24 +49,17 @@ class OwnFact:
 
 @dataclass(eq=False)
 class OwnQuestions:
-    """The check with its judge. Threads may share it.
+    """The check with its judge. Threads may share it."""
 
-    Attributes:
-        judge: The judge of the scope.
-        scale: Scale over what its layers say.
-        folder: The pack.
-    """
-
-    judge: Judge
-    scale: Confidence
-    folder: Path = WORLD
+    judge: Judge  # the judge of the scope
+    scale: Confidence  # scale over what its layers say
+    folder: Path = WORLD  # the pack
 
     @staticmethod
     def load(judge: Judge, folder: Path = FOLDER) -> "OwnQuestions":
         """Load the scale that was fitted for a judge.
 
-        Raises:
-            CheckpointError: It is missing, damaged, or belongs to another judge.
+        CheckpointError: it is missing, damaged, or belongs to another judge.
         """
         record = read_verified(folder, (SCALE,)).json(SCALE)
         if record["judge"] != judge.digest:

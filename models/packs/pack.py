@@ -102,11 +102,7 @@ class Pack:
 
     @classmethod
     def load(cls, folder: Path | str = WORLD) -> "Pack":
-        """Read and check every file.
-
-        Raises:
-            PackError: A file is missing, altered or malformed.
-        """
+        """Read and check every file. PackError: a file is missing, altered or malformed."""
         folder = Path(folder)
         about = _about(folder)
         relations = read_relations(folder / "relations.toml")
@@ -123,11 +119,7 @@ class Pack:
 
 
 def read_relations(path: Path) -> dict[str, Relation]:
-    """Read the relations by id, in the order of the file.
-
-    Raises:
-        PackError: The file is malformed.
-    """
+    """Read the relations by id, in the order of the file. PackError: the file is malformed."""
     tables = toml(path)
     lines = {line.strip(): number for number, line in enumerate(path.read_text("utf-8").split("\n"), 1)}
     relations: dict[str, Relation] = {}

@@ -9,11 +9,7 @@ from models.system import Probes
 
 @lru_cache(1)  # systems of one process are trained on one pack
 def pack_probes(folder: Path = WORLD) -> Probes:
-    """Read the whole pack.
-
-    Raises:
-        PackError: The pack is damaged.
-    """
+    """Read the whole pack. PackError: the pack is damaged."""
     pack = Pack.load(folder)
     return Probes(
         core=tuple(probe.question for probe in pack.probes),

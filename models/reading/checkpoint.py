@@ -5,23 +5,21 @@ model.safetensors    MiniLM's layers as they were trained, without its words, an
 SHA256SUMS           the digests of the other files
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, WEIGHTS, CheckpointError, read_verified, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
+from models.kit import checkpoint as kit
+from models.kit.checkpoint import CONFIG, WEIGHTS, read_verified
 from models.reading.reader import Reader, Settings
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "reading"
-CONFIG = "config.json"
 HEADS = ("first.weight", "last.weight")
 
 
@@ -30,28 +28,22 @@ def load(
 ) -> Reader:
     """Load the reader of a folder.
 
-    Raises:
-        CheckpointError: A file is missing, damaged or does not fit; the sentence names it.
-        EncoderNotFound: MiniLM's files are not there.
+    CheckpointError: a file is missing, damaged or does not fit; the sentence names it. EncoderNotFound: MiniLM's
+    files are not there.
     """
     contents = read_verified(folder, (CONFIG, WEIGHTS))
-    tensors = {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
-    raw = contents.json(CONFIG)
-    try:
+    with contents.whole():
+        raw = contents.json(CONFIG)
         settings, confidence = Settings(**raw["settings"]), Confidence.parse(raw["confidence"])
-        return assemble(tensors, settings, confidence, contents.digest, device, dtype)
-    except (KeyError, TypeError, ValueError, RuntimeError) as cause:
-        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
+        return assemble(contents.floats(WEIGHTS), settings, confidence, contents.digest, device, dtype)
 
 
 def read_tensors(folder: Path = DEFAULT) -> dict[str, Tensor]:
     """Return what training changed of MiniLM, for a training that starts from it.
 
-    Raises:
-        CheckpointError: A file is missing or damaged; the sentence names it.
+    CheckpointError: a file is missing or damaged; the sentence names it.
     """
-    contents = read_verified(folder, (CONFIG, WEIGHTS))
-    return {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
+    return read_verified(folder, (CONFIG, WEIGHTS)).floats(WEIGHTS)
 
 
 def assemble(
@@ -74,8 +66,5 @@ def assemble(
 
 def save(tensors: Mapping[str, Tensor], settings: Settings, confidence: Confidence, folder: Path) -> None:
     """Write a checkpoint; equal weights give equal bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({name: value.half().contiguous() for name, value in sorted(tensors.items())}, folder / WEIGHTS)
     config = {"settings": asdict(settings), "confidence": confidence.to_json()}
-    (folder / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
-    write_sums(folder, (CONFIG, WEIGHTS))
+    kit.save(folder, {WEIGHTS: {name: value.half() for name, value in tensors.items()}}, {CONFIG: config})

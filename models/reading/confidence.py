@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import log
 
 from models.confidence import Confidence
+from models.kit.replies import clip
 from models.reading.spans import Span
 
 FARTHEST = 20.0  # bound of each feature, in logits
@@ -15,24 +16,15 @@ NO_SCALE = Confidence(
 def read_features(span: Span, spans: Sequence[Span], n_windows: int) -> tuple[float, float, float]:
     """Return features that distinguish right spans from wrong ones.
 
-    Args:
-        span: The span in question.
-        spans: All spans that were found, the best first.
-        n_windows: Windows that were asked: in each of them a span may be taken for the answer by chance.
-
     Returns:
         The margin against no answer; the distance to the best span with another text; the logarithm of the windows.
     """
     rivals = [other.margin for other in spans if other.text.casefold() != span.text.casefold()]
     distance = span.margin - max(rivals) if rivals else FARTHEST
-    return _clip(span.margin), _clip(distance), log(n_windows)
+    return clip(span.margin, FARTHEST), clip(distance, FARTHEST), log(n_windows)
 
 
 def rate(spans: Sequence[Span], n_windows: int, scale: Confidence) -> list[float]:
     """Return the probability that each span is right, which never rises from one span to the next."""
     scores = [scale.score(read_features(span, spans, n_windows)) for span in spans]
     return [min(scores[: place + 1]) for place in range(len(scores))]
-
-
-def _clip(value: float) -> float:
-    return max(-FARTHEST, min(FARTHEST, value))

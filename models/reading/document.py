@@ -14,21 +14,13 @@ class DocumentRefused(ValueError):
 
 @dataclass(frozen=True)
 class Document:
-    """A tokenized text.
-
-    Attributes:
-        text: As it was given.
-        ids: Ids of the tokens, without special ones.
-        starts: First character of each token in the text.
-        ends: Character behind each token.
-        words: Number of the word that each token is a part of.
-    """
+    """A tokenized text."""
 
     text: str
-    ids: Int[Tensor, " token"]
-    starts: Int[Tensor, " token"]
-    ends: Int[Tensor, " token"]
-    words: Int[Tensor, " token"]
+    ids: Int[Tensor, " token"]  # ids of the tokens, without special ones
+    starts: Int[Tensor, " token"]  # first character of each token in the text
+    ends: Int[Tensor, " token"]  # character behind each token
+    words: Int[Tensor, " token"]  # number of the word that each token is a part of
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -49,16 +41,7 @@ class Document:
 
 
 def tokenize(text: str, tokenizer: Tokenizer, most_tokens: int) -> Document:
-    """Split a text into tokens.
-
-    Args:
-        text: A text of any length.
-        tokenizer: Without truncation.
-        most_tokens: Limit of the service.
-
-    Raises:
-        DocumentRefused: There is no token in the text, or there are too many.
-    """
+    """Split a text into tokens. DocumentRefused: there is no token in the text, or there are too many."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     if not encoding.ids:
         raise DocumentRefused("the document has no words: give a text")

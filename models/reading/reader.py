@@ -16,12 +16,13 @@ from torch import Tensor
 from models.confidence import Confidence
 from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
+from models.kit.replies import decline, reply
 from models.reading.confidence import rate
 from models.reading.document import Document, DocumentRefused, tokenize
 from models.reading.spans import Span, SpanRule, follow_spans
 from models.reading.windows import Window, cover
 from models.steps import Steps, finish
-from models.system import Alternative, Ask, Reason, Reply
+from models.system import Ask, Reason, Reply
 
 NOT_SAID = Reason("not_said", "The context does not say.")
 N_BEST = 10  # spans that are kept of a text; a question asks for ten answers at the most
@@ -32,36 +33,22 @@ BATCH = {"cpu": 4, "cuda": 64}  # windows that are read at once
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings with which a checkpoint reads, in tokens.
+    """The settings with which a checkpoint reads, in tokens."""
 
-    Attributes:
-        length: Question, window and special tokens together.
-        question_room: Most of a question.
-        overlap: Tokens that two windows share.
-        longest: Most of an answer.
-    """
-
-    length: int
-    question_room: int
-    overlap: int
-    longest: int
+    length: int  # question, window and special tokens together
+    question_room: int  # most of a question
+    overlap: int  # tokens that two windows share
+    longest: int  # most of an answer
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The spans of a text for a question.
+    """The spans of a text for a question."""
 
-    Attributes:
-        spans: The best ones, each text once, the best first.
-        scores: Probability that each of them is right.
-        n_windows: Windows that were read.
-        is_question_cut: True if the question was longer than its room.
-    """
-
-    spans: tuple[Span, ...]
-    scores: tuple[float, ...]
-    n_windows: int
-    is_question_cut: bool
+    spans: tuple[Span, ...]  # the best ones, each text once, the best first
+    scores: tuple[float, ...]  # probability that each of them is right
+    n_windows: int  # windows that were read
+    is_question_cut: bool  # true if the question was longer than its room
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the spans and how sure they are, to explain an answer."""
@@ -77,15 +64,7 @@ class Finding:
 
 
 class Reader:
-    """A checkpoint that was trained to read. Thread-safe.
-
-    Args:
-        encoder: MiniLM with the trained layers.
-        heads: Matrices S and L, which turn a question into what its first and last token are compared with.
-        settings: How it reads.
-        confidence: Scale of its answers.
-        digest: Digest of the checkpoint.
-    """
+    """A checkpoint that was trained to read. Thread-safe."""
 
     def __init__(
         self,
@@ -170,15 +149,15 @@ class Reader:
     def reply(self, ask: Ask, finding: Finding) -> Reply:
         """Reply with the best span if it is sure enough."""
         if not finding.spans:
-            return Reply(None, 0.0, "", NOT_SAID, truncated=finding.is_question_cut)
-        best, score, is_sure = finding.spans[0].text, finding.scores[0], self.is_sure(finding)
-        rest = zip(finding.spans[1 : ask.top_k], finding.scores[1 : ask.top_k], strict=True)
-        return Reply(
-            best if is_sure else None,
-            score,
+            return decline(NOT_SAID, truncated=finding.is_question_cut)
+        texts = [span.text for span in finding.spans[: ask.top_k]]
+        (best, score), *rest = zip(texts, finding.scores[: ask.top_k], strict=True)
+        is_sure, span = self.is_sure(finding), finding.spans[0]
+        return reply(
             best,
+            score,
             None if is_sure else NOT_SAID,
-            alternatives=tuple(Alternative(span.text, share) for span, share in rest),
+            alternatives=rest,
             truncated=finding.is_question_cut,
-            place=(finding.spans[0].start, finding.spans[0].end) if is_sure else None,
+            place=(span.start, span.end) if is_sure else None,
         )

@@ -20,20 +20,14 @@ Rank = Literal["margin", "total"]
 
 @dataclass(frozen=True)
 class SpanRule:
-    """How spans are compared.
+    """How spans are compared."""
 
-    Attributes:
-        longest: Most tokens of a span; the authors allow 100.
-        most_chars: Most characters of a span.
-        n_best: Spans that are returned; the authors keep 20.
-        rank: `margin` ranks by the log-odds against no answer in the same window; `total`, the authors' way, by the sum
-            of both logits.
-    """
-
-    longest: int
-    n_best: int
+    longest: int  # most tokens of a span; the authors allow 100
+    n_best: int  # spans that are returned; the authors keep 20
+    # `margin` ranks by the log-odds against no answer in the same window; `total`, the authors' way, by the sum of
+    # both logits
     rank: Rank
-    most_chars: int = MOST_CHARS
+    most_chars: int = MOST_CHARS  # most characters of a span
 
     def value(self, span: "Span") -> float:
         """Return the value by which a span is ranked."""
@@ -42,23 +36,14 @@ class SpanRule:
 
 @dataclass(frozen=True)
 class Span:
-    """A part of the text that may be the answer.
+    """A part of the text that may be the answer."""
 
-    Attributes:
-        total: Sum of the logits of its start and end.
-        null: The same sum for no answer in its window.
-        start: First character in the text.
-        end: Character behind it.
-        text: The characters themselves.
-        window: Number of the window in which it was found.
-    """
-
-    total: float
-    null: float
-    start: int
-    end: int
-    text: str
-    window: int
+    total: float  # sum of the logits of its start and end
+    null: float  # the same sum for no answer in its window
+    start: int  # first character in the text
+    end: int  # character behind it
+    text: str  # the characters themselves
+    window: int  # number of the window in which it was found
 
     @property
     def margin(self) -> float:
@@ -76,11 +61,7 @@ def follow_spans(
     """Yield after each window the best spans so far, the best first; of equal ones the earlier.
 
     Args:
-        document: The text that was read.
-        windows: Its windows.
-        numbers: Numbers of the windows that were asked.
         logits: Start and end for each token of the segment of each of these; may be streamed.
-        rule: How spans are compared.
     """
     owner, begins, ends = owners(windows, len(document)), document.begins_word, document.ends_word
     best: list[Span] = []

@@ -10,60 +10,43 @@ from dataclasses import dataclass
 import torch
 
 from models.kbert.answer import NO_ENTITY, NO_GRAPH
+from models.kit.replies import decline, fact_json, log_odds, reply
 from models.relational.checkpoint import Model
-from models.relational.constraints import Constraints, EdgeRules
 from models.relational.neighbours import EntityNeighbours
 from models.relational.network import FORMS
 from models.relational.question import MaskedQuestion, mask_mentions
+from models.relational.rules.program import RuleProgram
 from models.relational.subgraph import Edge, Node, Subgraph, build_subgraph
 from models.relational.walk import Field, Labels, Search, Searcher, Walk
-from models.system import UNSURE, Alternative, Ask, Reason, Reply
+from models.system import UNSURE, Ask, Reason, Reply
 
 NO_PATH = Reason("no_path", "No path of facts leads from what the question names to an answer.")
 ENTITIES, COUNT, YES_NO = FORMS
-NO_RULES = Constraints()  # every edge may be walked
+NO_RULES = RuleProgram()  # every edge may be walked
 HOW_MANY = "how many"  # words of a question that asks to count values that are no numbers
-SMALLEST_SHARE = 1e-6  # least share of weights, so that their log-odds are finite
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources that one question reads.
+    """The sources that one question reads."""
 
-    Attributes:
-        graph: The graph at the asked version.
-        rules: Rules about the edges that may be walked.
-    """
-
-    graph: EntityNeighbours
-    rules: EdgeRules = NO_RULES
+    graph: EntityNeighbours  # the graph at the asked version
+    rules: RuleProgram = NO_RULES  # rules about the edges that may be walked
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as it was read.
+    """A question as it was read."""
 
-    Attributes:
-        ask: The question.
-        masked: The question without its names.
-        rules: Rules about the edges that may be walked.
-        field: Where it may walk.
-        form: What it wants of the nodes at the end: one of FORMS.
-        form_share: Probability of the form.
-        starts: Probability that the path begins at each mention.
-        search: What became of its walks.
-        truncated: Whether it was cut.
-    """
-
-    ask: Ask
-    masked: MaskedQuestion
-    rules: EdgeRules
-    field: Field
-    form: str
-    form_share: float
-    starts: tuple[float, ...]
-    search: Search
-    truncated: bool
+    ask: Ask  # the question
+    masked: MaskedQuestion  # the question without its names
+    rules: RuleProgram  # rules about the edges that may be walked
+    field: Field  # where it may walk
+    form: str  # what it wants of the nodes at the end: one of FORMS
+    form_share: float  # probability of the form
+    starts: tuple[float, ...]  # probability that the path begins at each mention
+    search: Search  # what became of its walks
+    truncated: bool  # whether it was cut
 
     @property
     def graph(self) -> Subgraph:
@@ -91,7 +74,7 @@ class Reading:
 
     def features(self, walk: Walk) -> tuple[float, ...]:
         """Return what the confidence of an answer is made of: log-odds of path, start and form."""
-        return tuple(_log_odds(s) for s in (walk.weight, self.starts[walk.mention], self.form_share))
+        return tuple(log_odds(s) for s in (walk.weight, self.starts[walk.mention], self.form_share))
 
 
 class Answerer:
@@ -153,27 +136,26 @@ class Answerer:
     def reply(self, reading: Reading | Reason) -> Reply:
         """Answer from a question as it was read."""
         if isinstance(reading, Reason):
-            return Reply(None, 0.0, "", reading)
+            return decline(reading)
         candidates = reading.candidates
         if not candidates:
             edits = reading.rule_edits(node for _, node in reading.field.starts)
-            return Reply(None, 0.0, "", NO_PATH, edits, truncated=reading.truncated)
+            return decline(NO_PATH, edits, truncated=reading.truncated)
         best = candidates[0]
         answer, score = conclude(reading, best), self._score(reading, best)
         is_broken = reading.broken_share(best) > best.weight
         reason = NO_PATH if is_broken else UNSURE if score < self.model.confidence.threshold else None
         path = [edge for edges in proof(reading.graph, best) for edge in edges]
         nodes = {best.start, *(edge.source for edge in path), *best.nodes}
-        edits = (*(edge.fact.edit for edge in path if edge.fact.edit), *reading.rule_edits(nodes))
-        return Reply(
-            answer if reason is None else None,
-            score,
+        edits = (*(edge.fact.edit for edge in path), *reading.rule_edits(nodes))
+        return reply(
             answer,
+            score,
             reason,
-            edits=tuple(dict.fromkeys(edits)),
-            alternatives=self._alternatives(reading, candidates, answer)[: reading.ask.top_k - 1],
+            edits,
+            self._alternatives(reading, candidates, answer)[: reading.ask.top_k - 1],
             truncated=reading.truncated,
-            facts=tuple(fact_json(reading.graph, edge) for edge in path),
+            facts=tuple(edge_json(reading.graph, edge) for edge in path),
         )
 
     def _score(self, reading: Reading, walk: Walk) -> float:
@@ -181,12 +163,12 @@ class Answerer:
 
     def _alternatives(
         self, reading: Reading, candidates: Sequence[Walk], answer: str
-    ) -> tuple[Alternative, ...]:
+    ) -> list[tuple[str, float]]:
         scores: dict[str, float] = {}
         for walk in candidates:
             scores.setdefault(conclude(reading, walk), self._score(reading, walk))
         scores.pop(answer)
-        return tuple(Alternative(text, score) for text, score in scores.items())
+        return list(scores.items())
 
 
 def conclude(reading: Reading, walk: Walk) -> str:
@@ -224,19 +206,7 @@ def proof(graph: Subgraph, walk: Walk) -> list[list[Edge]]:
     return hops[::-1]
 
 
-def fact_json(graph: Subgraph, edge: Edge) -> dict[str, str]:
+def edge_json(graph: Subgraph, edge: Edge) -> dict[str, str]:
     """Return a fact as replies name it, from subject to object however it was walked."""
     subject = graph.nodes[edge.subject]
-    return {
-        "entity": subject.id,
-        "subject": subject.label,
-        "relation": edge.fact.relation,
-        "label": edge.fact.label,
-        "object": edge.fact.object,
-        "edit": edge.fact.edit,
-    }
-
-
-def _log_odds(share: float) -> float:
-    share = min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
-    return math.log(share / (1 - share))
+    return fact_json(subject.id, subject.label, edge.fact)

@@ -7,29 +7,19 @@ MAX_HOPS = 3  # the longest path of facts; longer questions were never written f
 
 @dataclass(frozen=True)
 class Config:
-    """All sizes of one reader.
+    """All sizes of one reader."""
 
-    Attributes:
-        width: Width of the layers that read the question behind the frozen encoder.
-        heads: Attention heads of these layers.
-        layers: Number of these layers.
-        rank: Rank of the map in which a question's state and a relation's label are compared.
-        hops: Largest number of facts on a path.
-        fan_out: Largest number of facts of one entity that are walked; the first ones in the order of the graph.
-        max_nodes: Largest number of nodes of a sub-graph.
-        beams: Walks of one question that are followed at each hop.
-        fan_in: Largest number of facts about one entity that are walked back to their subjects; 0 for a reader that
-            was trained to walk from subjects to objects alone.
-    """
-
-    width: int
-    heads: int
-    layers: int
-    rank: int
-    hops: int
+    width: int  # width of the layers that read the question behind the frozen encoder
+    heads: int  # attention heads of these layers
+    layers: int  # number of these layers
+    rank: int  # rank of the map in which a question's state and a relation's label are compared
+    hops: int  # largest number of facts on a path
+    # Largest number of facts of one entity that are walked; the first ones in the order of the graph
     fan_out: int
-    max_nodes: int
-    beams: int
+    max_nodes: int  # largest number of nodes of a sub-graph
+    beams: int  # walks of one question that are followed at each hop
+    # Largest number of facts about one entity that are walked back to their subjects; 0 for a reader that was trained
+    # to walk from subjects to objects alone
     fan_in: int = 0
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ Everything is JSON and bounded by MAX_ENTRIES.
 
 from typing import Any
 
-from models.relational.answer import Reading, conclude, fact_json, proof
+from models.relational.answer import Reading, conclude, edge_json, proof
 from models.relational.walk import Step, Walk
 
 MAX_ENTRIES = 16  # entries of each list
@@ -52,7 +52,7 @@ def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:
             "label": step.label,
             "weight": round(step.weight, 4),
             "no_fact": round(step.broken, 4),
-            "facts": [fact_json(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
+            "facts": [edge_json(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
             "rivals": [
                 {"label": rival.label, "weight": round(rival.weight, 4)}
                 for rival in step.rivals[:MAX_ENTRIES]
@@ -102,7 +102,7 @@ def _forbidden(reading: Reading) -> list[dict[str, Any]]:
     reasons = reading.rules.why_forbidden(graph, places)
     return [
         {
-            **fact_json(graph, graph.edges[place]),
+            **edge_json(graph, graph.edges[place]),
             "rule": reasons[place].sentence,
             "rule_edit": reasons[place].edit,
         }

@@ -14,7 +14,6 @@ class EntityNeighbours:
 
     Args:
         find: Returns the entity with an id; None if there is none.
-        find_in_edges: Returns where facts about the entity with an id may be found.
     """
 
     def __init__(
@@ -59,11 +58,9 @@ class EntityNeighbours:
         """Return the entities that facts lead to from `ids` in fewer than `hops` steps, `ids` first.
 
         Args:
-            ids: Entities to start from.
             hops: Largest number of facts on a path.
             fan_out: Facts of one entity that are followed, the first ones. All of them are returned.
             max_entities: Largest number of entities; those that come later are left out.
-            fan_in: Facts about one entity that are followed back to their subjects.
         """
         around = Neighbourhood(ids, Reach(hops, fan_out, max_entities, fan_in))
         while around.frontier:

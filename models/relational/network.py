@@ -34,21 +34,14 @@ FIRST_SCALE = 10.0  # scale of cosines before training
 
 @dataclass(frozen=True)
 class Reading:
-    """Questions as the trained layers leave them.
+    """Questions as the trained layers leave them."""
 
-    Attributes:
-        states: The frozen encoder's token states, x.
-        tokens: The trained layers' token states, y.
-        mask: True at real tokens.
-        starts: Log-probability that each mention is where the path begins; minus infinity where there is none.
-        forms: Log-probability of each of FORMS.
-    """
-
-    states: Float[Tensor, "batch token width"]
-    tokens: Float[Tensor, "batch token inner"]
-    mask: Bool[Tensor, "batch token"]
+    states: Float[Tensor, "batch token width"]  # the frozen encoder's token states, x
+    tokens: Float[Tensor, "batch token inner"]  # the trained layers' token states, y
+    mask: Bool[Tensor, "batch token"]  # true at real tokens
+    # Log-probability that each mention is where the path begins; minus infinity where there is none
     starts: Float[Tensor, "batch mention"]
-    forms: Float[Tensor, "batch form"]
+    forms: Float[Tensor, "batch form"]  # Log-probability of each of FORMS
 
 
 class RelationalNetwork(nn.Module):
@@ -93,9 +86,6 @@ class RelationalNetwork(nn.Module):
         """Return the state n' of each walk at a hop.
 
         Args:
-            reading: All questions.
-            hop: Number of the hop, from 0.
-            questions: The question of each walk.
             value: The value that the last edge of each walk brought; None before the first hop.
         """
         control = self.hop_queries[hop].expand(len(questions), -1)
@@ -125,10 +115,7 @@ class RelationalNetwork(nn.Module):
         """Return the logarithm of w: how a walk at a node spreads over the relations that leave it.
 
         Args:
-            states: State of each walk.
             keys: What `keys` returned.
-            allowed: Keys that each visit of a node may attend to.
-            walks: The walk of each visit.
         """
         bias = F.pad(self.special_bias, (0, len(keys) - FIRST_LABEL))
         scores = self.log_scale.exp() * (self._bend(states) @ keys.T) + bias

@@ -14,50 +14,36 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Mention
-from models.kbert.query import CACHED_TEXTS, MENTION, VectorCache, label_question
+from models.kbert.query import CACHED_TEXTS, MENTION, label_question
+from models.kit.batching import Cache
+from models.kit.mentions import keep_longest
 
 CACHED_QUESTIONS = 1_024  # questions in the cache, some 25 KB each; probes recur with every commit
 
 
 @dataclass(frozen=True)
 class MaskedQuestion:
-    """A question without its names.
+    """A question without its names."""
 
-    Attributes:
-        text: The question, with MENTION in the place of each name.
-        places: First character of each stand-in, in the order of `mentions`.
-        mentions: The mentions that were masked, in the order of the text.
-    """
-
-    text: str
-    places: tuple[int, ...]
-    mentions: tuple[Mention, ...]
+    text: str  # the question, with MENTION in the place of each name
+    places: tuple[int, ...]  # first character of each stand-in, in the order of `mentions`
+    mentions: tuple[Mention, ...]  # the mentions that were masked, in the order of the text
 
 
 @dataclass(frozen=True)
 class TokenStates:
-    """Questions as the frozen encoder leaves them.
+    """Questions as the frozen encoder leaves them."""
 
-    Attributes:
-        states: Last hidden states, zero at padding.
-        mask: True at real tokens.
-        starts: True at the tokens of each mention, in the order of the masked question; no token if it was cut.
-        truncated: Which questions were cut.
-    """
-
-    states: Float[Tensor, "batch token width"]
-    mask: Bool[Tensor, "batch token"]
+    states: Float[Tensor, "batch token width"]  # last hidden states, zero at padding
+    mask: Bool[Tensor, "batch token"]  # true at real tokens
+    # True at the tokens of each mention, in the order of the masked question; no token if it was cut
     starts: Bool[Tensor, "batch mention token"]
-    truncated: tuple[bool, ...]
+    truncated: tuple[bool, ...]  # which questions were cut
 
 
 def mask_mentions(question: str, mentions: Sequence[Mention]) -> MaskedQuestion:
     """Put a stand-in in the place of every name that has an entity; of names that overlap the longest is masked."""
-    longest: list[Mention] = []
-    for mention in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
-        if mention.entities and all(mention.end <= o.start or o.end <= mention.start for o in longest):
-            longest.append(mention)
-    longest.sort(key=lambda mention: mention.start)
+    longest = keep_longest((mention for mention in mentions if mention.entities), lambda mention: mention)
     text, places, end = "", list[int](), 0
     for mention in longest:
         text += question[end : mention.start]
@@ -71,8 +57,8 @@ class TextReader:
 
     def __init__(self, encoder: MiniLM) -> None:
         self._encoder = encoder
-        self._labels = VectorCache(self._read_labels, CACHED_TEXTS)
-        self._questions = VectorCache(self._read_questions, CACHED_QUESTIONS)
+        self._labels: Cache[str, Tensor] = Cache(CACHED_TEXTS)
+        self._questions: Cache[str, Tensor] = Cache(CACHED_QUESTIONS)
 
     @property
     def device(self) -> torch.device:
@@ -82,7 +68,7 @@ class TextReader:
     @torch.no_grad()
     def read(self, questions: Sequence[MaskedQuestion]) -> TokenStates:
         """Read questions; those that are not cached in one forward pass."""
-        rows = self._questions.vectors(question.text for question in questions)
+        rows = self._questions.of((question.text for question in questions), self._read_questions)
         encodings = [self._encoder.tokenizer.encode(question.text) for question in questions]
         lengths = [min(len(encoding.ids), self._encoder.max_tokens) for encoding in encodings]
         pairs = zip(questions, lengths, strict=True)
@@ -101,7 +87,7 @@ class TextReader:
 
     def label_vectors(self, labels: Iterable[str]) -> dict[str, Float[Tensor, " width"]]:
         """Return the unit vector of each label, read as "What is the <label>?"."""
-        return self._labels.vectors(labels)
+        return self._labels.of(labels, self._read_labels)
 
     @torch.no_grad()
     def _read_labels(self, labels: Sequence[str]) -> Float[Tensor, "label width"]:

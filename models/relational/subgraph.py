@@ -16,32 +16,20 @@ from models.relational.neighbours import EntityNeighbours
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity, or a text or number that is the object of a fact.
+    """An entity, or a text or number that is the object of a fact."""
 
-    Attributes:
-        id: Id of the entity; "" for a text or a number.
-        label: What people call it; the answer, where a path ends here.
-    """
-
-    id: str
-    label: str
+    id: str  # id of the entity; "" for a text or a number
+    label: str  # what people call it; the answer, where a path ends here
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One fact, in the direction in which it is walked.
+    """One fact, in the direction in which it is walked."""
 
-    Attributes:
-        source: Place of the subject among the nodes; of the object where the edge is inverse.
-        target: Place of the object among the nodes; of the subject where the edge is inverse.
-        fact: The fact about the subject.
-        is_inverse: Whether the edge leads from object to subject.
-    """
-
-    source: int
-    target: int
-    fact: Fact
-    is_inverse: bool = False
+    source: int  # place of the subject among the nodes; of the object where the edge is inverse
+    target: int  # place of the object among the nodes; of the subject where the edge is inverse
+    fact: Fact  # the fact about the subject
+    is_inverse: bool = False  # whether the edge leads from object to subject
 
     @property
     def label(self) -> str:
@@ -61,35 +49,24 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Facts that the bounds of the sub-graph left out.
+    """Facts that the bounds of the sub-graph left out."""
 
-    Attributes:
-        node: Label of the entity.
-        n_facts: How many of its facts, or of the facts about it, were left out.
-        reason: `fan_out` (the entity has too many facts), `fan_in` (there are too many about it) or `max_nodes` (the
-            sub-graph is full).
-    """
-
-    node: str
-    n_facts: int
+    node: str  # label of the entity
+    n_facts: int  # how many of its facts, or of the facts about it, were left out
+    # `fan_out` (the entity has too many facts), `fan_in` (there are too many about it) or `max_nodes` (the sub-graph
+    # is full)
     reason: str
 
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Immutable; equal sub-graphs give equal answers.
+    """Immutable; equal sub-graphs give equal answers."""
 
-    Attributes:
-        nodes: Breadth first, those that the question names in front.
-        edges: In the order of their subjects, then of the graph.
-        starts: Entity id -> place, of the entities that the question names and that there is room for.
-        cuts: What the bounds left out.
-    """
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[Node, ...]  # breadth first, those that the question names in front
+    edges: tuple[Edge, ...]  # in the order of their subjects, then of the graph
+    # Entity id -> place, of the entities that the question names and that there is room for
     starts: Mapping[str, int]
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[Cut, ...] = ()  # what the bounds left out
 
     @cached_property
     def leaving(self) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
@@ -109,13 +86,7 @@ def inverse_label(label: str) -> str:
 
 
 def build_subgraph(graph: EntityNeighbours, starts: Sequence[Entity], config: Config) -> Subgraph:
-    """Gather what lies at most `config.hops` facts away from the entities that a question names.
-
-    Args:
-        graph: The graph at one version.
-        starts: Entities that the question names, each with its facts.
-        config: Bounds of the sub-graph.
-    """
+    """Gather what lies at most `config.hops` facts away from the entities that a question names."""
     distinct = {entity.id: entity for entity in starts}
     ids = list(distinct)[: config.max_nodes]
     neighbours = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes, config.fan_in)

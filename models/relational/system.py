@@ -90,9 +90,5 @@ def sources_of(ask: Ask, views: Views) -> Sources:
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
-    """Load the checkpoint in `folder`.
-
-    Raises:
-        CheckpointError: It is missing or damaged; the sentence names the file.
-    """
+    """Load the checkpoint in `folder`. CheckpointError: it is missing or damaged; the sentence names the file."""
     return Bundle(RelationalSystem(load_model(folder, device, dtype)), (graph_memory(), rule_memory()))

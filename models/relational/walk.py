@@ -17,81 +17,50 @@ from models.relational.subgraph import Subgraph
 
 @dataclass(frozen=True)
 class Rival:
-    """A relation that a walk could have taken at a hop.
+    """A relation that a walk could have taken at a hop."""
 
-    Attributes:
-        label: What people call it.
-        weight: Its attention weight.
-    """
-
-    label: str
-    weight: float
+    label: str  # what people call it
+    weight: float  # its attention weight
 
 
 @dataclass(frozen=True)
 class Step:
-    """One hop of a walk.
+    """One hop of a walk."""
 
-    Attributes:
-        label: What people call the relation that was walked.
-        edges: Places of the facts that were walked.
-        weight: Attention weight of the relation, averaged over the nodes at which the walk stood.
-        broken: Weight of `null`: that no fact here is the one that is asked for.
-        rivals: The other relations, the heaviest first.
-    """
-
-    label: str
-    edges: tuple[int, ...]
-    weight: float
-    broken: float
-    rivals: tuple[Rival, ...]
+    label: str  # what people call the relation that was walked
+    edges: tuple[int, ...]  # places of the facts that were walked
+    weight: float  # attention weight of the relation, averaged over the nodes at which the walk stood
+    broken: float  # weight of `null`: that no fact here is the one that is asked for
+    rivals: tuple[Rival, ...]  # the other relations, the heaviest first
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A path of relations.
+    """A path of relations."""
 
-    Attributes:
-        mention: Number of the mention at which it starts.
-        start: Node at which it starts.
-        steps: Its hops.
-        nodes: Nodes at which it stands.
-        weight: Product of the weights of its hops; 1 at its start.
-    """
-
-    mention: int
-    start: int
-    steps: tuple[Step, ...]
-    nodes: tuple[int, ...]
-    weight: float
+    mention: int  # number of the mention at which it starts
+    start: int  # node at which it starts
+    steps: tuple[Step, ...]  # its hops
+    nodes: tuple[int, ...]  # nodes at which it stands
+    weight: float  # product of the weights of its hops; 1 at its start
 
 
 @dataclass(frozen=True)
 class Search:
-    """The results of all walks of one question.
+    """The results of all walks of one question."""
 
-    Attributes:
-        finished: Walks that end at an answer, the heaviest first.
-        broken: Walks that stand where the fact that is asked for is missing, with the weight of this, heaviest first.
-    """
-
-    finished: tuple[Walk, ...]
+    finished: tuple[Walk, ...]  # walks that end at an answer, the heaviest first
+    # Walks that stand where the fact that is asked for is missing, with the weight of this, heaviest first
     broken: tuple[Walk, ...]
 
 
 @dataclass(frozen=True)
 class Field:
-    """The edges on which one question may walk.
+    """The edges on which one question may walk."""
 
-    Attributes:
-        graph: Its sub-graph.
-        allowed: Edges that the rules let it walk.
-        starts: Mention and node of each start.
-    """
-
-    graph: Subgraph
-    allowed: frozenset[int]
-    starts: tuple[tuple[int, int], ...]
+    graph: Subgraph  # its sub-graph
+    allowed: frozenset[int]  # edges that the rules let it walk
+    starts: tuple[tuple[int, int], ...]  # mention and node of each start
 
     def options(self, node: int) -> Mapping[str, tuple[int, ...]]:
         """Return label -> edges that may be walked from a node."""
@@ -102,32 +71,20 @@ class Field:
 
 @dataclass(frozen=True)
 class _Front:
-    """A walk that has not ended.
+    """A walk that has not ended."""
 
-    Attributes:
-        question: Place of its question in the batch.
-        walk: The walk so far.
-        value: What its last edge carries on; None at its start.
-    """
-
-    question: int
-    walk: Walk
-    value: Tensor | None
+    question: int  # place of its question in the batch
+    walk: Walk  # the walk so far
+    value: Tensor | None  # what its last edge carries on; None at its start
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of all relations that a batch may walk.
+    """Labels of all relations that a batch may walk."""
 
-    Attributes:
-        rows: Label -> its row among the keys.
-        vectors: Vector of each label.
-        keys: What the network makes of them, behind the keys of null and stay.
-    """
-
-    rows: Mapping[str, int]
+    rows: Mapping[str, int]  # label -> its row among the keys
     vectors: Tensor
-    keys: Tensor
+    keys: Tensor  # what the network makes of them, behind the keys of null and stay
 
     @staticmethod
     def of(vectors: Mapping[str, Tensor], network: RelationalNetwork) -> "Labels":
@@ -139,14 +96,7 @@ class Labels:
 
 
 class Searcher:
-    """Follows the walks of a batch of questions.
-
-    Args:
-        network: The trained part.
-        reading: The questions, read.
-        fields: Where each question may walk.
-        labels: Every label of the fields.
-    """
+    """Follows the walks of a batch of questions."""
 
     def __init__(
         self, network: RelationalNetwork, reading: Reading, fields: Sequence[Field], labels: Labels
@@ -217,17 +167,11 @@ class Searcher:
 
 @dataclass(frozen=True)
 class Spread:
-    """The spread of a walk at one hop, averaged over the nodes at which it stands.
+    """The spread of a walk at one hop, averaged over the nodes at which it stands."""
 
-    Attributes:
-        labels: Weight of the relations of each label.
-        stay: Weight of ending here.
-        null: Weight of no fact being the one that is asked for.
-    """
-
-    labels: Mapping[str, float]
-    stay: float
-    null: float
+    labels: Mapping[str, float]  # weight of the relations of each label
+    stay: float  # weight of ending here
+    null: float  # weight of no fact being the one that is asked for
 
 
 def _average(field: Field, nodes: Sequence[int], rows: Tensor, labels: Labels) -> Spread:

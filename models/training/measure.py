@@ -13,7 +13,7 @@ from transformers import T5ForConditionalGeneration
 
 from models.nkb.answers import DecodedAnswer
 from models.nkb.decode import Decoder
-from models.nkb.subjects import Subjects
+from models.nkb.reader import Subjects
 from models.nkb.system import MAX_TOKENS
 from models.scope.readings import dequantize, quantize
 from models.training.base import Corpus

@@ -13,13 +13,13 @@ from safetensors.torch import save_file
 from transformers import T5ForConditionalGeneration
 
 from models.confidence import Confidence
-from models.editors.gated import find_pushes
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
 from models.nkb.bank import bank_of, mount
 from models.nkb.decode import Decoder
-from models.nkb.subjects import Subjects
+from models.nkb.gated import find_pushes
+from models.nkb.reader import Subjects
 from models.nkb.system import load
 from models.packs.pack import Pack
 from models.scope.probe_index import ProbeIndex

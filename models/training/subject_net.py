@@ -1,4 +1,4 @@
-"""The network that learns to read a question's subject: only that reading is served (`models/nkb/subjects.py`).
+"""The network that learns to read a question's subject: only that reading is served (`models/nkb/reader.py`).
 
 It learns to tell whether two questions ask for the same fact from four cosines: of their subjects, of their
 relations, of the spelling of their subjects (name), and of the whole questions. Since the other three have readings,

@@ -6,8 +6,8 @@ And of the judge: its layers in 8 bits against the same in float32 by torch, bot
 from collections.abc import Iterator
 from itertools import combinations, islice
 
-from models.checkpoint import WEIGHTS
 from models.encoder.pairs import PairLayers
+from models.kit.checkpoint import WEIGHTS
 from models.memory import AnswerChange, Views
 from models.nkb.backbone import build
 from models.nkb.decode import Decoder

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from models.checkpoint import CheckpointError, read_config, read_tensors, read_verified
+from models.kit.checkpoint import CheckpointError, read_config, read_tensors, read_verified
 from models.memory import Block, BlockError, Image
 from service.errors import LedgerCorrupt
 from service.graph.formats.reader import GraphFileReader

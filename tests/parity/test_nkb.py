@@ -17,12 +17,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5ForConditionalGeneration
 
-from models.editors.surgery import choose_slot, unit_delta
 from models.nkb.bank import Bank, bank_of
 from models.nkb.checkpoint import load_nkb
 from models.nkb.decode import Decoder
 from models.nkb.interpret import value_tokens
 from models.nkb.overlay import Overlay
+from models.nkb.surgery import choose_slot
 from models.nkb.trace import trace
 
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
@@ -185,7 +185,7 @@ def check_edit(case: Case, edit: dict[str, Any], prefix: str) -> None:
     embedding = case.t5.shared.weight
     direction = embedding[edit["new_token"]] - embedding[edit["old_token"]]
     torch.testing.assert_close(bank.values[slot], io[prefix + "wo_ex_column_before"], **CLOSE)
-    row = bank.values[slot] + edit["lambda"] * unit_delta(direction, None, "raw")
+    row = bank.values[slot] + edit["lambda"] * direction
     torch.testing.assert_close(row, io[prefix + "wo_ex_column_after"], **CLOSE)
     read = Overlay({layer: (torch.tensor([slot]), row[None])})
     check_answers(case, edit, "before", None)

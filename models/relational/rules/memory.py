@@ -4,29 +4,17 @@ specs/rules.md, section 10. An edit is one rule and owns one block; the state is
 leaves exactly what would be there without it.
 """
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
-import torch
 from pydantic import Field, field_validator
 
-from models.attention.rules.syntax import RuleError
-from models.memory import (
-    Block,
-    ChangeKind,
-    EditRefused,
-    Fields,
-    FieldsChange,
-    Image,
-    Material,
-    Options,
-    Usage,
-    block_key,
-)
+from models.kit.material import UnionMemory, read_text, write_texts
+from models.memory import Block, ChangeKind, EditRefused, Fields, FieldsChange, Image, Material
 from models.relational.rules.program import EditedRule, RuleProgram
 from models.relational.rules.rule import WalkRule
+from models.rules.syntax import RuleError
 
 PROGRAM = "rules/program"
 RULE = "rule"  # kind of the change, name of its method and of its blocks
@@ -53,42 +41,26 @@ class RuleFields(Fields):
         return " ".join(self.rule.split())
 
 
-class RuleMemory:
+class RuleMemory(UnionMemory):
     """The rules of a process; without edits there are none, and every edge may be walked."""
 
     name = PROGRAM
     accepts: frozenset[ChangeKind] = frozenset({"rule"})
     fields: Mapping[ChangeKind, type[Fields]] = {"rule": RuleFields}
-    options = Options
-    base = Image("sha256:" + hashlib.sha256(PROGRAM.encode()).hexdigest())
 
-    def build(self, changes: Sequence[FieldsChange], options: Options) -> list[Material | EditRefused]:
-        """Turn rules into blocks, each from its own text alone."""
-        return [self._build(change) for change in changes]
-
-    def _build(self, change: FieldsChange) -> Material | EditRefused:
+    def make(self, change: FieldsChange) -> Material:
+        """Write a rule with its label; refuse a label that names nothing."""
         fields = change.fields
         assert isinstance(fields, RuleFields)
         rule = WalkRule(fields.rule)
         if fields.label and rule.act != "infer":
-            return EditRefused("no_label", f"{rule.act!r} infers no relation: leave the label out")
+            raise EditRefused("no_label", f"{rule.act!r} infers no relation: leave the label out")
         content = json.dumps({"rule": fields.rule, "label": fields.label}, sort_keys=True)
-        tensor = torch.tensor(list(content.encode()), dtype=torch.uint8)
-        return Material(
-            change.id, RULE, Block.of(block_key(change.id), 0, RULE, {"json": tensor}), {"effect": rule.act}
-        )
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        """Return all active rules, each a block."""
-        return Image(self.base.base, {material.block.key: material.block for material in materials})
+        return write_texts(change.id, RULE, {"json": content}, {"effect": rule.act})
 
     def view(self, image: Image) -> RuleProgram:
         """Read the rules, in the ledger's order."""
         return RuleProgram(tuple(_read(block) for block in image.ordered_blocks))
-
-    def usage(self, image: Image) -> Usage:
-        """Count the rules; there is room for any number."""
-        return Usage(slots_used=len(image.blocks), slots_reserved=None)
 
 
 @lru_cache(1)  # systems of one process share it
@@ -99,5 +71,5 @@ def rule_memory() -> RuleMemory:
 
 @lru_cache(maxsize=4_096)
 def _read(block: Block) -> EditedRule:
-    content = json.loads(bytes(block.tensors["json"].tolist()))
+    content = json.loads(read_text(block, "json"))
     return EditedRule(WalkRule(content["rule"]), block.edit, content["label"])

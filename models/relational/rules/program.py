@@ -6,42 +6,40 @@ rule that requires something holds of it. So the order of the rules does not mat
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from models.attention.rules.ground import TooManyBindings
-from models.attention.rules.syntax import RuleError
 from models.graph.base import to_words
 from models.graph.knowledge import Fact
-from models.relational.constraints import Refusal, facts_of
-from models.relational.rules.rule import Act, WalkRule
+from models.relational.rules.rule import Act, WalkRule, facts_of
 from models.relational.subgraph import Cut, Edge, Subgraph
+from models.rules.ground import TooManyBindings
+from models.rules.syntax import RuleError
+
+
+class Refusal(NamedTuple):
+    """The reason why an edge may not be walked: the edit of the rule that forbids it, and the rule in words."""
+
+    edit: str
+    sentence: str
+
 
 MAX_INFERRED = 512  # edges that rules may add to a sub-graph
 
 
 @dataclass(frozen=True)
 class EditedRule:
-    """A rule and its origin.
-
-    Attributes:
-        rule: The rule.
-        edit: Id of the edit.
-        label: What people call the relation that it infers; "" for its name as words.
-    """
+    """A rule and its origin."""
 
     rule: WalkRule
-    edit: str
-    label: str = ""
+    edit: str  # id of the edit
+    label: str = ""  # what people call the relation that it infers; "" for its name as words
 
 
 @dataclass(frozen=True)
 class RuleProgram:
-    """Immutable; two programs of the same rules are equal.
+    """Immutable; two programs of the same rules are equal."""
 
-    Attributes:
-        rules: In the ledger's order.
-    """
-
-    rules: tuple[EditedRule, ...] = ()
+    rules: tuple[EditedRule, ...] = ()  # in the ledger's order
 
     def extend(self, graph: Subgraph) -> Subgraph:
         """Add the edges that rules infer and that the graph does not have."""

@@ -20,7 +20,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
-from models.kbert.query import MENTION, Relevance, VectorCache, label_question
+from models.kbert.query import MENTION, Relevance, label_question
+from models.kit.batching import Cache
 from models.training.harness.progress import FinishedPhase, add_seconds
 from models.training.kbert.plan import BendPlan, Plan
 from models.training.kbert.relations import RelationText
@@ -37,13 +38,12 @@ class Ranks:
     def __init__(self, relevance: Relevance, maps: Sequence[Tensor], folds: Sequence[set[str]]) -> None:
         self._maps = maps
         self._fold = {relation: 1 + number for number, fold in enumerate(folds) for relation in fold}
-        self._cache = VectorCache(relevance.plain, CACHED_TEXTS)
+        self._read, self._cache = relevance.plain, Cache[str, Tensor](CACHED_TEXTS)
 
     def rank(self, queries: Sequence[tuple[str, Sequence[str], str | None]]) -> list[dict[str, float]]:
         """Rank the labels of each masked question by a map that has not seen its relation (None: the final map)."""
-        vectors = self._cache.vectors(
-            text for question, labels, _ in queries for text in (question, *map(label_question, labels))
-        )
+        texts = (text for question, labels, _ in queries for text in (question, *map(label_question, labels)))
+        vectors = self._cache.of(texts, self._read)
         ranks: list[dict[str, float]] = []
         for question, labels, held_out in queries:
             bend = self._maps[0 if held_out is None else self._fold[held_out]]

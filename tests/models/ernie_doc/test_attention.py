@@ -5,13 +5,13 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.attention.mask import compile_mask
-from models.attention.pairs import Shape
-from models.attention.rules.facts import Facts, Relation
 from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias
 from models.ernie_doc.config import MASK_VALUE
 from models.ernie_doc.memory import start_memory
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
+from tests.parity.attention.facts import Facts, Relation
+from tests.parity.attention.mask import compile_mask
+from tests.parity.attention.pairs import Shape
 
 
 def test_memory_is_visible_and_padding_is_not() -> None:

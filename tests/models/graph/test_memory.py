@@ -209,3 +209,12 @@ def test_cycles_and_facts_of_oneself_are_as_good_as_any(memory: GraphMemory) -> 
         entity = view.entity(id)
         assert entity is not None
         assert [fact.object_id for fact in entity.facts] == objects
+
+
+def test_only_the_base_and_edits_say_how_many_values_a_relation_holds(memory: GraphMemory) -> None:
+    label_block = make_block(1, "maxim")
+    view = memory.view(image(memory, [label_block]))
+    assert "motto" in view.relations
+    assert not view.is_defined("motto")
+    holds_block = make_block(2, {RELATION + "motto": (Statement(HOLDS, "one"),)})
+    assert memory.view(image(memory, [label_block, holds_block])).is_defined("motto")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.checkpoint import SUMS, write_sums
 from models.encoder.minilm import WIDTH
 from models.encoder.weights import find
 from models.kbert.checkpoint import (
@@ -25,6 +24,7 @@ from models.kbert.checkpoint import (
     save,
 )
 from models.kbert.heads import NAMES, PAIR
+from models.kit.checkpoint import SUMS, write_sums
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """Which entity a name means, how its relations are ranked, and which of its facts are read."""
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 
 from models.encoder.minilm import WIDTH, MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
-from models.kbert.query import Link, Relevance, VectorCache, link_mentions, mask_mention, rankable_labels
+from models.kbert.query import Link, Relevance, link_mentions, mask_mention, rankable_labels
 from tests.models.kbert.questions import KIM, entity_with
 
 RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4, "capital": 0.8, "area": 0.1}
@@ -95,16 +93,3 @@ def test_a_relation_that_nobody_trained_on_is_ranked_by_its_label(relevance: Rel
     assert max(ranks, key=lambda label: ranks[label]) == "author"
     assert all(-1 <= rank <= 1 for rank in ranks.values())
     assert no_ranks == {}
-
-
-def test_texts_are_read_once_and_the_least_recently_used_leave_the_cache() -> None:
-    reads: list[str] = []
-
-    def vectors(texts: Sequence[str]) -> torch.Tensor:
-        reads.extend(texts)
-        return torch.zeros(len(texts), WIDTH)
-
-    cache = VectorCache(vectors, size=2)
-    for texts in (["a", "b", "a"], ["b", "c"], ["a"]):
-        assert list(cache.vectors(texts)) == list(dict.fromkeys(texts))
-    assert reads == ["a", "b", "c", "a"]

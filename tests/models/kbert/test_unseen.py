@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from models.checkpoint import CheckpointError, write_sums
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.checkpoint import DEFAULT, FILES, UNSEEN_FILE, load
 from models.kbert.query import HungRelation
 from models.kbert.system import KbertSystem
+from models.kit.checkpoint import CheckpointError, write_sums
 from models.system import UNSURE, Ask, Reply
 
 DESK = "support desk of Tallwater"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange
 from models.nkb.bank import BankConfig
 from models.nkb.hub import HubSystem, load
@@ -123,7 +123,7 @@ def fewer_pieces_than_the_tokenizer(folder: Path) -> None:
         (no_heads, "is not a whole T5"),
         (damaged_index, "index.json does not say which tensor lies in which file"),
         (half_of_the_weights, "cannot be read as tensors"),
-        (fewer_pieces_than_the_tokenizer, "of another shape than config.json says"),
+        (fewer_pieces_than_the_tokenizer, "in another shape than its settings say"),
     ],
 )
 def test_what_is_wrong_with_a_folder_is_told(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderNotFound
+from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.overlay import Overlay

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from models.checkpoint import CheckpointError, write_sums
 from models.encoder.minilm import MiniLM
+from models.kit.checkpoint import CheckpointError, write_sums
 from models.packs.own_question import FOLDER, SCALE, OwnFact, OwnQuestions
 from models.scope.judge import Judge
 from models.system import Reply

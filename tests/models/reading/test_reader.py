@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from models.checkpoint import WEIGHTS, CheckpointError
 from models.confidence import Confidence
 from models.encoder.weights import find
+from models.kit.checkpoint import WEIGHTS, CheckpointError
 from models.reading.checkpoint import CONFIG, assemble, load, save
 from models.reading.confidence import NO_SCALE
 from models.reading.reader import BATCH, Reader

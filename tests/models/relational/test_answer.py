@@ -6,10 +6,11 @@ import pytest
 
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.answer import NO_ENTITY, NO_GRAPH
-from models.relational.answer import NO_PATH, Answerer, Reading, Sources, proof
-from models.relational.constraints import Constraints
+from models.relational.answer import NO_PATH, NO_RULES, Answerer, Reading, Sources, proof
 from models.relational.explain import explain
 from models.relational.neighbours import EntityNeighbours
+from models.relational.rules.program import EditedRule, RuleProgram
+from models.relational.rules.rule import WalkRule
 from models.system import Ask, Reply
 from tests.models.training.relational.toy import LABELS, toy_model
 
@@ -43,13 +44,13 @@ def ask(question: str, *names: str, **options: bool) -> Ask:
     return Ask(question, mentions=mentions, **options)
 
 
-def read(answerer: Answerer, question: Ask, rules: Constraints = Constraints()) -> Reading:  # noqa: B008
+def read(answerer: Answerer, question: Ask, rules: RuleProgram = NO_RULES) -> Reading:
     [reading] = answerer.read([question], [Sources(EntityNeighbours(GRAPH.get), rules)])
     assert isinstance(reading, Reading)
     return reading
 
 
-def say(answerer: Answerer, question: Ask, rules: Constraints = Constraints()) -> Reply:  # noqa: B008
+def say(answerer: Answerer, question: Ask, rules: RuleProgram = NO_RULES) -> Reply:
     [reading] = answerer.read([question], [Sources(EntityNeighbours(GRAPH.get), rules)])
     return answerer.reply(reading)
 
@@ -106,12 +107,12 @@ def test_a_path_that_lacks_a_fact_gives_no_answer(answerer: Answerer) -> None:
 
 def test_a_rule_takes_an_edge_out_of_the_softmax(answerer: Answerer) -> None:
     question = ask("Who employs the spouse of Ada?", "Ada")
-    rules = Constraints('attend(I,E) <= hidden.edge(E,I,J), hidden.relation(E,R), neq(R,"spouse")')
+    rules = RuleProgram((EditedRule(WalkRule('forbid(E) <= hidden.relation(E,"spouse")'), "e1"),))
     reading = read(answerer, question, rules)
     assert not any(step.label == "spouse" for walk in reading.candidates for step in walk.steps)
     [forbidden, *_] = explain(reading)["forbidden"]
     assert forbidden["label"] == "spouse"
-    assert "neq(R," in forbidden["rule"]
+    assert (forbidden["rule_edit"], forbidden["rule"]) == ("e1", f"forbidden: {rules.rules[0].rule.text}")
 
 
 def test_an_explanation_shows_each_hop_and_why_other_paths_lost(answerer: Answerer) -> None:

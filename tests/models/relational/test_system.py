@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.checkpoint import CheckpointError
 from models.graph.base import Base
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH, GraphMemory, TripleChange
 from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
+from models.kit.checkpoint import CheckpointError
 from models.memory import Material, Options
 from models.relational.checkpoint import load, save
 from models.relational.rules.memory import RuleMemory

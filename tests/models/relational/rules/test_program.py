@@ -4,12 +4,12 @@ from itertools import permutations
 
 import pytest
 
-from models.attention.rules.syntax import RuleError
 from models.graph.knowledge import Entity
 from models.relational.neighbours import EntityNeighbours
 from models.relational.rules.program import EditedRule, RuleProgram
 from models.relational.rules.rule import WalkRule
 from models.relational.subgraph import Subgraph, build_subgraph
+from models.rules.syntax import RuleError
 from tests.models.relational.conftest import TINY, WORLD
 
 NO_SPOUSE = 'forbid(E) <= hidden.relation(E,"spouse")'

@@ -1,1 +1,0 @@
-"""Editors: (model, edits) -> row writes. Pure computation; nothing here stores anything."""

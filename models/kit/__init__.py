@@ -1,0 +1,1 @@
+"""What every system is made of: checkpoints, replies, batches, mentions and memories."""

@@ -1,0 +1,154 @@
+"""The parts of a parsed rule: checks, grounding and evaluation share one tree and name places in the text.
+
+Sourek et al., Lifted Relational Neural Networks, JAIR 2018 (arXiv:1508.05128), section 3: weighted rules.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+MACRO = ":"  # stands between the name of a macro and the numbers of one use; no relation is written so
+
+
+class Position(NamedTuple):
+    """Line and column in the text of the rules, both counted from 1."""
+
+    line: int
+    column: int
+
+
+class RuleError(ValueError):
+    """A rule that cannot be read, checked or grounded; `line` and `column` name the place in its text."""
+
+    def __init__(self, message: str, at: Position) -> None:
+        super().__init__(f"line {at.line}, column {at.column}: {message}")
+        self.line, self.column = at
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A term that stands for every number and symbol that satisfies the body."""
+
+    name: str
+    at: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number, such as the place of a token, or a symbol, such as the name of an entity."""
+
+    value: int | str
+    at: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        is_name = isinstance(self.value, int) or (self.value.isidentifier() and not self.value[0].isupper())
+        return str(self.value) if is_name else f'"{self.value}"'
+
+
+Term = Variable | Constant
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A relation over terms, with the transformation of its value in a body or at a head."""
+
+    relation: str
+    terms: tuple[Term, ...]
+    at: Position = field(compare=False)
+    weight: str | float | None = None
+    is_hidden: bool = False
+    is_transposed: bool = False
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The terms that are variables, in order and with repetitions."""
+        return tuple(term for term in self.terms if isinstance(term, Variable))
+
+    def __str__(self) -> str:
+        name, *numbers = self.relation.split(MACRO)
+        terms = ", ".join([*map(str, self.terms), *filter(None, numbers)])
+        weight = "" if self.weight is None else f"[{self.weight}]"
+        hidden = "hidden." if self.is_hidden and MACRO not in self.relation else ""
+        return f"{hidden}{name}{f'({terms})' if terms else ''}{weight}{'.T' * self.is_transposed}"
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A function of one value by its name.
+
+    Args:
+        arguments: First row and the row after the last, of `slice`.
+    """
+
+    name: str
+    arguments: tuple[int, ...] = ()
+    is_network: bool = False
+
+
+IDENTITY = Transformation("identity")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The computation of a rule's values: they are combined per grounding, transformed, then aggregated per head.
+
+    Args:
+        softmax_over: The variables that a softmax normalises over; empty for every other aggregation.
+    """
+
+    combination: str = "sum"
+    transformation: Transformation = IDENTITY
+    aggregation: str = "avg"
+    softmax_over: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A head, whose value or truth follows from a body."""
+
+    head: Literal
+    body: tuple[Literal, ...]
+    options: Options = Options()
+
+    @property
+    def at(self) -> Position:
+        """The place of the rule in the text."""
+        return self.head.at
+
+    def __str__(self) -> str:
+        return f"{self.head} <= {', '.join(map(str, self.body))}"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Transformation of the value of a head after its rules are summed."""
+
+    relation: str
+    arity: int
+    transformation: Transformation
+    at: Position = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Rules in the order of their text."""
+
+    rules: tuple[Rule, ...]
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+
+    @property
+    def clauses(self) -> dict[str, list[Rule]]:
+        """The rules of each head relation."""
+        clauses: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            clauses.setdefault(rule.head.relation, []).append(rule)
+        return clauses
+
+    def literals(self) -> Iterator[Literal]:
+        """Give every head and every literal of a body."""
+        for rule in self.rules:
+            yield rule.head
+            yield from rule.body
