@@ -301,9 +301,11 @@ class Editor:
                 state = await self._pipeline.at_hand()
                 edits, facts = state.active_records, await self._find_replaced_facts(state)
                 report = await run_tests(state.version, edits, state.models, facts)
+                other_answers, n_unmeasured = await self._find_other_answers(state)
                 update = {
                     "damaged_imports": await self._importer.find_damage(state),
-                    "other_answers": await self._find_other_answers(state),
+                    "other_answers": other_answers,
+                    "unmeasured_probes": n_unmeasured,
                 }
                 self._last_check = report.model_copy(update=update)
                 counts = report.edits.model_dump() if report.edits else None
@@ -326,16 +328,16 @@ class Editor:
         except (LedgerUnavailable, LedgerCorrupt):
             return {}
 
-    async def _find_other_answers(self, state: EditorState) -> list[SideEffect]:
-        """Return the questions of the pack that active corrections answer, though they ask for something else."""
+    async def _find_other_answers(self, state: EditorState) -> tuple[list[SideEffect], int]:
+        """Return the questions of the pack that corrections wrongly answer, and the number of those not asked."""
         active = state.active_records.in_order
         memories = {edit.memory for edit in active if edit.question and read_note(edit) is None}
         edits = [edit for edit in active if edit.memory in memories]
         if not edits:
-            return []
+            return [], 0
         base = await self._builder.at(state, 0)
         effects = await self._side_effects.measure(edits, base, state.models, (0, state.version))
-        return find_unmeant(effects.changed, edits)
+        return find_unmeant(effects.changed, edits), effects.n_unmeasured
 
     @outcome
     async def log(

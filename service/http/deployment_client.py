@@ -173,7 +173,8 @@ class ModelClient(DeploymentClient):
                 item = await self._call(lambda suspect: anext(stream), ANSWER_S, attempts=1)
             yield item
         finally:
-            stream.cancel()
+            if stream is not None:
+                stream.cancel()
 
     async def describe(self) -> dict[str, Any]:
         """Return one replica's description of its system."""

@@ -31,6 +31,7 @@
         │   ├── MemoryFull               409 memory_full
         │   ├── KeyTaken                 409 key_taken
         │   ├── LedgerNotEmpty           409 ledger_not_empty
+        │   ├── ProposalClosed           409 proposal_closed
         │   └── NothingToDo              409 nothing_to_do
         ├── TooMany                      429 too_many
         ├── Unavailable                  the same request may succeed later

@@ -58,10 +58,8 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._head = b""  # first bytes of a pipe, which were read to see whether it is empty
         self._start: int | None = None
         if isinstance(source, Path):
-            with self._open(source) as file:
-                status = os.fstat(file.fileno())
-            self.total_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
-            is_empty = self.total_bytes == 0  # a named pipe is taken as it is
+            self.total_bytes = self._measure(source)
+            is_empty = self.total_bytes == 0
         elif source.seekable():
             self._start = source.tell()
             self.total_bytes = source.seek(0, os.SEEK_END) - self._start
@@ -90,6 +88,17 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
                 yield piece
                 self._count(piece)
         self.whole = True
+
+    def _measure(self, path: Path) -> int | None:
+        """Return the bytes of a file; None for a named pipe, whose writer would not survive that it is opened twice."""
+        try:
+            if stat.S_ISFIFO(path.stat().st_mode):
+                return None
+        except (OSError, ValueError) as error:
+            raise self._unreadable(error) from error
+        with self._open(path) as file:
+            status = os.fstat(file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def _from_start(self) -> AbstractContextManager[BinaryIO]:
         self._has_begun, self.whole, self.sent_bytes = True, False, 0
@@ -130,6 +139,7 @@ class Download:
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
         self._draft = Path(f"{self.name}.{os.getpid()}.part")
+        self._has_passed_on = False  # bytes in a pipe cannot be taken back
         self._reset()
 
     def _reset(self) -> None:
@@ -138,8 +148,8 @@ class Download:
 
     @property
     def repeatable(self) -> bool:
-        """True if the file can be received again; bytes in a pipe cannot be taken back."""
-        return isinstance(self._into, Path) or not self.received_bytes
+        """True if the file can be received again."""
+        return isinstance(self._into, Path) or not self._has_passed_on
 
     @staticmethod
     def accepts(response: httpx.Response) -> bool:
@@ -153,6 +163,7 @@ class Download:
             self._file.write(piece)
         except OSError as error:
             raise self._unwritable(error) from error
+        self._has_passed_on = True
         self.received_bytes += len(piece)
         self._head += piece[: HEAD - len(self._head)]
         pending = self._tail + piece

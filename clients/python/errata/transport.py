@@ -12,7 +12,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -97,6 +97,9 @@ class Link(Protocol):
 
     async def pause(self, seconds: float) -> None: ...
 
+    async def run(self, work: Callable[[], Value]) -> Value:
+        """Return the result of work that waits for the disk."""
+
 
 class BlockingLink:
     def __init__(self, http: Any, **options: Any) -> None:
@@ -114,6 +117,9 @@ class BlockingLink:
     async def pause(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  this coroutine runs without an event loop
 
+    async def run(self, work: Callable[[], Value]) -> Value:
+        return work()
+
 
 class AsyncLink:
     def __init__(self, http: Any, **options: Any) -> None:
@@ -130,6 +136,9 @@ class AsyncLink:
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    async def run(self, work: Callable[[], Value]) -> Value:
+        return await asyncio.to_thread(work)
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
@@ -176,7 +185,7 @@ async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], fi
         response = await _send(link, request, call, file)
         if not file.accepts(response):
             return read_reply(call, response)
-        head = file.finish()
+        head = await link.run(file.finish)
     except BaseException:
         file.discard()
         raise

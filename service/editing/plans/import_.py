@@ -278,6 +278,7 @@ class Importer:
         """Make the commit, with the wire's ImportCounts, and drop the rows if no commit names them."""
         async with self._session(id).lock:
             session = self._session(id)
+            session.start_phase("comparing")  # it is not idle, however long that takes
             try:
                 await finish(asyncio.to_thread(session.add, session.reader.finish()))
                 return await self._commit(session, timings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +25,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 HSTS = "max-age=31536000"
+HOST = re.compile(r"\A[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
 class SecurityHeadersMiddleware:
@@ -47,14 +50,12 @@ class SecurityHeadersMiddleware:
                 if not path.startswith(CACHEABLE):
                     headers.setdefault("cache-control", "no-store")
                 if location := headers.get("location"):
-                    headers["location"] = _strip_host(location)
+                    headers["location"] = strip_host(location)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
-def _strip_host(location: str) -> str:
+def strip_host(location: str) -> str:
     """Remove the host of a redirect, which Starlette takes from the request's Host and its sender may choose."""
-    _, has_host, place = location.partition("://")
-    path = place.partition("/")[2] if has_host else location
-    return "/" + path.lstrip("/")
+    return "/" + HOST.sub("", location, count=1).lstrip("/")

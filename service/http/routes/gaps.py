@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -87,7 +88,8 @@ def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: Edi
         gaps, _ = await _open(worklist).read(MAX_BATCH)
         closed_gaps = await _find_answered(models, account, gaps)
         for gap in closed_gaps:
-            await _open(worklist).remove(gap.line)
+            with suppress(NotFound):  # somebody else has taken it out meanwhile
+                await _open(worklist).remove(gap.line)
         summarize(request, f"{len(closed_gaps)} of {len(gaps)} questions are answered now")
         return GapCheck(count=len(gaps), gaps=[_to_wire(gap) for gap in closed_gaps])
 

@@ -114,7 +114,9 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         if holding.version is None:
             outcome = await _commit(editor, item, holding, body)
             if outcome.status >= 400:
-                if holding.by == caller:
+                if (
+                    holding.by == caller or outcome.status < 500
+                ):  # refused, so not made by a dead approver either
                     await store.release(number)
                 return respond(outcome)
             holding = holding.model_copy(update={"version": json.loads(outcome.body)["version"]})

@@ -124,12 +124,16 @@ class Session:
             return int(text)
         if not re.fullmatch(TAG, text):
             raise typer.BadParameter(f"{text!r} is no version: give a number or a tag")
-        for tag in self.send(self.calls.tags(), "Reading the tags").value.tags:
-            if tag.name == text:
-                return tag.version
-        raise typer.BadParameter(
-            f"{text!r} is no version and no tag: `errata log` and `errata tags` list them"
-        )
+        if (version := self.find_tag(text)) is None:
+            raise typer.BadParameter(
+                f"{text!r} is no version and no tag: `errata log` and `errata tags` list them"
+            )
+        return version
+
+    def find_tag(self, name: str) -> int | None:
+        """Return the version that a tag names; None if there is no such tag."""
+        tags = self.send(self.calls.tags(), "Reading the tags").value.tags
+        return next((tag.version for tag in tags if tag.name == name), None)
 
     def newest_version(self) -> int:
         return self.send(self.calls.log(limit=1), "Looking for the newest version").value.head

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from errata.address import is_loopback
 from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_tools
 
 SLOWEST_S = 600.0  # time limit of a call; a proposal is measured first
@@ -25,7 +26,10 @@ class RemoteRoutes:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        self._client = httpx.AsyncClient(base_url=url, headers=dict(headers), timeout=SLOWEST_S)
+        trust_env = not is_loopback(httpx.URL(url))
+        self._client = httpx.AsyncClient(
+            base_url=url, headers=dict(headers), timeout=SLOWEST_S, trust_env=trust_env
+        )
 
     async def get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
         """Read a route."""

@@ -216,7 +216,9 @@ class ImportOrder(Request):
 class ImportProgress(Response):
     """The progress of an import, one line of the stream: `done` of `total` in the unit of the phase."""
 
-    phase: Annotated[str, Field(description="reading (bytes), writing (triples), committing, replicas")]
+    phase: Annotated[
+        str, Field(description="reading (bytes), comparing, writing (triples), committing, replicas")
+    ]
     done: int
     total: int | None = None
     lines: int = 0

@@ -371,6 +371,7 @@ class CheckReport(Response):
         failing_tests: Those of them whose questions have other answers now.
         other_answers: Questions of the pack that ask for something else than every correction, and that one of them
             answers all the same.
+        unmeasured_probes: Further questions of the pack that a correction may answer, and that were not asked.
         damaged_imports: Active imports whose rows differ from their commits, in one sentence each.
     """
 
@@ -385,4 +386,5 @@ class CheckReport(Response):
     tests: int = 0
     failing_tests: list[FailingTest] = Field(default_factory=list)
     other_answers: list[SideEffect] = Field(default_factory=list)
+    unmeasured_probes: int = 0
     damaged_imports: list[str] = Field(default_factory=list)

@@ -7,6 +7,7 @@ import pytest
 from errata import AsyncErrata, Errata
 from errata.address import is_loopback
 from errata.errors import BadAddress
+from errata.mcp.stdio import RemoteRoutes
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,18 @@ def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(key: str) -> 
 )
 def test_only_this_machine_is_this_machine(url: str, is_local: bool) -> None:
     assert is_loopback(httpx.URL(url)) is is_local
+
+
+@pytest.mark.parametrize(
+    ("url", "uses_proxy"), [("http://127.0.0.1:8000", False), ("http://errata.example", True)]
+)
+def test_the_tools_send_no_key_through_a_proxy_to_the_loopback_address(
+    monkeypatch: pytest.MonkeyPatch, url: str, uses_proxy: bool
+) -> None:
+    proxies: list[object] = []
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
+    monkeypatch.setattr(
+        httpx.AsyncClient, "_init_proxy_transport", lambda self, proxy, **options: proxies.append(proxy)
+    )
+    RemoteRoutes(url, {"authorization": "Bearer key"})
+    assert bool(proxies) is uses_proxy

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from errata import files
-from errata.files import Upload
+from errata.files import Download, Upload
 from errata.wire import ImportProgress
 
 
@@ -52,10 +54,22 @@ def test_what_can_be_read_again_is_read_from_its_first_byte(file: Path, kind: st
         assert not stream.closed
 
 
-def test_a_named_pipe_is_not_taken_for_an_empty_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    writer = os.open(tmp_path / "pipe", os.O_RDWR)
-    try:
-        assert Upload(tmp_path / "pipe").total_bytes is None
-    finally:
-        os.close(writer)
+def test_a_named_pipe_is_opened_once_and_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(b"0123456789",), daemon=True)
+    writer.start()
+    sending = Upload(pipe)
+    assert sending.total_bytes is None
+    assert b"".join(sending) == b"0123456789"
+
+
+def test_what_went_into_a_pipe_is_not_received_again(tmp_path: Path) -> None:
+    stream = BytesIO()
+    for into, is_repeatable in ((stream, False), (tmp_path / "backup.tar", True)):
+        download = Download(into)
+        assert download.repeatable
+        download.write(b"half of it")
+        download.discard()
+        assert download.repeatable is is_repeatable
+    assert list(tmp_path.iterdir()) == []

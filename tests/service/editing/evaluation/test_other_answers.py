@@ -8,6 +8,7 @@ import pytest
 
 from models.system import Probes
 from service.editing.deployment import Editor
+from service.editing.evaluation import side_effects
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, change, check, edits, head, item, revert
 from tests.service.toy import ToySystem
@@ -47,6 +48,16 @@ async def test_the_check_names_other_answers_until_the_edit_is_taken_back(editor
     assert len((await check(editor)).other_answers) == 1
     await revert(editor, 1)
     assert (await check(editor)).other_answers == []
+
+
+async def test_the_check_says_how_many_questions_it_left_out(
+    start_editor: StartEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_effects, "MAX_CHOSEN", 0)
+    monkeypatch.setattr(ToySystem, "probes", Probes(training=(LIKE_PERU, "Who wrote Hamlet?")))
+    async with start_editor() as editor:
+        await change(editor, PERU, "Cusco")
+        assert (await check(editor)).unmeasured_probes == 2
 
 
 async def test_a_question_that_surely_asks_the_same_is_no_other_one(nkb_editor: Editor) -> None:

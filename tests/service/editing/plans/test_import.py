@@ -241,6 +241,24 @@ async def test_one_that_trickles_or_falls_silent_leaves_its_slot(
     assert (await import_file(editor, OZ))["code"] == "too_slow", "its sender has a slot again"
 
 
+async def test_one_that_compares_for_long_is_not_idle(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_, "IDLE_S", 0.0)
+    monkeypatch.setattr(import_, "WATCH_EVERY_S", 0.01)
+    examine = import_.Importer._examine
+
+    async def examine_slowly(*arguments: Any) -> Any:
+        watching = asyncio.create_task(editor._importer.watch())
+        await asyncio.sleep(0.1)
+        watching.cancel()
+        assert editor._importer._sessions, "its author may not begin another one"
+        return await examine(*arguments)
+
+    monkeypatch.setattr(import_.Importer, "_examine", examine_slowly)
+    assert (await import_file(editor, OZ))["status"] == 201
+
+
 async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw: redis.Redis) -> None:
     before = await checksums(editor)
     dry = await import_file(editor, OZ, dry_run=True)

@@ -346,8 +346,18 @@ async def test_an_approval_that_was_cut_off_is_completed_by_another(
     await propose(people["bo"])
     claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
     await Proposals(app.state.access.connection).claim(1, claim)
-    stale = await people["di"].post("/admin/proposals/1/approval", json={"expected_version": 9})
-    assert stale.json()["code"] == "stale_version"
     reply = await people["di"].post("/admin/proposals/1/approval", json={})
     assert (reply.status_code, reply.json()["by"], reply.json()["version"]) == (409, "cy", 1)
     assert (await people["di"].get("/admin/versions/1")).json()["author"] == "cy"
+
+
+async def test_a_cut_off_approval_whose_commit_is_refused_leaves_the_proposal_open(
+    app: FastAPI, people: Mapping[str, httpx.AsyncClient]
+) -> None:
+    await propose(people["bo"])
+    claim = Decision(kind="approved", by="cy", time=time.time() - CUT_OFF_S - 1)
+    await Proposals(app.state.access.connection).claim(1, claim)
+    stale = await people["di"].post("/admin/proposals/1/approval", json={"expected_version": 9})
+    assert stale.json()["code"] == "stale_version"
+    rejected = await people["di"].post("/admin/proposals/1/rejection", json={"reason": "not so"})
+    assert (rejected.status_code, rejected.json()["state"]) == (200, "rejected")

@@ -45,6 +45,9 @@ async def test_names_are_listed_moved_and_taken_away(run_edited: Run) -> None:
         ["release", "1", "just now", "admin"],
         ["base", "0", "just now", "admin"],
     ]
+    await run_ok(run_edited, "tag", "deadbeefcafe", "1")
+    assert "version 1" in await run_ok(run_edited, "show", "deadbeefcafe")
+    await run_ok(run_edited, "untag", "deadbeefcafe")
     await run_ok(run_edited, "tag", "release", "2")
     assert "it was version 2" in await run_ok(run_edited, "untag", "release")
     assert "release" not in await run_ok(run_edited, "tags")

@@ -196,9 +196,12 @@ def parse_edit(name: str) -> int | str:
 
 
 def parse_test(text: str) -> tuple[str, str | None]:
-    """Read QUESTION=ANSWER, or a question without an answer."""
+    """Read QUESTION=ANSWER, or a question without an answer; the sign of equality behind a question mark divides."""
+    question, mark, expected = text.rpartition("?=")
+    if mark:
+        return f"{question}?", expected
     question, equals, expected = text.rpartition("=")
-    return (question, expected) if equals else (text, None)
+    return (question, expected) if equals and not text.rstrip().endswith("?") else (text, None)
 
 
 def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool = False) -> None:

@@ -14,6 +14,7 @@ from errata.cli.options import TIMES, Verbose, parse_time
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
 from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
+from errata.errors import NotFound
 
 LIMIT = 20
 EDIT_ID = re.compile(r"[0-9a-f]{12}")
@@ -60,8 +61,12 @@ def show(
 ) -> None:
     """Show one version: its edits, the edits that they replaced, and what changed besides."""
     if version is not None and EDIT_ID.fullmatch(version):
-        session.show(session.send(session.calls.show_edit(version), f"Reading edit {version}"), draw_edit)
-        return
+        try:
+            session.show(session.send(session.calls.show_edit(version), f"Reading edit {version}"), draw_edit)
+            return
+        except NotFound:  # a tag may look like an id
+            if session.find_tag(version) is None:
+                raise
     number = session.newest_version() if version is None else session.resolve_version(version)
     reply = session.send(session.calls.show(number), f"Reading version {number}")
     session.show(reply, partial(draw_commit, verbose=verbose))

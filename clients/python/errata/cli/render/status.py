@@ -44,6 +44,9 @@ def draw_check(check: CheckReport) -> RenderableType:
         verb = "holds" if check.tests == 1 else "hold"
         parts.append(Text(f"{tests} that came with edits {verb}.", style="green"))
     parts += _draw_other_answers(check.other_answers)
+    if check.unmeasured_probes:
+        rest = f"{plural(check.unmeasured_probes, 'further question')} of the facts that Errata came with"
+        parts.append(Text(f"Not asked: {rest}, which a correction may answer, too.", style="dim"))
     if check.superseded_tests:
         on_purpose = [test for test in check.superseded_tests if test.on_purpose]
         parts += [Text("Replaced by later edits:"), draw_superseded(on_purpose)] if on_purpose else []

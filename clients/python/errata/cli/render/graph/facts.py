@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -44,8 +44,11 @@ def is_import(notes: Mapping[str, JsonValue]) -> bool:
 
 
 def read_rows(notes: Mapping[str, JsonValue]) -> list[ImportedTriple]:
-    """Return the triples of an import that its commit lists; none of another edit."""
-    return TypeAdapter(list[ImportedTriple]).validate_python(notes.get("rows", ()))
+    """Return the triples of an import that its commit lists; none of another edit, or in a form of another release."""
+    try:
+        return TypeAdapter(list[ImportedTriple]).validate_python(notes.get("rows", ()))
+    except ValidationError:
+        return []
 
 
 def describe_act(notes: Mapping[str, JsonValue]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from errata import wire
+from errata.cli.commands.edit import parse_test
 from errata.cli.render.receipt import draw_headline
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -132,6 +133,22 @@ def test_tests_of_an_edit_are_sent_and_shown(run: Any, tiny: Any) -> None:
     lines = run("show", "1").stdout.splitlines()
     assert f"test {stays}  not sure" in lines
     assert f"test {follows}  Peru" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        ("Is Lima big?=yes", ("Is Lima big?", "yes")),
+        ("Is Lima big?", ("Is Lima big?", None)),
+        ("Is E=mc2 right?", ("Is E=mc2 right?", None)),
+        ("Is E=mc2 right?=E=mc2", ("Is E=mc2 right?", "E=mc2")),
+        ("capital of Peru=Lima", ("capital of Peru", "Lima")),
+    ],
+)
+def test_a_sign_of_equality_within_a_question_is_a_part_of_it(
+    text: str, test: tuple[str, str | None]
+) -> None:
+    assert parse_test(text) == test
 
 
 def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None:
