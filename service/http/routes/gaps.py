@@ -88,7 +88,7 @@ def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: Edi
         gaps, _ = await _open(worklist).read(MAX_BATCH)
         closed_gaps = await _find_answered(models, account, gaps)
         for gap in closed_gaps:
-            with suppress(NotFound):  # somebody else has taken it out meanwhile
+            with suppress(NotFound):  # another curator has taken it out meanwhile
                 await _open(worklist).remove(gap.line)
         summarize(request, f"{len(closed_gaps)} of {len(gaps)} questions are answered now")
         return GapCheck(count=len(gaps), gaps=[_to_wire(gap) for gap in closed_gaps])
