@@ -103,7 +103,7 @@ def ask(
     if session.as_json:
         typer.echo(reply.raw)
     else:
-        print_answer(session, make_printable(reply.value), question, verbose, names_model=model is None)
+        print_answer(session, make_printable(reply.value), verbose, names_model=model is None)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
 
@@ -120,9 +120,7 @@ def read_context(argument: str) -> str:
         raise typer.BadParameter(f"{argument[1:]} is not UTF-8: save it as UTF-8") from error
 
 
-def print_answer(
-    session: Session, answer: Answer, question: str, verbose: bool, names_model: bool = False
-) -> None:
+def print_answer(session: Session, answer: Answer, verbose: bool, names_model: bool = False) -> None:
     """Print an answer to stdout, and notes about it to stderr.
 
     Args:
@@ -142,7 +140,7 @@ def print_answer(
             table.add_row(percent(alternative.score), alternative.answer)
         session.out.print(table)
     if answer.explanation is not None:
-        session.out.print(draw_explanation(answer.explanation, question, answer.answer))
+        session.out.print(draw_explanation(answer.explanation, answer.answer))
     session.err.print(Text(" · ".join(list_notes(answer, verbose, names_model)), style="dim"), soft_wrap=True)
     for fact in answer.facts if verbose else ():
         triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))

@@ -164,6 +164,6 @@ def ask(
     if session.as_json:
         typer.echo(reply.raw)
     else:
-        print_answer(session, make_printable(reply.value), question, verbose=False)
+        print_answer(session, make_printable(reply.value), verbose=False)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)

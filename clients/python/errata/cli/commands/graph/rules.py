@@ -137,7 +137,7 @@ def explain(
         typer.echo(reply.raw)
     else:
         answer = make_printable(reply.value)
-        print_answer(session, answer.model_copy(update={"explanation": None}), question, verbose=False)
+        print_answer(session, answer.model_copy(update={"explanation": None}), verbose=False)
         session.out.print(draw_proof(answer))
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)

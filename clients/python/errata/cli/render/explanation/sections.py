@@ -16,8 +16,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.explanation.branches import READ, RESTS_ON, Key, format_number
-from errata.cli.render.explanation.sentence_tree import SentenceTree, locate_words
+from errata.cli.render.explanation.sentence_tree import (
+    READ,
+    RESTS_ON,
+    Key,
+    draw_facts,
+    draw_tokens,
+    format_number,
+)
 from errata.cli.render.text import draw_answer, figure, make_grid, make_table, one_line, percent
 
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
@@ -35,13 +41,10 @@ OMISSION_REASONS = {
 Json = Mapping[str, Any]
 
 
-def draw_explanation(
-    explanation: Mapping[str, JsonValue], question: str, answer: str | None
-) -> RenderableType:
+def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -> RenderableType:
     """Draw the sections of a system that reads the graph, and every other explanation as it is.
 
     Args:
-        question: The question as it was asked.
         answer: The answer of the whole tree, to compare with.
     """
     if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
@@ -51,8 +54,8 @@ def draw_explanation(
         (str(fact.get("entity")), str(fact.get("relation")), str(fact.get("object")))
         for fact in _rows(explanation, "rests_on")
     }
-    words = locate_words(question.strip(), _rows(explanation, "tokens"), tree)
-    parts: list[RenderableType] = [Text(), SentenceTree(words, rests_on)]
+    parts: list[RenderableType] = [draw_tokens(_rows(explanation, "tokens"))]
+    parts += [draw_facts(mention, rests_on) for mention in tree]
     if rests_on:
         legend = f"  {RESTS_ON} the answer rests on it   {READ} read as well"
         parts.append(Text(legend, style="dim"))

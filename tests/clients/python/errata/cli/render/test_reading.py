@@ -1,4 +1,4 @@
-"""The sentence tree as a person sees it: words with their soft positions, facts as branches, at any width."""
+"""The sentence tree as a person sees it: words with their soft positions, and their facts, at any width."""
 
 from __future__ import annotations
 
@@ -54,11 +54,9 @@ EXPLANATION: dict[str, Any] = {
 }
 
 
-def draw(
-    explanation: dict[str, Any], question: str = PERU, answer: str | None = "Cusco", width: int = 80
-) -> list[str]:
+def draw(explanation: dict[str, Any], answer: str | None = "Cusco", width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
-    console.print(draw_explanation(explanation, question, answer))
+    console.print(draw_explanation(explanation, answer))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
@@ -66,7 +64,9 @@ def draw(
 def test_the_whole_reading_is_drawn() -> None:
     text = "\n".join(draw(EXPLANATION))
     for line in (
-        "  [CLS] What is the capital of Peru ? [SEP]\n  0     1    2  3   4–5     6  7    8 9\n",
+        "  0 [CLS]  1 what  2 is  3 the  4–5 capital  6 of  7 peru  8 ?  9 [SEP]\n  Peru  wd:Q419\n",
+        "  ●   8–9  capital Cusco              0.93   0.88  e3",
+        "  ○  8–10  official language Spanish  0.21   0.02",
         "● the answer rests on it   ○ read as well",
         "    name  taken for                    fit  facts\n    Peru  Peru               wd:Q419",
         "          not Peru, Indiana  wd:Q28   0.12      4",
@@ -101,7 +101,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 )
 def test_whatever_is_absent_or_of_another_shape_is_left_out(explanation: dict[str, Any]) -> None:
     draw(explanation)
-    draw(explanation, question="", answer=None, width=20)
+    draw(explanation, answer=None, width=20)
 
 
 def test_the_graph_cannot_steer_the_terminal_nor_tear_the_tree(
@@ -112,5 +112,5 @@ def test_the_graph_cannot_steer_the_terminal_nor_tear_the_tree(
     explanation = {**EXPLANATION, "tree": [mention("Peru", 23, "x\x07", evil)]}
     monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"explanation": explanation}))
     text = run("ask", PERU, "--explain").stdout
-    assert "└─ 8–9 ○ [bold]a\\u000ab\\u001b[2J" in text
+    assert "8–9  [bold]a\\u000ab\\u001b[2J" in text
     assert "Peru  x\\u0007" in text
