@@ -3,7 +3,7 @@
 `python -m tests.witness write|compare [--system NAME]`. The replies to all probes of the pack and 300 other questions,
 and after each edit of a history the digests of image and blocks and the replies to some, are in data/, a file a system.
 `compare` finds texts, edits and structure equal, and numbers within TOLERANCE. Rows that are solved have other digits,
-and so other digests, on other kinds of processor: write and compare on one.
+and so other digests, on other kinds of processor: write and compare on one. The data were written with `--every 5`.
 """
 
 import argparse
@@ -80,7 +80,11 @@ def trim(value: Any) -> Any:
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
     """Yield each place where two witnesses differ, with what both say."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in new.keys() if path == "/base" or path.endswith("/replies") else old.keys() | new.keys():
+        of_questions = path == "/base" or path.endswith("/replies")  # either side may have asked only some
+        keys = old.keys() & new.keys() if of_questions else old.keys() | new.keys()
+        if of_questions and not keys:
+            yield f"{path}: no question in common"
+        for key in keys:
             yield from differences(old.get(key), new.get(key), f"{path}/{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for place, (first, second) in enumerate(zip(old, new, strict=True)):

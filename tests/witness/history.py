@@ -37,11 +37,9 @@ def states(memory: Memory, history: History) -> list[tuple[str, Image]]:
     return [(name, memory.fold(active)) for name, active in stages]
 
 
-def answer(
-    id: str, question: str, answer: str, *paraphrases: str, options: Mapping[str, Any] | None = None
-) -> Any:
+def answer(id: str, question: str, answer: str, *paraphrases: str) -> Any:
     """Return the edit of a question that has other wordings."""
-    return AnswerChange(id, question, answer, paraphrases, ("What is the capital of Chad?",)), options or {}
+    return AnswerChange(id, question, answer, paraphrases, ("What is the capital of Chad?",)), {}
 
 
 def triple(id: str, subject: str, *statements: Statement) -> Any:
@@ -84,7 +82,7 @@ RULES = [
 ROWS = [
     RowsFields(entity="Q1000", fact=FactFields(relation="capital", object="Q100")),
     RowsFields(entity="Q10000", copy_of="Q100"),
-    RowsFields(entity="Q1000", fact=FactFields(relation="currency", object="=the ekwele")),
+    RowsFields(entity="Q1000", fact=FactFields(relation="continent", object="Q100")),
     RowsFields(entity="x:new", copy_of="Q1000"),
 ]
 SENSES = [
@@ -94,7 +92,7 @@ SENSES = [
 ]
 HISTORIES = {
     "nkb/bank": History(
-        [*ANSWERS, answer("a4", "What is the continent of Chad?", "Asia", options={"method": "surgery"})],
+        [*ANSWERS, (AnswerChange("a4", "What is the continent of Chad?", "Asia"), {"method": "surgery"})],
         [*QUESTIONS, Ask("What is the continent of Chad?", explain=True)],
     ),
     "graph/triples": History(
