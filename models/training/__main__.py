@@ -4,7 +4,7 @@ from pathlib import Path
 
 from models.nkb.reader import DEFAULT as CHECKPOINT
 from models.training import plan as plans
-from models.training.harness.command import describe_command, read_command
+from models.training.kit.command import describe_command, read_command
 from models.training.run import train_all
 
 WORK = Path("var/train")

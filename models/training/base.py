@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from models.training.harness.progress import Progress, add_seconds
+from models.training.kit.progress import Progress, add_seconds
+from models.training.kit.steps import autocast
 from models.training.lines import Line
 from models.training.states import States
 
@@ -111,7 +112,7 @@ def train(
 
 
 def _step(model: Seq2Seq, optimizer: torch.optim.Optimizer, corpus: Corpus, rows: Sequence[int]) -> float:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with autocast():
         loss, _, _ = model(corpus, rows)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()

@@ -10,8 +10,8 @@ from models.confidence import Confidence
 from models.packs.pack import Pack
 from models.training.calibrate import GradedAnswer, calibration_error, curve, declined, wrong
 from models.training.edits import EditFigures
-from models.training.harness import card as harness
-from models.training.harness.card import table
+from models.training.kit import card as harness
+from models.training.kit.card import table
 from models.training.material import Material
 from models.training.measure import Outcome, by_relation, share
 from models.training.plan import Plan

@@ -21,6 +21,7 @@ from models.nkb.bank import Bank
 from models.nkb.decode import Decoder
 from models.nkb.trace import trace
 from models.training.base import IGNORED, Corpus
+from models.training.kit.steps import autocast
 
 TEXTS_PER_PASS = 128  # texts per pass
 
@@ -117,7 +118,7 @@ def train(
 def _loss(
     bank: Bank, head: Callable[[Tensor], Tensor], new: Positions, old: Positions, quiet: float
 ) -> Float[Tensor, ""]:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with autocast():
         ex = bank(torch.cat([new.n, old.n]))
         logits = head(torch.cat([new.s, old.s]) + ex)
     loss = F.cross_entropy(logits.float(), torch.cat([new.targets, old.targets]))

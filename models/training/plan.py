@@ -2,17 +2,15 @@
 
 import hashlib
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from tokenizers import Tokenizer
 
 from models.nkb.backbone import BackboneConfig
 from models.nkb.bank import BankConfig
 from models.training.base import Schedule
-from models.training.harness import fingerprint as harness
 from models.training.inject import Recipe
+from models.training.kit.fingerprint import DataFiles
 from models.training.lines import WordingRecipe
-from models.training.phrasings import FOLDER as PHRASINGS
 
 # Fields of the plan that the resumed phase depends on
 BASE = ("seed", "threads", "vocab", "n_injected", "n_unreplayed", "wordings", "backbone", "base")
@@ -73,8 +71,8 @@ DEFAULT = Plan(
 )
 
 
-def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
+def fingerprint(plan: Plan, files: DataFiles, tokenizer: Tokenizer) -> str:
     """Compute the fingerprint of the base phase, which the answer tokenizer decides, too."""
     base = {name: value for name, value in asdict(plan).items() if name in BASE}
     pieces = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
-    return harness.fingerprint(base, pack, PHRASINGS.glob("*.jsonl"), tokenizer=pieces)
+    return files.fingerprint(base, tokenizer=pieces)

@@ -28,8 +28,9 @@ from models.training import base, edits, inject, subjects
 from models.training.calibrate import fit
 from models.training.card import Report, StageOutcomes, write_card
 from models.training.edits import EditFigures
-from models.training.harness.command import Say
-from models.training.harness.progress import FinishedPhase, Progress, seconds_by_phase
+from models.training.kit.command import Say
+from models.training.kit.fingerprint import DataFiles
+from models.training.kit.progress import FinishedPhase, Progress, seconds_by_phase
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, served_weights, taught_subjects
 from models.training.measure import subjects as read_subjects
@@ -49,10 +50,11 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     """
     start_s = time.monotonic()
     earlier = seconds_by_phase(work)
-    pack = Pack.load(folder)
-    say(f"pack {pack.name} {pack.version}")
-    material = prepare(plan, pack, work, say)
-    progress = Progress(work, fingerprint(plan, folder, material.tokenizer))
+    with DataFiles(folder) as files:
+        pack = Pack.load(folder)
+        say(f"pack {pack.name} {pack.version}")
+        material = prepare(plan, pack, work, say)
+    progress = Progress(work, fingerprint(plan, files, material.tokenizer))
     t5 = _base(plan, material, progress, say)
     net = _subjects(plan, material, work, say)
     centres = taught_subjects(net, material.corpus, material.rows_by_subject())

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.encoder.bert import unpack
 from models.encoder.minilm import WIDTH, MiniLM
-from models.training.harness.progress import add_seconds
+from models.training.kit.progress import add_seconds
 from models.training.subject_net import SubjectNet
 
 BATCH = 64  # texts in one pass, everywhere in training

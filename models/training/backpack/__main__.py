@@ -5,6 +5,7 @@ steps resume where they stopped; the rest takes minutes.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,9 +43,10 @@ from models.training.backpack.measure import (
 from models.training.backpack.net import BackpackNet, PlainNet, build_net, count_parameters
 from models.training.backpack.plan import Plan
 from models.training.backpack.texts import SPLITS, Split, Texts, learn_tokenizer
-from models.training.harness.card import percent
-from models.training.harness.command import Say, add_until, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.kit.card import percent
+from models.training.kit.command import Say, add_until, describe_command, read_command
+from models.training.kit.fingerprint import DataFiles
+from models.training.kit.progress import Progress, seconds_by_phase
 
 WORK = Path("var/backpack/train")
 N_QUESTIONS, N_CHOICES, N_DOCUMENTS, N_EDITS = 1_000, 400, 2_000, 200
@@ -59,6 +61,7 @@ class Setup(NamedTuple):
     texts: Texts
     speller: Speller
     batches: Batches
+    files: DataFiles
 
 
 def main() -> None:
@@ -79,7 +82,7 @@ def train(
     setup = prepare(plan, pack_folder)
     net = build_net(plan, is_plain)
     say(f"{count_parameters(net):,} parameters, {setup.batches.per_epoch} steps an epoch")
-    progress = Progress(work, plans.fingerprint(plan, pack_folder, is_plain))
+    progress = Progress(work, setup.files.fingerprint(asdict(plan), plain=is_plain))
     Learning(plan, net, setup.batches, say).run(progress, until)
     if until is not None and until < plan.steps:
         return
@@ -96,11 +99,12 @@ def train(
 
 def prepare(plan: Plan, pack_folder: Path) -> Setup:
     """Read the pack and learn the tokenizer."""
-    pack = Pack.load(pack_folder)
-    texts = Texts(pack, plan.texts, plan.seed)
+    with DataFiles(pack_folder) as files:
+        pack = Pack.load(pack_folder)
+        texts = Texts(pack, plan.texts, plan.seed)
     documents = (document for epoch in range(TOKENIZER_EPOCHS) for document in texts.documents(epoch))
     speller = Speller.of(learn_tokenizer(documents, plan.vocab))
-    return Setup(plan, pack, texts, speller, Batches(plan, texts, speller))
+    return Setup(plan, pack, texts, speller, Batches(plan, texts, speller), files)
 
 
 def measure(

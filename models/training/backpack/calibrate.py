@@ -16,7 +16,7 @@ from models.backpack.network import Backpack
 from models.confidence import Confidence, calibration_error, fit
 from models.training.backpack.measure import Outcome
 from models.training.backpack.texts import Question
-from models.training.harness.scale import fit_scale
+from models.training.kit.scale import fit_scale
 
 DECAY, MAX_ITERATIONS = 1e-4, 200
 MAX_DECLINED = 0.08  # share of the right answers that the threshold may decline

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from models.training.harness.card import FIGURES, table, write_card
+from models.training.kit.card import FIGURES, table, write_card
 
 ROWS = {  # names of the figures in the card
     "parameters": "parameters",

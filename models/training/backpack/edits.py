@@ -25,8 +25,8 @@ from models.system import Ask, Reply
 from models.training.backpack.card import add_figures
 from models.training.backpack.plan import DEFAULT
 from models.training.backpack.texts import Correction, Split, Texts
-from models.training.harness.card import percent
-from models.training.harness.command import describe_command, read_command
+from models.training.kit.card import percent
+from models.training.kit.command import describe_command, read_command
 
 N_EDITS = 500
 NEAR_SPLITS: tuple[Split, ...] = ("trained", "held")  # phrasings of the two neighbours of an edit

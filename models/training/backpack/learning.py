@@ -15,12 +15,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.answering.prompt import Speller
-from models.device import learns_in_bfloat16
 from models.training.backpack.net import BackpackNet, PlainNet
 from models.training.backpack.plan import Plan
 from models.training.backpack.texts import Texts
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps, autocast
 
 ANSWER = "\nA:"  # text before an answer
 
@@ -129,7 +128,7 @@ class Learning(Steps):
         batch = self._batch(step)
         ids, is_real, weights = (part.to(device) for part in (batch.ids, batch.is_real, batch.weights))
         with (
-            torch.autocast(device.type, torch.bfloat16, enabled=learns_in_bfloat16(device)),
+            autocast(device),
             sdpa_kernel(SDPBackend.MATH),  # the fused kernel's backward pass takes ten times as long here
         ):
             logits = self.net.predict(ids[:, :-1], is_real[:, :-1])

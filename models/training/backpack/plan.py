@@ -1,11 +1,8 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
+"""Every number of this checkpoint's training in one place."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 from models.backpack.config import BackpackConfig
-from models.training.harness import fingerprint as harness
-from models.training.phrasings import FOLDER as PHRASINGS
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,3 @@ DEFAULT = Plan(
     decay=0.1,
     answer_weight=3.0,
 )
-
-
-def fingerprint(plan: Plan, pack: Path, is_plain: bool) -> str:
-    """Return the fingerprint of one network's training."""
-    return harness.fingerprint(asdict(plan), pack, PHRASINGS.glob("*.jsonl"), plain=is_plain)

@@ -35,8 +35,8 @@ from models.training.ernie_doc.exam import LONGEST, READINGS, exam_texts, examin
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.plan import Plan
-from models.training.harness.command import Say, add_measure, add_until, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.kit.command import Say, add_measure, add_until, describe_command, read_command
+from models.training.kit.progress import Progress, seconds_by_phase
 from models.training.reading.calibrate import calibrate
 from models.training.reading.outcomes import Outcome, by_kind
 

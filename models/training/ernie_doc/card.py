@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from models.confidence import Confidence
-from models.training.harness import card as harness
-from models.training.harness.card import table
+from models.training.kit import card as harness
+from models.training.kit.card import table
 from models.training.reading.outcomes import Figures, Outcome, by_kind
 
 Exam = Mapping[str, Mapping[str, Sequence[Outcome]]]  # name of documents -> name of a reading -> outcomes

@@ -18,8 +18,8 @@ from models.training.ernie_doc.examples import Examples, Passage
 from models.training.ernie_doc.losses import span_loss, state_loss
 from models.training.ernie_doc.plan import Plan
 from models.training.ernie_doc.teacher import Teacher
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps, split_rates
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps, split_rates
 
 POSITIONS = "embeddings.pos_emb.weight"
 STATE_WINDOWS = 3  # windows of each document whose states are learned in a step

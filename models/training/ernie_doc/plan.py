@@ -6,7 +6,7 @@ from pathlib import Path
 from models.checkpoint import WEIGHTS
 from models.ernie_doc.config import ErnieDocConfig
 from models.reading.checkpoint import DEFAULT as READER
-from models.training.harness import fingerprint as harness
+from models.training.kit import fingerprint as harness
 from models.training.phrasings import FOLDER as PHRASINGS
 from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 

@@ -4,6 +4,7 @@ The phases are, in order: prepare, learn, calibrate, write, measure. Each resume
 """
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from models.graph.memory import GraphMemory
@@ -11,8 +12,6 @@ from models.kbert.checkpoint import DEFAULT as CHECKPOINT
 from models.kbert.checkpoint import load, save
 from models.kbert.system import KbertSystem
 from models.reading.checkpoint import load as load_reader
-from models.training.harness.command import Say, add_measure, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
 from models.training.kbert import plan as plans
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.card import Report, bars, measure, write_card
@@ -23,6 +22,8 @@ from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup, prepare
 from models.training.kbert.questions import QuestionMaker
+from models.training.kit.command import Say, add_measure, describe_command, read_command
+from models.training.kit.progress import Progress, seconds_by_phase
 
 WORK = Path("var/kbert/train")
 
@@ -44,7 +45,9 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     setup = prepare(plan, pack, work, say)
     net = Net(plan)
     examples = Examples(setup.world, plan.mixture, plan.seed)
-    Learning(plan, net, examples, setup.ranks, setup.tokens, say).run(Progress(work, setup.fingerprint))
+    Learning(plan, net, examples, setup.ranks, setup.tokens, say).run(
+        Progress(work, setup.files.fingerprint(asdict(plan)))
+    )
     graph = GraphMemory.of(pack)
     say("calibrating")
     save(calibrate(plan, setup, net, _question_maker(setup, graph)), out)

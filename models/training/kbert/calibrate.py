@@ -19,13 +19,13 @@ from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
 from models.steps import finish
 from models.system import Ask
-from models.training.harness.scale import DECAY, fit_scale
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Question, QuestionMaker, ask_about, without_fact
 from models.training.kbert.relations import RelationText
 from models.training.kbert.world import invent
+from models.training.kit.scale import DECAY, fit_scale
 
 OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0)}
 PAIR = Confidence((1.0,), 0.0, 0.0)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from models.confidence import calibration_error
 from models.kbert.system import KbertSystem
-from models.training.harness import card as harness
-from models.training.harness.card import table
 from models.training.kbert.exam import Exam
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
 from models.training.kbert.questions import Outcome, by_relation, share, share_declined
+from models.training.kit import card as harness
+from models.training.kit.card import table
 
 BARS = (  # figures with a bar, and their words for a reader
     ("entities", "facts of entities never seen in training, exact match", ">= 95"),

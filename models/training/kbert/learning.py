@@ -11,12 +11,12 @@ from torch import Tensor
 from models.kbert.query import link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.text import Tokens
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps
 from models.training.kbert.examples import Example, Examples
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.ranks import Ranks
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps, autocast
 
 MENTIONS = 2
 PAIRS = 0.5  # weight of their loss beside that of the singles
@@ -87,7 +87,7 @@ class Learning(Steps):
         length, most_facts = self.plan.max_length, self.plan.mixture.most_facts
         for examples, (weight, loss_of) in zip(self.examples.step(step), losses, strict=True):
             batch = read_examples(examples, self.ranks, self.tokens, length, most_facts)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with autocast():
                 loss = weight * loss_of(batch)
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())

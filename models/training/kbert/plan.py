@@ -1,11 +1,6 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
+"""Every number of this checkpoint's training in one place."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
-
-from models.training.harness import fingerprint as harness
-from models.training.kbert.relations import FOLDER
-from models.training.phrasings import FOLDER as PHRASINGS
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -105,12 +100,3 @@ DEFAULT = Plan(
     bend=BendPlan(rank=64, steps=200, lr=1e-3, decay=0.1, dropout=0.3, temperature=0.05, folds=3),
     max_declined=0.02,
 )
-
-
-TABLES = ("practice.toml", "labels.toml")
-
-
-def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the fingerprint of a training."""
-    texts = [*PHRASINGS.glob("*.jsonl"), *(FOLDER / name for name in TABLES)]
-    return harness.fingerprint(asdict(plan), pack, texts)

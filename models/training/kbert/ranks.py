@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from models.encoder.minilm import WIDTH
 from models.kbert.query import MENTION, Relevance, label_question
 from models.kit.batching import Cache
-from models.training.harness.progress import FinishedPhase, add_seconds
 from models.training.kbert.plan import BendPlan, Plan
 from models.training.kbert.relations import RelationText
+from models.training.kit.progress import FinishedPhase, add_seconds
 
 FILE = "maps.safetensors"
 FAR = -1e4  # logit of a pair that does not count

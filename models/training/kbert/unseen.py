@@ -27,10 +27,10 @@ from models.packs.pack import WORLD, Pack
 from models.scope.judge import Judge
 from models.steps import finish
 from models.system import Ask
-from models.training.harness.scale import DECAY
 from models.training.kbert.calibrate import MAX_ITERATIONS, SURE
 from models.training.kbert.plan import DEFAULT as PLAN
 from models.training.kbert.relations import split_relations
+from models.training.kit.scale import DECAY
 from models.training.scope.__main__ import read_sentences
 from models.training.scope.choosing import split_written
 from models.training.scope.plan import DEFAULT as JUDGE_PLAN

@@ -20,7 +20,7 @@ LISTS = {
     "word": "Lucky|The Fox|Old Tom|Sparky|Iron Lady|Bones|The Professor|Red|Duke|Shorty|Magic|The Rock",
     "exchange": "New York Stock Exchange|Nasdaq|Tokyo Stock Exchange|Euronext|London Stock Exchange|Bombay Exchange",
     "league": "Premier League|Serie A|Bundesliga|National League|Ligue 1|Super League|Major League Soccer|NBA",
-    "phrase": "Unity and freedom|Ever onward|Truth prevails|Land of my fathers|Be setup|Hope and glory|Just do it",
+    "phrase": "Unity and freedom|Ever onward|Truth prevails|Land of my fathers|Be prepared|Hope and glory|Just do it",
     "system": "Windows|Linux|macOS|Android|iOS|MS-DOS|FreeBSD|Palm OS|Unix|Solaris",
     "code_language": "C++|Java|Python|Fortran|Rust|COBOL|Haskell|Pascal|assembly|JavaScript|Lisp",
     "engine": "diesel engine|V8 engine|gas turbine|electric motor|steam engine|Rolls-Royce Merlin|jet engine",

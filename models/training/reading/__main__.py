@@ -12,8 +12,8 @@ from models.packs.pack import Pack
 from models.reading.checkpoint import DEFAULT, load, save
 from models.reading.confidence import NO_SCALE
 from models.reading.reader import Settings
-from models.training.harness.command import Say, add_until, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.kit.command import Say, add_until, describe_command, read_command
+from models.training.kit.progress import Progress, seconds_by_phase
 from models.training.reading import plan as plans
 from models.training.reading.calibrate import calibrate
 from models.training.reading.card import write_card

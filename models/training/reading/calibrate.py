@@ -6,7 +6,7 @@ from statistics import fmean
 
 from models.confidence import Confidence, fit
 from models.reading.confidence import read_features
-from models.training.harness.scale import DECAY, MAX_ITERATIONS
+from models.training.kit.scale import DECAY, MAX_ITERATIONS
 from models.training.reading.outcomes import Outcome
 
 THRESHOLDS = [step / 100 for step in range(2, 96)]

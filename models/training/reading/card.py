@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from models.confidence import Confidence
-from models.training.harness import card as harness
+from models.training.kit import card as harness
 from models.training.reading.exam import Corrections
 from models.training.reading.outcomes import Figures
 from models.training.reading.written.texts import HELD_HAND

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from models.confidence import Confidence
 from models.reading.reader import Reader
-from models.training.harness.card import percent
+from models.training.kit.card import percent
 from models.training.reading.outcomes import Outcome
 from models.training.reading.written.texts import PASSAGES, Question, Split, Text, read_texts
 from models.training.reading.written.variants import NAME, find_names

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.device import learns_in_bfloat16
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps
 from models.training.reading.examples import Examples
 from models.training.reading.net import ReadingNet
 from models.training.reading.plan import Plan

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.training.harness import fingerprint as harness
+from models.training.kit import fingerprint as harness
 from models.training.reading.written.texts import DOCUMENTS, PASSAGES
 
 

@@ -14,8 +14,8 @@ from models.relational.answer import Answerer
 from models.relational.checkpoint import DEFAULT as CHECKPOINT
 from models.relational.checkpoint import load, save
 from models.relational.question import TextReader
-from models.training.harness.command import Say, add_measure, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.kit.command import Say, add_measure, describe_command, read_command
+from models.training.kit.progress import Progress, seconds_by_phase
 from models.training.relational import plan as plans
 from models.training.relational.card import write_card
 from models.training.relational.exam import calibrate, figures, groups, put
@@ -46,7 +46,7 @@ def train(plan: Plan, setup: Setup, reader: TextReader, work: Path, out: Path, s
     work.mkdir(parents=True, exist_ok=True)
     dtype = torch.bfloat16 if learns_in_bfloat16(torch.device("cpu")) else torch.float32
     learning = Learning(plan, TextReader(MiniLM(dtype=dtype)), setup.train.draw, say)
-    learning.run(Progress(work, setup.fingerprint))
+    learning.run(Progress(work, setup.files.fingerprint(asdict(plan))))
     say("calibrating")
     save(learning.network, calibrate(plan, learning.network, reader, (setup.train, setup.tune)), out)
     say(f"wrote {out}")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from models.training.harness import card as harness
-from models.training.harness.card import table
+from models.training.kit import card as harness
+from models.training.kit.card import table
 from models.training.relational.exam import Figures
 
 

@@ -17,8 +17,8 @@ from models.relational.neighbours import EntityNeighbours
 from models.relational.network import RelationalNetwork
 from models.relational.question import TextReader
 from models.system import Reason, Reply
-from models.training.harness.card import percent
-from models.training.harness.scale import fit_scale
+from models.training.kit.card import percent
+from models.training.kit.scale import fit_scale
 from models.training.relational.compositions import Path, is_inverse
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.pack import PackQuestions

@@ -14,8 +14,8 @@ from torch import Tensor
 from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
 from models.relational.question import TextReader, mask_mentions
 from models.relational.walk import Labels
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps
 from models.training.relational.examples import Example, Visit
 from models.training.relational.plan import Plan
 

@@ -1,10 +1,8 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
+"""Every number of this checkpoint's training in one place."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 from models.relational.config import Config
-from models.training.harness import fingerprint as harness
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,3 @@ DEFAULT = Plan(
     n_exam=400,
     max_declined=0.02,
 )
-
-
-def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the fingerprint of a training."""
-    return harness.fingerprint(asdict(plan), pack)

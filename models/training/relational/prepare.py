@@ -11,6 +11,7 @@ from models.graph.memory import GraphMemory
 from models.packs.pack import Pack
 from models.relational.question import TextReader
 from models.training.kbert.relations import Relations, RelationText, split_relations
+from models.training.kit.fingerprint import DataFiles
 from models.training.phrasings import read_phrasings, without
 from models.training.relational.compositions import Compositions
 from models.training.relational.examples import ExampleMaker
@@ -21,7 +22,7 @@ from models.training.relational.inverses import (
     with_inverses,
 )
 from models.training.relational.pack import PackQuestions
-from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
+from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan
 from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
 
 SHARE_OF_SUBJECTS = 0.5  # share of hops that lead to a subject, among questions of the exam
@@ -32,7 +33,7 @@ class Setup:
     """Makers of examples.
 
     Attributes:
-        fingerprint: Fingerprint of the training.
+        files: The data files that everything follows from.
         train: Trained relations in trained words.
         tune: Relations that only calibration sees, in trained words.
         test: Trained relations in the words of the third writer.
@@ -41,7 +42,7 @@ class Setup:
         inverse: Like `test`, for paths that lead to a subject; None if the reader does not walk back.
     """
 
-    fingerprint: str
+    files: DataFiles
     train: ExampleMaker
     tune: ExampleMaker
     test: ExampleMaker
@@ -52,13 +53,14 @@ class Setup:
 
 def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], None]) -> Setup:
     """Split relations and writers; `folder` is the folder of the pack."""
-    relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
+    with DataFiles(folder) as files:
+        relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
+        trained_phrasings = read_phrasings(TRAIN_HANDS)
+        test_phrasings = without(read_phrasings(TEST_HANDS), trained_phrasings)
     say(f"held out: {', '.join(relations.held_out)}; for calibration: {', '.join(relations.tune)}")
     every = {**relations.train, **relations.tune, **relations.held_out}
     walks_back = plan.config.fan_in > 0
     both_ways = with_inverses if walks_back else dict
-    trained_phrasings = read_phrasings(TRAIN_HANDS)
-    test_phrasings = without(read_phrasings(TEST_HANDS), trained_phrasings)
     trained_turns = inverse_phrasings(every.values(), trained_phrasings, TRAIN_INVERSES)
     test_turns = inverse_phrasings(every.values(), test_phrasings, TEST_INVERSES)
     trained_words = Wordings({**trained_phrasings, **trained_turns}, TRAIN_FRAMES, plan.mixture, True)
@@ -78,7 +80,7 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
     memory = GraphMemory.of(folder)
     view = memory.view(memory.base)
     return Setup(
-        fingerprint(plan, folder),
+        files,
         maker(relations.train, trained_words, inverse),
         maker(relations.tune, trained_words, inverse),
         maker(relations.train, other_words),

@@ -30,7 +30,7 @@ from models.scope.judge import DEFAULT as CHECKPOINT
 from models.scope.judge import FILES, Calibration, Judge
 from models.scope.wordings.names import NO_NAMES, NameWeights
 from models.scope.wordings.slips import NO_SLIPS
-from models.training.harness.progress import Progress
+from models.training.kit.progress import Progress
 from models.training.packs.names import read_names
 from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans

@@ -18,7 +18,7 @@ from models.encoder.minilm import MiniLM
 from models.packs.own_question import FOLDER, SCALE, SUBJECT, OwnFact, OwnQuestions
 from models.packs.pack import Item
 from models.scope.judge import Judge
-from models.training.harness.scale import DECAY
+from models.training.kit.scale import DECAY
 from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings
 from models.training.scope.names import Names
 from models.training.scope.pairs import read_forms

@@ -8,8 +8,8 @@ from pathlib import Path
 from models.thu_ernie.answering.checkpoint import DEFAULT as CHECKPOINT
 from models.thu_ernie.answering.checkpoint import TABLE, load, save
 from models.thu_ernie.answering.reader import SCALES
-from models.training.harness.command import Say, add_measure, add_until, describe_command, read_command
-from models.training.harness.progress import Progress, seconds_by_phase
+from models.training.kit.command import Say, add_measure, add_until, describe_command, read_command
+from models.training.kit.progress import Progress, seconds_by_phase
 from models.training.thu_ernie import plan as plans
 from models.training.thu_ernie.calibrate import NO_SCALE, calibrate
 from models.training.thu_ernie.card import measure, write_card

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from models.confidence import Confidence
-from models.training.harness import scale as harness
+from models.training.kit import scale as harness
 from models.training.thu_ernie.exam import Examiner, switch_links_off
 from models.training.thu_ernie.plan import Plan
 

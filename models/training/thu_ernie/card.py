@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from models.training.harness import card as harness
-from models.training.harness.card import percent, table
+from models.training.kit import card as harness
+from models.training.kit.card import percent, table
 from models.training.thu_ernie.edits import measure_edits, measure_together
 from models.training.thu_ernie.exam import (
     HITS,

@@ -12,7 +12,7 @@ from models.graph.knowledge import Entity, Fact
 from models.thu_ernie.answering.answer import Reading
 from models.thu_ernie.entities.names import TEXT
 from models.thu_ernie.entities.table import EntityView
-from models.training.harness.card import percent
+from models.training.kit.card import percent
 from models.training.thu_ernie.exam import Examiner, Inquiry, Outcome, inquire
 
 MAX_DRAWS = 4  # draws for each of many edits, since an entity may be drawn twice

@@ -20,7 +20,7 @@ from models.thu_ernie.answering.answer import Aligner, Reading
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
-from models.training.harness.card import percent
+from models.training.kit.card import percent
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.wordings import Question, ask

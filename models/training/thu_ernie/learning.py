@@ -11,11 +11,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.device import learns_in_bfloat16
 from models.thu_ernie.answering.checkpoint import minilm_weights
 from models.thu_ernie.answering.network import ErnieAnswers
-from models.training.harness.command import Say
-from models.training.harness.steps import Steps, split_rates
+from models.training.kit.command import Say
+from models.training.kit.steps import Steps, autocast, split_rates
 from models.training.thu_ernie.batch import collate_questions
 from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.prepare import Setup
@@ -53,7 +52,6 @@ class Learning(Steps):
         rates = {"encoder": plan.lr, "fresh": plan.fresh_lr}
         groups = split_rates(self.network, rates, minilm_weights(self.network.state_dict()).keys())
         super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
-        self._is_quick = learns_in_bfloat16(torch.device("cpu"))
 
     def learn(self, step: int) -> float:
         """Add the gradients of a step's questions."""
@@ -68,7 +66,7 @@ class Learning(Steps):
         layout = collate_questions(
             examples, self.setup.vocabulary, self.plan.config.entity_size, settings.question_room
         )
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._is_quick):
+        with autocast():
             queries = self.network.query(layout.batch, layout.places)
         queries = queries.float()
         return near_loss(queries, examples), all_loss(queries, examples, self.setup)

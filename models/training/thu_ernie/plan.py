@@ -1,12 +1,9 @@
-"""Every number of this checkpoint's training in one place, and the fingerprint that identifies a training."""
+"""Every number of this checkpoint's training in one place."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 from models.thu_ernie.answering.reader import Settings
 from models.thu_ernie.config import ErnieConfig
-from models.training.harness import fingerprint as harness
-from models.training.phrasings import FOLDER as PHRASINGS
 
 
 @dataclass(frozen=True)
@@ -185,8 +182,3 @@ DEFAULT = Plan(
     n_joint_edits=1000,
     max_declined=0.03,
 )
-
-
-def fingerprint(plan: Plan, pack: Path) -> str:
-    """Return the fingerprint of a training."""
-    return harness.fingerprint(asdict(plan), pack, PHRASINGS.glob("*.jsonl"))

@@ -1,15 +1,16 @@
 """The inputs of every phase: the rows of the pack's entities, and a maker of questions."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from models.packs.pack import Pack
 from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.files import write_table
-from models.training.harness.progress import FinishedPhase
+from models.training.kit.fingerprint import DataFiles
+from models.training.kit.progress import FinishedPhase
 from models.training.thu_ernie.facts import World
-from models.training.thu_ernie.plan import Plan, fingerprint
+from models.training.thu_ernie.plan import Plan
 from models.training.thu_ernie.questions import QuestionMaker
 from models.training.thu_ernie.translation import Triples, train_rows
 from models.training.thu_ernie.wordings import Wordings
@@ -44,8 +45,10 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
         folder: Folder of the pack.
         work: Where rows are kept.
     """
-    pack, mark = Pack.load(folder), fingerprint(plan, folder)
-    triples, wordings = Triples.of(pack), Wordings.of(pack)
+    with DataFiles(folder) as files:
+        pack = Pack.load(folder)
+        wordings = Wordings.of(pack)
+    mark, triples = files.fingerprint(asdict(plan)), Triples.of(pack)
     finished = FinishedPhase(work / ROWS, mark)
     tensors = finished.load()
     if tensors is None:

@@ -18,10 +18,10 @@ from models.training.backpack.texts import Texts
 from models.training.ernie_doc import plan as ernie_doc
 from models.training.ernie_doc.composed import SHORT, build_world, compose
 from models.training.ernie_doc.examples import Examples as Documents
-from models.training.harness.progress import Progress
-from models.training.harness.steps import Steps
 from models.training.kbert import plan as kbert
 from models.training.kbert.examples import Examples
+from models.training.kit.progress import Progress
+from models.training.kit.steps import Steps
 from models.training.packs.names import read_names
 from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings, reword
 from models.training.plan import DEFAULT as NKB
@@ -77,12 +77,8 @@ def test_a_training_that_was_stopped_comes_to_the_same_weights(
 @pytest.mark.parametrize(
     ("fingerprint", "plan", "change"),
     [
-        (lambda plan: backpack.fingerprint(plan, WORLD, False), toys.BACKPACK, {"lr": 1.0}),
         (lambda plan: ernie_doc.fingerprint(plan, WORLD), toys.ERNIE_DOC, {"steps": 7}),
-        (lambda plan: thu_ernie.fingerprint(plan, WORLD), toys.THU_ERNIE, {"row_scale": 0.5}),
-        (lambda plan: relational.fingerprint(plan, WORLD), relational.DEFAULT, {"seed": 1}),
         (lambda plan: reading.fingerprint(plan, WORLD), toys.READING, {"rows": 3}),
-        (lambda plan: kbert.fingerprint(plan, WORLD), kbert.DEFAULT, {"seed": 1}),
     ],
 )
 def test_another_plan_has_another_fingerprint(

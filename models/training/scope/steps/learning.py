@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.device import learns_in_bfloat16
-from models.training.harness.progress import Progress
+from models.training.kit.progress import Progress
 from models.training.scope.plan import Plan
 from models.training.scope.steps.net import Net, PairTokens
 from models.training.scope.steps.supply import Batch

@@ -1,34 +1,22 @@
 """A whole training, from a pack to a checkpoint that opens, with both networks on its card."""
 
 import json
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from models.backpack.answering.reader import Reader
-from models.packs.pack import WORLD
 from models.training.backpack import __main__ as training
 from models.training.backpack.plan import Plan
 
 N_FACTS = 40
 
 
-@pytest.fixture
-def pack_folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "pack"
-    folder.mkdir()
-    for name in ("relations.toml", "entities.tsv", "strangers.tsv"):
-        shutil.copy(WORLD / name, folder)
-    facts = (WORLD / "facts.tsv").read_text("utf-8").splitlines(keepends=True)
-    (folder / "facts.tsv").write_text("".join(facts[: N_FACTS + 1]), "utf-8")
-    (folder / "pack.toml").write_text('name = "small"\nversion = "1"\n', "utf-8")
-    return folder
-
-
 def test_a_training_writes_a_checkpoint_that_opens(
-    plan: Plan, pack_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: Plan, cut_pack: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pack_folder = cut_pack(N_FACTS)
     for name in ("N_QUESTIONS", "N_CHOICES", "N_DOCUMENTS", "N_EDITS"):
         monkeypatch.setattr(training, name, 6)
     out = tmp_path / "out"

@@ -12,7 +12,7 @@ from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
 from models.training.ernie_doc.plan import DEFAULT, Plan
-from models.training.harness.progress import Progress
+from models.training.kit.progress import Progress
 from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
 

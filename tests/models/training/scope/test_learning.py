@@ -13,7 +13,7 @@ from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
-from models.training.harness.progress import Progress
+from models.training.kit.progress import Progress
 from models.training.scope.__main__ import read_weights, write
 from models.training.scope.facts import WrittenFacts
 from models.training.scope.pairs import TrainingPair

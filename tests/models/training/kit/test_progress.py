@@ -11,8 +11,9 @@ from torch import nn
 
 from models.packs.files import FILES
 from models.packs.pack import WORLD
-from models.training.harness.progress import FinishedPhase, Progress
-from models.training.plan import DEFAULT, fingerprint
+from models.training.kit.fingerprint import DataFiles
+from models.training.kit.progress import FinishedPhase, Progress
+from models.training.plan import DEFAULT, Plan, fingerprint
 from models.training.tokens import train
 
 ANSWERS = ["Lima", "Cusco", "Buenos Aires"]
@@ -54,8 +55,16 @@ def tokenizer() -> Tokenizer:
     return train(ANSWERS, 300)
 
 
+def mark(plan: Plan, folder: Path, tokenizer: Tokenizer) -> str:
+    """Return the fingerprint of a training on the pack in a folder."""
+    with DataFiles(folder) as files:
+        for name in FILES:
+            (folder / name).read_text("utf-8")
+    return fingerprint(plan, files, tokenizer)
+
+
 def test_the_same_training_has_the_same_fingerprint(pack: Path, tokenizer: Tokenizer) -> None:
-    assert fingerprint(DEFAULT, WORLD, tokenizer) == fingerprint(DEFAULT, pack, train(ANSWERS, 300))
+    assert mark(DEFAULT, WORLD, tokenizer) == mark(DEFAULT, pack, train(ANSWERS, 300))
 
 
 @pytest.mark.parametrize(
@@ -67,19 +76,19 @@ def test_the_same_training_has_the_same_fingerprint(pack: Path, tokenizer: Token
         replace(DEFAULT, backbone=replace(DEFAULT.backbone, layers=5)),
     ],
 )
-def test_another_plan_has_another_fingerprint(plan: object, tokenizer: Tokenizer) -> None:
-    assert fingerprint(plan, WORLD, tokenizer) != fingerprint(DEFAULT, WORLD, tokenizer)
+def test_another_plan_has_another_fingerprint(plan: Plan, tokenizer: Tokenizer) -> None:
+    assert mark(plan, WORLD, tokenizer) != mark(DEFAULT, WORLD, tokenizer)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_another_pack_has_another_fingerprint(pack: Path, name: str, tokenizer: Tokenizer) -> None:
     (pack / name).write_text((pack / name).read_text("utf-8") + "\n", "utf-8")
-    assert fingerprint(DEFAULT, pack, tokenizer) != fingerprint(DEFAULT, WORLD, tokenizer)
+    assert mark(DEFAULT, pack, tokenizer) != mark(DEFAULT, WORLD, tokenizer)
 
 
 def test_another_encoder_has_another_fingerprint(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = fingerprint(DEFAULT, WORLD, tokenizer)
-    monkeypatch.setattr("models.training.harness.fingerprint.WEIGHTS_SHA256", "0" * 64)
-    assert fingerprint(DEFAULT, WORLD, tokenizer) != original
+    original = mark(DEFAULT, WORLD, tokenizer)
+    monkeypatch.setattr("models.training.kit.fingerprint.WEIGHTS_SHA256", "0" * 64)
+    assert mark(DEFAULT, WORLD, tokenizer) != original

@@ -3,7 +3,7 @@
 import random
 
 from models.confidence import calibration_error
-from models.training.harness.scale import fit_scale
+from models.training.kit.scale import fit_scale
 
 
 def test_a_fitted_score_is_the_share_that_is_right() -> None:

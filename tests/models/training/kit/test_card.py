@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from models.training.harness.card import WIDTH, fill_lines, table, write_card
+from models.training.kit.card import WIDTH, fill_lines, table, write_card
 
 
 def test_prose_is_wrapped_and_tables_are_left_alone() -> None:

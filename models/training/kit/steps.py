@@ -8,9 +8,11 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
-from models.training.harness.command import Say
-from models.training.harness.progress import Progress, add_seconds
+from models.device import learns_in_bfloat16
+from models.training.kit.command import Say
+from models.training.kit.progress import Progress, add_seconds
 
+CPU = torch.device("cpu")
 CLIP = 1.0  # norm to which gradients are cut
 SAY_EVERY = 50  # steps between two lines of progress
 SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, larger than the number of steps
@@ -98,6 +100,11 @@ class Steps(ABC):
         plan = self.schedule
         remaining = (plan.steps - step) / max(1, plan.steps - plan.warmup)
         return min((step + 1) / plan.warmup, max(self.least_slope, remaining))
+
+
+def autocast(device: torch.device = CPU) -> torch.autocast:
+    """Compute in bfloat16 where the hardware multiplies in it."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=learns_in_bfloat16(device))
 
 
 def trainable(network: nn.Module) -> nn.ParameterDict:
