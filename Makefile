@@ -79,21 +79,20 @@ bench-editing: .venv/dev
 # Freed memory stays in the process: otherwise it would be requested again at each step.
 train: KEEP_MEMORY = OMP_WAIT_POLICY=PASSIVE MALLOC_ARENA_MAX=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184
 train: .venv/dev
-	nice $(BIN)/python -m models.training
-	nice $(BIN)/python -m models.training.kbert
+	nice $(BIN)/python -m models.training nkb
+	nice $(BIN)/python -m models.training kbert
 	@models/training/scope/install.sh
 	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
 	nice $(BIN)/python -m models.training.scope.own_question
-	nice $(BIN)/python -m models.training.kbert.unseen
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack --plain
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.relational
+	$(if $(SETS),nice $(BIN)/python -m models.training kbert-unseen --sets $(SETS),@echo "the scale of new relations is left out: it needs SETS=folder (models/training/kbert/README.md)")
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training backpack
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training relational
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.reading
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.ernie_doc
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.thu_ernie
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training thu-ernie
 
 pack: .venv/dev
-	$(BIN)/python -m models.training.packs
+	$(BIN)/python -m models.training.packs --facts $(FACTS)
 
 clean:
 	rm -rf .venv build *.egg-info

@@ -142,7 +142,7 @@ def _load_check(record: UnseenRecord, encoder: MiniLM) -> UnseenCheck:
     if judge.digest != record.judge:
         raise CheckpointError(
             f"{UNSEEN_FILE} belongs to another judge ({record.judge}, not {judge.digest}): fit it again with "
-            "`python -m models.training.kbert.unseen`"
+            "`python -m models.training kbert-unseen`"
         )
     return UnseenCheck(record, judge, OwnQuestions.load(judge))
 

@@ -1,19 +1,56 @@
-"""`python -m models.training`: train, inject, calibrate and measure the default checkpoint, and write it down."""
+"""`python -m models.training NAME`: train the checkpoint of a system, or only measure it with `--measure`.
 
+A training goes on where it stopped. It ends with an exam, whose figures stand in the card beside the checkpoint.
+"""
+
+import argparse
+from importlib import import_module
 from pathlib import Path
 
-from models.nkb.reader import DEFAULT as CHECKPOINT
-from models.training import plan as plans
-from models.training.kit.command import describe_command, read_command
-from models.training.run import train_all
+from models.packs.pack import WORLD
+from models.training.kit.command import read_command
+from models.training.kit.run import Run
 
-WORK = Path("var/train")
+CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
+# Name -> module with a plan, `train` and `measure`, and the folder of its checkpoint
+TRAININGS = {
+    "backpack": ("backpack.training", "backpack"),
+    "kbert": ("kbert.training", "kbert"),
+    "kbert-unseen": ("kbert.unseen", "kbert"),
+    "nkb": ("nkb.training", "nkb"),
+    "relational": ("relational.training", "relational"),
+    "thu-ernie": ("thu_ernie.training", "thu-ernie"),
+}
 
 
 def main() -> None:
-    parser = describe_command("nkb", WORK, CHECKPOINT, plans.DEFAULT.threads)
+    """Read the command line, train, and measure."""
+    parser = argparse.ArgumentParser(description="Train a checkpoint; goes on where it stopped.")
+    parser.add_argument("name", choices=TRAININGS)
+    parser.add_argument("--measure", action="store_true", help="only measure the checkpoint in --out again")
+    parser.add_argument("--pack", type=Path, default=WORLD)
+    parser.add_argument("--work", type=Path, help="progress and time spent: var/NAME/train")
+    parser.add_argument("--out", type=Path, help="the checkpoint: models/checkpoints/NAME")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
+    parser.add_argument(
+        "--sets", type=Path, help="public questions that cannot be shipped; the README says which"
+    )
     arguments, say = read_command(parser)
-    train_all(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, say)
+    module, checkpoint = TRAININGS[arguments.name]
+    training = import_module(f"models.training.{module}")
+    work, out = Path("var") / arguments.name / "train", CHECKPOINTS / checkpoint
+    run = Run(
+        training.PLAN,
+        arguments.pack,
+        arguments.work or work,
+        arguments.out or out,
+        say,
+        arguments.until,
+        arguments.sets,
+    )
+    if arguments.measure or training.train(run):
+        training.measure(run)
 
 
 if __name__ == "__main__":

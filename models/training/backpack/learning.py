@@ -4,6 +4,7 @@ Hewitt et al., arXiv:2305.16765, section 4. The tokens of answers weigh more tha
 to learn facts.
 """
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,42 +12,58 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.answering.prompt import Speller
-from models.training.backpack.net import BackpackNet, PlainNet
-from models.training.backpack.plan import Plan
+from models.backpack.config import BackpackConfig
+from models.backpack.network import INIT_STD, Backpack
 from models.training.backpack.texts import Texts
 from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast
+
+
+class BackpackNet(Backpack):
+    """A Backpack whose sense network reads each different token of a batch once."""
+
+    def senses_of(self, ids: Int[Tensor, "*token"]) -> Float[Tensor, "*token sense width"]:
+        """Return the sense vectors of tokens."""
+        different, places = torch.unique(ids, return_inverse=True)
+        rows = super().senses_of(different)
+        return F.embedding(places, rows.flatten(1)).view(*ids.shape, *rows.shape[1:])
+
+
+def build_net(plan: Plan) -> BackpackNet:
+    """Build a network; the same for the same seed."""
+    torch.manual_seed(plan.seed)
+    net = BackpackNet(plan.model.make(BackpackConfig))
+    std = INIT_STD / math.sqrt(2 * plan.model.layers)
+    for name, parameter in net.named_parameters():
+        if name.endswith("c_proj.weight"):
+            nn.init.normal_(parameter, std=std)
+    return net
+
+
+def count_parameters(net: nn.Module) -> int:
+    """Return how many numbers a network learns."""
+    return sum(parameter.numel() for parameter in net.parameters())
+
 
 ANSWER = "\nA:"  # text before an answer
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents to learn from.
+    """Documents to learn from."""
 
-    Attributes:
-        ids: Tokens, the end token behind each text and at padding.
-        is_real: False at padding.
-        weights: Weights of the tokens as targets, 0 at padding.
-    """
-
-    ids: Int[Tensor, "batch token"]
-    is_real: Bool[Tensor, "batch token"]
-    weights: Float[Tensor, "batch token"]
+    ids: Int[Tensor, "batch token"]  # the end token stands behind each text and at padding
+    is_real: Bool[Tensor, "batch token"]  # False at padding
+    weights: Float[Tensor, "batch token"]  # weights of the tokens as targets, 0 at padding
 
 
 class Batches:
-    """The batches of each epoch.
-
-    Args:
-        plan: The recipe.
-        texts: Documents.
-        speller: Makes tokens of them.
-    """
+    """The batches of each epoch."""
 
     def __init__(self, plan: Plan, texts: Texts, speller: Speller) -> None:
         self._plan, self._texts, self._speller = plan, texts, speller
@@ -101,16 +118,9 @@ class Batches:
 
 
 class Learning(Steps):
-    """One training.
+    """One training of the network of `build_net`, on its device."""
 
-    Args:
-        plan: The recipe.
-        net: The network of `build_net`, on the device to train on.
-        batches: Texts to learn from.
-        say: Receives lines about the progress.
-    """
-
-    def __init__(self, plan: Plan, net: BackpackNet | PlainNet, batches: Batches, say: Say) -> None:
+    def __init__(self, plan: Plan, net: BackpackNet, batches: Batches, say: Say) -> None:
         names = dict(net.named_parameters())
         matrices = [p for name, p in names.items() if p.dim() == 2 and not name.startswith("gpt2_model.w")]
         vectors = [p for name, p in names.items() if p.dim() == 1 or name.startswith("gpt2_model.w")]
@@ -131,7 +141,7 @@ class Learning(Steps):
             autocast(device),
             sdpa_kernel(SDPBackend.MATH),  # the fused kernel's backward pass takes ten times as long here
         ):
-            logits = self.net.predict(ids[:, :-1], is_real[:, :-1])
+            logits = self.net(ids[:, :-1], is_real[:, :-1]).logits
         weights = weights[:, 1:]
         is_target = weights > 0
         losses = F.cross_entropy(logits[is_target].float(), ids[:, 1:][is_target], reduction="none")

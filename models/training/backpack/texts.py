@@ -8,7 +8,6 @@ second mention could be copied from the first one and would teach nothing.
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -16,40 +15,14 @@ from tokenizers import Tokenizer
 
 from models.backpack.answering.prompt import write_exchange
 from models.packs.pack import Pack
-from models.training.backpack.plan import TextPlan
-from models.training.phrasings import read_phrasings
-from models.training.tokens import learn_pieces
+from models.system import Ask
+from models.training.kit.exam import Question
+from models.training.kit.plan import Plan
+from models.training.texts.phrasings import leave_out, read_phrasings
+from models.training.texts.pieces import learn_pieces
 
 Split = Literal["trained", "other", "held", "choosing", "test"]
 SPLITS: tuple[Split, ...] = ("trained", "other", "held", "choosing", "test")
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question of a test with its answer.
-
-    Attributes:
-        text: The question.
-        answer: The answer; "" for a name that the pack does not hold.
-    """
-
-    text: str
-    answer: str
-
-
-@dataclass(frozen=True)
-class Correction:
-    """A fact with another answer, to test an edit of it.
-
-    Attributes:
-        wordings: Questions that the edit is given.
-        new_wordings: Questions that it is not given, of a writer who was not trained on.
-        answer: The answer of another fact of the relation.
-    """
-
-    wordings: tuple[str, ...]
-    new_wordings: tuple[str, ...]
-    answer: str
 
 
 def learn_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
@@ -58,15 +31,9 @@ def learn_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
 
 
 class Texts:
-    """The texts of a pack.
+    """The texts of a pack; the seed is that of all draws."""
 
-    Args:
-        pack: Facts and their phrasings.
-        plan: How documents are made.
-        seed: Seed of all draws.
-    """
-
-    def __init__(self, pack: Pack, plan: TextPlan, seed: int) -> None:
+    def __init__(self, pack: Pack, plan: Plan, seed: int) -> None:
         self._plan, self._seed, self._pack = plan, seed, pack
         self.items = tuple(pack.items())
         self._trained_phrasings, self._test_phrasings = (
@@ -84,41 +51,24 @@ class Texts:
     def questions(self, split: Split, limit: int) -> list[Question]:
         """Return questions of a test, at most `limit`, always the same.
 
-        Args:
-            split: `trained`: phrasings that the fact was trained with. `other`: phrasings that only other facts were
-                trained with. `choosing`: the held writers' phrasings, of every second relation. `test`: those of the
-                other relations. `held`: the pack's held phrasings, which are near-copies of trained ones.
-            limit: Largest number of questions.
+        The splits are `trained`, phrasings that the fact was trained with; `other`, those that only other facts were
+        trained with; `held`, the pack's held phrasings, which are near-copies of trained ones; `choosing`, the held
+        writers' phrasings of every second relation; and `test`, those of the other relations.
         """
         rng = random.Random(f"{self._seed} {split}")
         places = [place for place in range(len(self.items)) if self._is_in(place, split)]
         sample = rng.sample(places, min(limit, len(places)))
         return [self._question(place, rng.choice(self.ways(place, split))) for place in sample]
 
-    def corrections(self, limit: int) -> list[Correction]:
-        """Return corrections of facts, at most `limit`, always the same: two wordings each, and two new ones."""
-        rng = random.Random(f"{self._seed} corrections")
-        answers: dict[str, list[str]] = defaultdict(list)
-        for item in self.items:
-            answers[item.relation.id].append(item.answer)
-        return [
-            Correction(
-                tuple(self._question(place, way).text for way in rng.sample(self.ways(place, "trained"), 2)),
-                tuple(self._question(place, way).text for way in rng.sample(self.ways(place, "test"), 2)),
-                rng.choice(answers[self.items[place].relation.id]),
-            )
-            for place in rng.sample(range(len(self.items)), min(limit, len(self.items)))
-        ]
-
     def strangers(self, split: Literal["tune", "test"], limit: int) -> list[Question]:
         """Return questions about names that the pack does not hold, in held phrasings."""
         rng = random.Random(f"{self._seed} strangers {split}")
         strangers = [stranger for stranger in self._pack.strangers if stranger.split == split]
+        sample = rng.sample(strangers, min(limit, len(strangers)))
+        held_phrasings = [rng.choice(self._pack.relations[s.relation_id].held_out) for s in sample]
         return [
-            Question(
-                rng.choice(self._pack.relations[s.relation_id].held_out).replace("{subject}", s.subject), ""
-            )
-            for s in rng.sample(strangers, min(limit, len(strangers)))
+            Question(Ask(phrasing.replace("{subject}", stranger.subject)), None)
+            for phrasing, stranger in zip(held_phrasings, sample, strict=True)
         ]
 
     def _document(self, place: int, rng: random.Random) -> str:
@@ -135,15 +85,15 @@ class Texts:
         if rng.random() < self._plan.p_statement:
             statement = rng.choice(item.relation.statements)
             return statement.replace("{subject}", item.subject.label).replace("{object}", item.answer) + "\n"
-        question = self._question(place, rng.choice(self.ways(place, "trained")))
-        return write_exchange(question.text, question.answer)
+        question = rng.choice(self.ways(place, "trained")).replace("{subject}", item.subject.label)
+        return write_exchange(question, item.answer)
 
     def _question(self, place: int, phrasing: str) -> Question:
         item = self.items[place]
-        return Question(phrasing.replace("{subject}", item.subject.label), item.answer)
+        return Question(Ask(phrasing.replace("{subject}", item.subject.label)), item.answer)
 
     def _is_sparse(self, place: int) -> bool:
-        return place % self._plan.sparse == 0
+        return place % int(self._plan.sparse) == 0
 
     def _is_in(self, place: int, split: Split) -> bool:
         if split == "other":
@@ -158,8 +108,7 @@ class Texts:
         every = (*relation.phrasings, *self._trained_phrasings[relation.id].questions)
         if split in ("held", "choosing", "test"):
             ways = relation.held_out if split == "held" else self._test_phrasings[relation.id].questions
-            trained = set(map(_normalize, every))
-            return [way for way in ways if _normalize(way) not in trained]
+            return leave_out(ways, every)
         if not self._is_sparse(place):
             return every
         return every[1::2] if split == "other" else every[::2]
@@ -175,8 +124,3 @@ class Texts:
         for place, item in enumerate(self.items):
             places[item.subject.id].append(place)
         return places
-
-
-def _normalize(phrasing: str) -> str:
-    """Return a phrasing without case and final punctuation, to find phrasings that two writers share."""
-    return phrasing.casefold().rstrip(" .?!")

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.packs.pack import Entity, Pack, Relation
-from models.training.phrasings import Phrasings, read_phrasings, without
 from models.training.reading.written.texts import Question, Split, Text, read_texts, split_of
+from models.training.texts.phrasings import Phrasings, read_phrasings, without
 
 HANDS = {"train": (1,), "choose": (2,), "test": (3,)}  # writers whose phrasings each split uses
 INTRODUCTIONS = (

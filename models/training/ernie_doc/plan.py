@@ -7,8 +7,8 @@ from models.checkpoint import WEIGHTS
 from models.ernie_doc.config import ErnieDocConfig
 from models.reading.checkpoint import DEFAULT as READER
 from models.training.kit import fingerprint as harness
-from models.training.phrasings import FOLDER as PHRASINGS
 from models.training.reading.written.texts import DOCUMENTS, PASSAGES
+from models.training.texts.phrasings import FOLDER as PHRASINGS
 
 
 @dataclass(frozen=True)

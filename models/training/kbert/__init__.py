@@ -1,1 +1,1 @@
-"""The training of the default checkpoint of kbert: `python -m models.training.kbert`."""
+"""The training of the default checkpoint of kbert."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from models.confidence import Confidence, fit
 from models.encoder.weights import find
@@ -20,12 +21,13 @@ from models.packs.pack import Item
 from models.steps import finish
 from models.system import Ask
 from models.training.kbert.net import Net
-from models.training.kbert.plan import Plan
-from models.training.kbert.prepare import Setup
-from models.training.kbert.questions import Question, QuestionMaker, ask_about, without_fact
-from models.training.kbert.relations import RelationText
-from models.training.kbert.world import invent
+from models.training.kbert.questions import RelationQuestion, ask_about, without_fact
+from models.training.kbert.texts import Texts
+from models.training.kbert.world import World
+from models.training.kit.plan import Plan
 from models.training.kit.scale import DECAY, fit_scale
+from models.training.texts.inventions import invent
+from models.training.texts.relations import RelationText
 
 OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0)}
 PAIR = Confidence((1.0,), 0.0, 0.0)
@@ -36,23 +38,23 @@ SURE = 0.5  # score from which an answer is more likely right than not
 MAX_ITERATIONS = 300  # most steps of a fit
 
 
-def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Trained:
+def calibrate(plan: Plan, texts: Texts, net: Net, bend: Tensor) -> Trained:
     """Return the learned weights with scales and thresholds."""
     settings = Settings(
         plan.max_length, plan.max_entities, plan.max_mentions, plan.lora_alpha / plan.lora_rank
     )
-    trained = Trained(settings, net.adapters(), net.heads(), setup.bend, {**OPEN, "pair": PAIR})
+    trained = Trained(settings, net.adapters(), net.heads(), bend, {**OPEN, "pair": PAIR})
     model = assemble(find(), trained)
-    pair, weight = _fit_pairs(plan, setup, model, maker)
+    pair, weight = _fit_pairs(plan, texts, model)
     scales = {
-        "object": fit_options(model, tuning_questions(setup, maker, plan.seed)),
+        "object": fit_options(model, tuning_questions(texts, plan.seed)),
         "pair": pair,
     }
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
     return replace(trained, heads=heads, confidences=scales)
 
 
-def fit_options(model: Model, questions: Sequence[Question]) -> Confidence:
+def fit_options(model: Model, questions: Sequence[RelationQuestion]) -> Confidence:
     """Fit the scale of the pointer's best option, which is given as an answer from SURE on."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
@@ -67,12 +69,12 @@ def fit_options(model: Model, questions: Sequence[Question]) -> Confidence:
     return replace(fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS), threshold=SURE)
 
 
-def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
+def _fit_pairs(plan: Plan, texts: Texts, model: Model) -> tuple[Confidence, float]:
     """Fit the scale of pairs, and the weight of support beside the ranker's own log-odds."""
     answerer = Answerer(model)
     features: list[tuple[float, ...]] = []
     is_right: list[bool] = []
-    choices = list(choice_questions(setup, maker, plan.seed, split_items(setup)[0], CHOICES))
+    choices = list(choice_questions(texts, plan.seed, texts.split_items()[0], CHOICES))
     for start in range(0, len(choices), BATCH):
         batch = choices[start : start + BATCH]
         readings = finish(answerer.read([ask for ask, _ in batch]))
@@ -92,49 +94,37 @@ def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> 
     return replace(scale, weights=(match_weight,)), support_weight / match_weight
 
 
-def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:
-    """Return facts of trained relations: for tuning (of trained entities only), and for measuring."""
-    tuning, test = (
-        [item for item in pack.items() if item.relation.id in setup.relations.train]
-        for pack in (setup.pack, setup.test_pack)
-    )
-    return [item for item in tuning[0::2] if item.subject.id not in setup.world.held_out], test[1::2]
-
-
-def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Question]:
+def tuning_questions(texts: Texts, seed: int) -> list[RelationQuestion]:
     """Return answerable questions and, if the entity has other facts, the same questions without their fact."""
     rng = random.Random(f"{seed}/tuning")
-    questions: list[Question] = []
-    for item in split_items(setup)[0][::EVERY]:
+    questions: list[RelationQuestion] = []
+    for item in texts.split_items()[0][::EVERY]:
         template = rng.choice(item.relation.held_out)
-        questions += [maker.natural(item, template), maker.with_crowd(item, template, rng)]
-    for relation in setup.relations.tune.values():
-        questions += _questions_about(setup, relation, rng)
+        questions += [texts.maker.natural(item, template), texts.maker.with_crowd(item, template, rng)]
+    for relation in texts.relations.tune.values():
+        questions += _questions_about(texts.world, relation, rng)
     return questions + [bare for bare in map(without_fact, questions) if bare is not None]
 
 
-def choice_questions(
-    setup: Setup, maker: QuestionMaker, seed: int, items: Sequence[Item], count: int
-) -> Iterator[tuple[Ask, str]]:
+def choice_questions(texts: Texts, seed: int, items: Sequence[Item], count: int) -> Iterator[tuple[Ask, str]]:
     """Yield questions with five objects of the relation to choose from, every second one with the graph."""
     rng = random.Random(f"{seed}/choices")
     for number, item in enumerate(rng.sample(list(items), count)):
-        pool = setup.world.pools.get(item.relation.id) or setup.world.pools["any"]
+        pool = texts.world.pools.get(item.relation.id) or texts.world.pools["any"]
         wrong = [text for text in rng.sample(pool, min(5, len(pool))) if text not in item.answer][:4]
-        texts = [item.answer, *wrong]
-        rng.shuffle(texts)
-        ask = maker.with_crowd(item, rng.choice(item.relation.held_out), rng).ask
+        candidates = [item.answer, *wrong]
+        rng.shuffle(candidates)
+        ask = texts.maker.with_crowd(item, rng.choice(item.relation.held_out), rng).ask
         is_linked = number % 2 == 0
         mentions = ask.mentions if is_linked else ()
         yield (
-            Ask(ask.question, 10, candidates=tuple(texts), mentions=mentions, use_graph=is_linked),
+            Ask(ask.question, 10, candidates=tuple(candidates), mentions=mentions, use_graph=is_linked),
             item.answer,
         )
 
 
-def _questions_about(setup: Setup, relation: RelationText, rng: random.Random) -> Iterator[Question]:
+def _questions_about(world: World, relation: RelationText, rng: random.Random) -> Iterator[RelationQuestion]:
     """Yield questions about entities with a fact of the tuning relation among one to six of other relations."""
-    world = setup.world
     type = relation.subject if relation.subject in world.names else "place"
     for _ in range(PER_RELATION):
         fillers = [world.relations.train[id] for id in rng.sample(world.fitting(type), rng.randint(0, 5))]

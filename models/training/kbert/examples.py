@@ -10,10 +10,10 @@ import random
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Fact, Mention
-from models.training.kbert.plan import Mixture
-from models.training.kbert.relations import RelationText
 from models.training.kbert.world import World
-from models.training.phrasings import retype
+from models.training.kit.plan import Plan
+from models.training.texts.phrasings import retype
+from models.training.texts.relations import RelationText
 
 BESIDE = (  # frames with a second entity: {0} is the question, {1} the other name
     "I was just reading about {1}. {0}",
@@ -27,23 +27,15 @@ POLITE = ("Please tell me: {0}", "{0} Thanks!", "Hi, {0}", "Quick question: {0}"
 
 @dataclass(frozen=True)
 class Example:
-    """One example.
-
-    Attributes:
-        target: Fact that answers; None if no fact does.
-        about: Relation that is asked for.
-        second: A candidate.
-        is_right: Whether the candidate is right.
-        is_honest: Whether the final map ranks, or a map that has not seen `about`.
-    """
+    """One example."""
 
     question: str
     mentions: tuple[Mention, ...]
-    about: str
-    target: Fact | None
-    is_honest: bool
-    second: str | None = None
-    is_right: bool | None = None
+    about: str  # relation that is asked for
+    target: Fact | None  # fact that answers; None if no fact does
+    is_honest: bool  # whether the final map ranks, or a map that has not seen `about`
+    second: str | None = None  # a candidate
+    is_right: bool | None = None  # whether the candidate is right
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Subject:
 
 
 class Examples:
-    def __init__(self, world: World, mixture: Mixture, seed: int) -> None:
+    def __init__(self, world: World, mixture: Plan, seed: int) -> None:
         self._world, self._mix, self._seed = world, mixture, seed
         relations = world.relations.train.values()
         self._of_pack = [relation for relation in relations if not relation.is_practice]

@@ -13,9 +13,9 @@ from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.text import Tokens
 from models.training.kbert.examples import Example, Examples
 from models.training.kbert.net import Net
-from models.training.kbert.plan import Plan
 from models.training.kbert.ranks import Ranks
 from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast
 
 MENTIONS = 2

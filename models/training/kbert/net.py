@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.encoder.bert import EPSILON, HEADS, LAYERS, MASK_VALUE, WIDTH, unpack
 from models.encoder.weights import find
 from models.kbert.row import Batch, QuestionRow
-from models.training.kbert.plan import Plan
+from models.training.kit.plan import Plan
 
 FIRST_RANK_WEIGHT = 10.0
 NEVER = -1e4

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from models.encoder.minilm import WIDTH
 from models.kbert.query import MENTION, Relevance, label_question
 from models.kit.batching import Cache
-from models.training.kbert.plan import BendPlan, Plan
-from models.training.kbert.relations import RelationText
+from models.training.kit.plan import Plan
 from models.training.kit.progress import FinishedPhase, add_seconds
+from models.training.texts.relations import RelationText
 
 FILE = "maps.safetensors"
 FAR = -1e4  # logit of a pair that does not count
@@ -78,7 +78,7 @@ def load_or_learn_maps(
 
 
 def learn_map(
-    relevance: Relevance, relations: Sequence[RelationText], plan: BendPlan, seed: int
+    relevance: Relevance, relations: Sequence[RelationText], plan: Plan, seed: int
 ) -> Float[Tensor, "width width"]:
     """Learn the map from these relations; `relevance` reads with the frozen encoder."""
     x, of_x = _vectors(

@@ -1,11 +1,10 @@
-"""`python -m models.training.kbert.unseen`: fit the scale of relations that no training has seen, and measure it.
+"""`python -m models.training kbert-unseen`: fit the scale of relations that no training has seen, and measure it.
 
 A graph of one fact gets questions for that fact in other words, and for facts that only resemble it: groups of
 questions that people wrote (`groups/` of the editing sets), of which the judge has read none. Figures are measured on
 groups by another writer (`near.open.jsonl`), about other subjects and of other kinds.
 """
 
-import argparse
 import json
 import random
 import re
@@ -15,60 +14,57 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from models.confidence import Confidence, calibration_error, fit
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.answer import Answerer, describe_best
-from models.kbert.checkpoint import DEFAULT, Model, add_unseen, load
+from models.kbert.checkpoint import Model, add_unseen, load
 from models.kbert.unseen import UnseenCheck, UnseenRecord
-from models.packs.pack import WORLD, Pack
+from models.packs.pack import Pack
 from models.scope.judge import Judge
 from models.steps import finish
 from models.system import Ask
 from models.training.kbert.calibrate import MAX_ITERATIONS, SURE
-from models.training.kbert.plan import DEFAULT as PLAN
-from models.training.kbert.relations import split_relations
+from models.training.kbert.training import PLAN
+from models.training.kit.run import Run
 from models.training.kit.scale import DECAY
 from models.training.scope.__main__ import read_sentences
 from models.training.scope.choosing import split_written
 from models.training.scope.plan import DEFAULT as JUDGE_PLAN
-
-SETS = Path("../shared/editing_sets")
+from models.training.texts.relations import split_relations
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A question to a graph of one fact.
-
-    Attributes:
-        ask: The question, linked.
-        is_asked: Whether it asks for the fact, and not for one that resembles it.
-    """
+    """A linked question to a graph of one fact."""
 
     ask: Ask
-    is_asked: bool
+    is_asked: bool  # whether it asks for the fact, and not for one that resembles it
 
 
-def main() -> None:
-    """Fit the scale and write it beside the checkpoint, or measure the existing one."""
-    parser = argparse.ArgumentParser(description="Fit the scale of relations that no training has seen.")
-    parser.add_argument("--sets", type=Path, default=SETS, help="the editing sets: groups, near.open.jsonl")
-    parser.add_argument("--out", type=Path, default=DEFAULT)
-    parser.add_argument("--measure", action="store_true", help="only measure; nothing is written")
-    arguments = parser.parse_args()
-    torch.set_num_threads(PLAN.threads)
-    model = load(arguments.out, with_unseen=arguments.measure)
-    judge = Judge.load(MiniLM())
-    if not arguments.measure:
-        scale = fit_scale(model, judge, arguments.sets)
-        add_unseen(UnseenRecord(list_seen(Pack.load(WORLD)), judge.digest, scale), arguments.out)
-        model = load(arguments.out)
+def train(run: Run) -> bool:
+    """Fit the scale, and write it beside the checkpoint."""
+    model, judge = load(run.out, with_unseen=False), Judge.load(MiniLM())
+    scale = fit_scale(model, judge, _sets(run))
+    add_unseen(UnseenRecord(list_seen(Pack.load(run.pack)), judge.digest, scale), run.out)
+    return True
+
+
+def measure(run: Run) -> None:
+    """Say how many questions of groups by another writer are answered; nothing is written."""
+    model = load(run.out)
     if model.relation_check is None:
-        parser.error(f"{arguments.out} has no scale yet: leave --measure out")
-    for line in measure(model, model.relation_check, list(read_trials(arguments.sets / "near.open.jsonl"))):
-        print(line)
+        raise SystemExit(f"{run.out} has no scale yet: leave --measure out")
+    for line in describe(model, model.relation_check, list(read_trials(_sets(run) / "near.open.jsonl"))):
+        run.say(line)
+
+
+def _sets(run: Run) -> Path:
+    if run.sets is None:
+        raise SystemExit(
+            "give --sets: models/training/kbert/README.md says which files, and where they are found"
+        )
+    return run.sets
 
 
 def list_seen(pack: Pack) -> frozenset[str]:
@@ -142,7 +138,7 @@ def read_features(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> 
             yield (*features, *check.read(trial.ask.question, reading.links, relation))
 
 
-def measure(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[str]:
+def describe(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterator[str]:
     """Yield the share of answered questions, by the pointer alone and with the judge, and the calibration error."""
     scores = [check.record.scale.score(row) if row else None for row in read_features(model, check, trials)]
     for is_asked, name in ((True, "the fact is asked for"), (False, "a fact that resembles it")):
@@ -160,7 +156,3 @@ def measure(model: Model, check: UnseenCheck, trials: Sequence[Trial]) -> Iterat
     pairs = [(s, t.is_asked) for s, t in zip(scores, trials, strict=True) if s is not None]
     error = calibration_error([score for score, _ in pairs], [is_asked for _, is_asked in pairs])
     yield f"calibration error of what the pointer would answer: {error:.1f} points"
-
-
-if __name__ == "__main__":
-    main()

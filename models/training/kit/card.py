@@ -1,7 +1,9 @@
 """A model card: the figures of an exam, as Markdown for people and as JSON for programs."""
 
 import json
+import platform
 import textwrap
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,26 @@ WIDTH = 116  # characters of a line
 
 
 def write_card(folder: Path, figures: Mapping[str, Any], lines: Iterable[str]) -> None:
-    """Write README.md and measured.json into a checkpoint folder.
-
-    Args:
-        folder: Folder of the checkpoint.
-        figures: What programs read.
-        lines: Headings, rows of tables and prose, of which a paragraph ends with a line break.
-    """
+    """Write measured.json, and README.md of headings, tables and prose, whose paragraphs end with a line break."""
     (folder / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     (folder / "README.md").write_text("\n".join(fill_lines(lines)) + "\n", "utf-8")
+
+
+def fill_card(folder: Path, template: Path, figures: Mapping[str, Any], **facts: object) -> None:
+    """Write measured.json, and README.md from a template with fields as {group[figure]}, {groups} and {fact}."""
+    (folder / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    machine = f"{platform.machine()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}"
+    tables = {"groups": tabulate(figures, "right"), "edits": tabulate(figures, "refused")}
+    text = template.read_text("utf-8").format_map({**figures, **facts, **tables, "machine": machine})
+    (folder / "README.md").write_text(text, "utf-8")
+
+
+def tabulate(figures: Mapping[str, Any], name: str) -> str:
+    """Return a table of the groups that have a figure of this name."""
+    groups = {group: row for group, row in figures.items() if isinstance(row, dict) and name in row}
+    columns = list(dict.fromkeys(column for row in groups.values() for column in row))
+    rows = ([group, *(row.get(column, "") for column in columns)] for group, row in groups.items())
+    return "\n".join(table(f"| {' | '.join(columns)}", rows)).rstrip()
 
 
 def fill_lines(lines: Iterable[str]) -> Iterator[str]:

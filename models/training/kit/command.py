@@ -13,14 +13,7 @@ Say = Callable[[str], None]
 
 
 def describe_command(system: str, work: Path, out: Path, threads: int = 2) -> argparse.ArgumentParser:
-    """Return a parser of the options that every training has.
-
-    Args:
-        system: Name of the system.
-        work: Folder of progress and time spent, unless the command names another.
-        out: Folder of the checkpoint, unless the command names another.
-        threads: Threads of torch, unless the command says otherwise.
-    """
+    """Return a parser of the options that every training has, with their defaults."""
     parser = argparse.ArgumentParser(
         description=f"Train the checkpoint of {system}; resumes where it stopped."
     )

@@ -19,9 +19,6 @@ class DataFiles:
     """The data files of the project and of a pack that are read while a block runs.
 
     So a fingerprint leaves out no text that examples are made of: the files need not be listed anywhere.
-
-    Args:
-        pack: Folder of the pack.
     """
 
     def __init__(self, pack: Path) -> None:
@@ -41,12 +38,7 @@ class DataFiles:
             self.paths.add(path)
 
     def fingerprint(self, plan: Mapping[str, Any], **parts: Any) -> str:
-        """Compute the SHA-256 of all that the weights follow from.
-
-        Args:
-            plan: The recipe.
-            parts: Whatever else decides; the frozen encoder always counts.
-        """
+        """Compute the SHA-256 of all that the weights follow from; the frozen encoder always counts."""
         return _hash({"plan": plan, "files": sorted(map(digest, self.paths)), **parts})
 
 

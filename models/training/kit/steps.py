@@ -10,6 +10,7 @@ from torch import nn
 
 from models.device import learns_in_bfloat16
 from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.progress import Progress, add_seconds
 
 CPU = torch.device("cpu")
@@ -34,20 +35,12 @@ class Schedule(Protocol):
 
 
 class Steps(ABC):
-    """A training that comes to the same weights whether it was interrupted or not.
-
-    Args:
-        plan: Seed and numbers of steps.
-        network: The network, of which the parameters that learn are kept.
-        groups: The parameters that learn.
-        say: Receives lines about the progress.
-        options: Options of AdamW.
-    """
+    """A training that comes to the same weights whether it was interrupted or not; `options` are AdamW's."""
 
     least_slope = 0.02  # share of the rates at the end
 
     def __init__(
-        self, plan: Schedule, network: nn.Module, groups: Sequence[Group], say: Say, **options: Any
+        self, plan: Schedule | Plan, network: nn.Module, groups: Sequence[Group], say: Say, **options: Any
     ) -> None:
         self.schedule, self.trainable, self.say = plan, trainable(network), say
         self._network, self._optimizer = network, torch.optim.AdamW(groups, **options)
@@ -57,15 +50,7 @@ class Steps(ABC):
         """Add the gradients of a step, and return its loss."""
 
     def run(self, progress: Progress | None, until: int | None = None) -> list[float]:
-        """Train in place, from the last step that `progress` holds.
-
-        Args:
-            progress: State from which an interrupted training continues.
-            until: Step before which to stop; None is the end of the plan.
-
-        Returns:
-            The loss of each step.
-        """
+        """Train in place, from the last step of `progress` to the one before `until`; return the loss of each step."""
         plan, losses = self.schedule, list[float]()
         first = progress.resume(self.trainable, self._optimizer) if progress else 0
         last = plan.steps if until is None else min(until, plan.steps)
@@ -114,13 +99,7 @@ def trainable(network: nn.Module) -> nn.ParameterDict:
 
 
 def split_rates(network: nn.Module, rates: Mapping[str, float], encoder: Collection[str]) -> list[Group]:
-    """Return the parameters that come from an encoder, and the fresh ones, each with their highest rate.
-
-    Args:
-        network: Network whose frozen parameters are left out.
-        rates: The rates of `encoder` and `fresh`.
-        encoder: Names of the parameters from the encoder.
-    """
+    """Return the parameters that come from an encoder, and the fresh ones, each with their highest rate."""
     parameters = {name: p for name, p in network.named_parameters() if p.requires_grad}
     return [
         {

@@ -1,4 +1,4 @@
-"""`python -m models.training.packs --facts ../shared/facts` builds the pack `world`."""
+"""`python -m models.training.packs --facts FOLDER` builds the pack `world`: models/packs/world/README.md."""
 
 import argparse
 from itertools import chain
@@ -16,9 +16,7 @@ from models.training.packs.writing import write
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m models.training.packs", description=__doc__)
-    parser.add_argument(
-        "--facts", type=Path, default=Path("../shared/facts"), help="folder of the fact tables"
-    )
+    parser.add_argument("--facts", type=Path, required=True, help="folder of the fact tables")
     parser.add_argument("--out", type=Path, default=WORLD, help="folder of the pack; holds relations.toml")
     options = parser.parse_args()
     relations = read_relations(options.out / "relations.toml")

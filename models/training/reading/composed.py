@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models.packs.pack import Fact, Pack
+from models.training.kit.plan import Plan
 from models.training.reading.written.texts import Split, split_of
-from models.training.thu_ernie.plan import Mixture
 from models.training.thu_ernie.wordings import Question, ask, ask_as_people_write
 
 STATEMENTS = (3, 7)  # facts of a passage
@@ -46,7 +46,7 @@ class PassageMaker:
     """
 
     def __init__(
-        self, pack: Pack, templates: Mapping[str, Sequence[str]], mixture: Mixture, split: Split
+        self, pack: Pack, templates: Mapping[str, Sequence[str]], mixture: Plan, split: Split
     ) -> None:
         self._pack, self._templates, self._mixture = pack, templates, mixture
         self._facts = [fact for fact in pack.facts if split_of(fact.subject_id) == split]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from models.training.kbert.relations import ANY, KINDS, RelationText
+from models.training.texts.relations import ANY, KINDS, RelationText
 
 ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
 
@@ -19,19 +19,12 @@ Path = tuple[RelationText, ...]
 
 @dataclass(frozen=True)
 class Compositions:
-    """Paths of relations.
+    """Paths of relations."""
 
-    Attributes:
-        relations: Relations by id.
-        one_in: Number of sequences of which one is held out.
-        seed: Seed by which they are chosen.
-        inverse: Probability that a hop is of an inverse relation, if one fits.
-    """
-
-    relations: Mapping[str, RelationText]
-    one_in: int
-    seed: int
-    inverse: float = 0.0
+    relations: Mapping[str, RelationText]  # relations by id
+    one_in: int  # number of sequences of which one is held out
+    seed: int  # seed by which they are chosen
+    inverse: float = 0.0  # probability that a hop is of an inverse relation, if one fits
 
     @cached_property
     def followers(self) -> Mapping[str, Sequence[str]]:
@@ -42,12 +35,7 @@ class Compositions:
         }
 
     def draw(self, n_hops: int, is_held: bool, rng: random.Random) -> Path:
-        """Draw a path.
-
-        Args:
-            n_hops: Its length.
-            is_held: Whether it has to be a path that training never sees; a single relation is no composition.
-            rng: Source of all choices.
+        """Draw a path that training never sees, or one that it may; a single relation is no composition.
 
         Raises:
             ValueError: The relations make no such path.

@@ -8,7 +8,7 @@ trained on.
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from models.confidence import Confidence
 from models.relational.answer import Answerer, Reading, Sources
@@ -16,101 +16,41 @@ from models.relational.checkpoint import Model
 from models.relational.neighbours import EntityNeighbours
 from models.relational.network import RelationalNetwork
 from models.relational.question import TextReader
-from models.system import Reason, Reply
+from models.relational.system import RelationalSystem
 from models.training.kit.card import percent
+from models.training.kit.exam import BATCH, Figures, Question, count, put
+from models.training.kit.plan import Plan
 from models.training.kit.scale import fit_scale
 from models.training.relational.compositions import Path, is_inverse
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.pack import PackQuestions
-from models.training.relational.plan import Plan
 
-BATCH = 32
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One question and its answer."""
-
-    example: Example
-    reading: Reading | Reason
-    reply: Reply
-
-    @property
-    def is_right(self) -> bool:
-        """Return whether the answer is the expected one, or is rightly withheld."""
-        return self.reply.answer == self.example.expected
-
-    @property
-    def is_best_right(self) -> bool:
-        """Return whether the best answer is right, whatever the threshold says."""
-        return self.reply.best == self.example.expected
-
-    @property
-    def is_faithful(self) -> bool:
-        """Return whether the best path is the one that the question asks for."""
-        if isinstance(self.reading, Reason) or not self.reading.candidates:
-            return False
-        return tuple(step.label for step in self.reading.candidates[0].steps) == self.example.labels
+NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Measures of one group, in per cent.
-
-    Attributes:
-        n: Number of questions.
-        right: Answers that are right to the letter, or rightly withheld.
-        best: Best answers that are right, before the threshold; unanswerable questions have none.
-        faithful: Share of the right answers that rest on the path that the question asks for.
-    """
-
-    n: int
-    right: float
-    best: float
-    faithful: float
-
-
-def put(answerer: Answerer, examples: Sequence[Example]) -> list[Outcome]:
-    """Ask questions as the system does."""
-    outcomes: list[Outcome] = []
-    for start in range(0, len(examples), BATCH):
-        part = examples[start : start + BATCH]
-        sources = [Sources(EntityNeighbours.of_entities(example.entities)) for example in part]
-        readings = answerer.read([example.ask for example in part], sources)
-        outcomes += [
-            Outcome(example, reading, answerer.reply(reading))
-            for example, reading in zip(part, readings, strict=True)
-        ]
-    return outcomes
-
-
-def figures(outcomes: Sequence[Outcome]) -> Figures:
-    """Count a group."""
-    answers = [o for o in outcomes if o.is_right and o.reply.answer is not None]
-    return Figures(
-        len(outcomes),
-        percent(outcome.is_right for outcome in outcomes),
-        percent(outcome.is_best_right for outcome in outcomes),
-        percent(outcome.is_faithful for outcome in answers),
+def measure_group(system: RelationalSystem, examples: Sequence[Example]) -> Figures:
+    """Ask the questions of a group, each to its own graph; `faithful` counts right answers on the right path."""
+    questions = [
+        Question(replace(e.ask, neighbours=tuple(e.entities.values()), explain=True), e.expected)
+        for e in examples
+    ]
+    outcomes = put(system, questions, {})
+    faithful = (
+        tuple(step["label"] for step in (outcome.reply.explanation or {})["path"]) == example.labels
+        for outcome, example in zip(outcomes, examples, strict=True)
+        if outcome.is_right and outcome.reply.answer is not None
     )
+    return {**count(outcomes), "faithful": percent(faithful)}
 
 
-def groups(
+def draw_groups(
     plan: Plan,
     maker: ExampleMaker,
     new_relations: ExampleMaker,
     pack: PackQuestions,
     inverse: ExampleMaker | None = None,
 ) -> Mapping[str, list[Example]]:
-    """Draw the questions of the exam.
-
-    Args:
-        plan: Seed, and size of each group.
-        maker: Asks in the words of the third writer for relations of training.
-        new_relations: Asks for paths over relations of which training saw none.
-        pack: Asks about the facts of the pack.
-        inverse: Asks for subjects, too, where the reader walks back.
-    """
+    """Draw the questions of the exam: about trained relations, new ones, facts of the pack, and subjects."""
     examples: dict[str, list[Example]] = {}
     for hops in range(1, plan.config.hops + 1):
         examples[f"{hops} hops"] = _draw(plan, maker, hops, False, False)
@@ -127,8 +67,9 @@ def groups(
         for hops in range(1, plan.config.hops + 1):
             examples[f"{hops} hops, with a subject"] = _draw(plan, inverse, hops, False, False)
             examples[f"{hops} hops, with a subject, unanswerable"] = _draw(plan, inverse, hops, False, True)
-    for form, count, yes_no in (("count", 1.0, 0.0), ("yes_no", 0.0, 1.0)):
-        of_form = replace(maker, mixture=replace(maker.mixture, count=count, yes_no=yes_no))
+    for form, shares in (("count", (1.0, 0.0)), ("yes_no", (0.0, 1.0))):
+        mixture = maker.mixture.change(count=shares[0], yes_no=shares[1])
+        of_form = replace(maker, mixture=mixture)
         examples[form] = _draw(plan, of_form, 1, False, False) + _draw(plan, of_form, 2, False, False)
     return examples
 
@@ -147,19 +88,20 @@ def _draw_path(maker: ExampleMaker, hops: int, is_held: bool, rng: random.Random
             return path
 
 
-NO_SCALE = Confidence((1.0, 1.0, 0.0), 0.0, 0.0)  # path, start and form (models/relational/answer.py)
-
-
 def calibrate(
     plan: Plan, network: RelationalNetwork, reader: TextReader, makers: tuple[ExampleMaker, ...]
 ) -> Confidence:
     """Fit the scale on as many questions of each maker as a group of the exam has, and set the threshold."""
     rng = random.Random(f"{plan.seed}/calibrate")
     examples = [maker.draw(rng) for maker in makers for _ in range(plan.n_exam)]
-    outcomes = put(Answerer(Model(network, reader, NO_SCALE)), examples)
+    answerer = Answerer(Model(network, reader, NO_SCALE))
     rows, is_right = [], []
-    for outcome in outcomes:
-        if isinstance(outcome.reading, Reading) and outcome.reading.candidates:
-            rows.append(outcome.reading.features(outcome.reading.candidates[0]))
-            is_right.append(outcome.is_best_right)
+    for start in range(0, len(examples), BATCH):
+        part = examples[start : start + BATCH]
+        sources = [Sources(EntityNeighbours.of_entities(example.entities)) for example in part]
+        readings = answerer.read([example.ask for example in part], sources)
+        for example, reading in zip(part, readings, strict=True):
+            if isinstance(reading, Reading) and reading.candidates:
+                rows.append(reading.features(reading.candidates[0]))
+                is_right.append(answerer.reply(reading).best == example.expected)
     return fit_scale(rows, is_right, plan.max_declined)

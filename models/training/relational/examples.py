@@ -13,11 +13,11 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.relational.network import FORMS
 from models.relational.subgraph import inverse_label
 from models.system import Ask
-from models.training.kbert.relations import RelationText, fits
-from models.training.kbert.world import invent
+from models.training.kit.plan import Plan
 from models.training.relational.compositions import Compositions, Path, base_id, has_entities, is_inverse
-from models.training.relational.plan import Mixture
 from models.training.relational.wordings import SLOT, Wordings
+from models.training.texts.inventions import invent
+from models.training.texts.relations import RelationText, fits
 
 ENTITIES, COUNT, YES_NO = FORMS
 OBJECT = "{object}"
@@ -26,40 +26,24 @@ MOST_VALUES = 3  # values of one fact
 
 @dataclass(frozen=True)
 class Visit:
-    """An entity on the right path.
+    """An entity on the right path."""
 
-    Attributes:
-        labels: Labels of its facts.
-        target: The label to walk; "@stay" at the end, "@null" if the fact is missing.
-    """
-
-    labels: tuple[str, ...]
-    target: str
+    labels: tuple[str, ...]  # labels of its facts
+    target: str  # the label to walk; "@stay" at the end, "@null" if the fact is missing
 
 
 @dataclass(frozen=True)
 class Example:
-    """A question with its answer and its proof.
+    """A question with its answer and its proof."""
 
-    Attributes:
-        ask: The question with its mentions.
-        entities: The graph.
-        path: Ids of the relations that the question asks for.
-        labels: Labels to walk.
-        start: Number of the mention at which the path begins.
-        form: One of FORMS.
-        expected: The answer; None if the path breaks.
-        hops: Visits of each hop of the walk.
-    """
-
-    ask: Ask
-    entities: Mapping[str, Entity]
-    path: tuple[str, ...]
-    labels: tuple[str, ...]
-    start: int
-    form: str
-    expected: str | None
-    hops: tuple[tuple[Visit, ...], ...]
+    ask: Ask  # the question with its mentions
+    entities: Mapping[str, Entity]  # the graph
+    path: tuple[str, ...]  # ids of the relations that the question asks for
+    labels: tuple[str, ...]  # labels to walk
+    start: int  # number of the mention at which the path begins
+    form: str  # one of FORMS
+    expected: str | None  # the answer; None if the path breaks
+    hops: tuple[tuple[Visit, ...], ...]  # visits of each hop of the walk
 
 
 @dataclass(frozen=True)
@@ -77,7 +61,7 @@ class ExampleMaker:
 
     compositions: Compositions
     wordings: Wordings
-    mixture: Mixture
+    mixture: Plan
     beside: Mapping[str, RelationText]
     near: Mapping[str, Sequence[str]]
     max_hops: int
@@ -89,13 +73,7 @@ class ExampleMaker:
         return self.make(self.compositions.draw(n_hops, False, rng), rng)
 
     def make(self, path: Path, rng: random.Random, is_broken: bool | None = None) -> Example:
-        """Make an example about a path.
-
-        Args:
-            path: The relations to ask for.
-            rng: Source of all choices.
-            is_broken: Whether a fact of the path is missing; None leaves it to the mixture.
-        """
+        """Make an example about a path; whether a fact of it is missing is left to the mixture by default."""
         if is_broken is None:
             is_broken = rng.random() < self.mixture.broken
         form = rng.choices(

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from models.relational.subgraph import inverse_label
-from models.training.kbert.relations import ANY, RelationText
-from models.training.phrasings import Phrasings
 from models.training.relational.compositions import INVERSE, has_entities, is_inverse
+from models.training.texts.phrasings import Phrasings
+from models.training.texts.relations import ANY, RelationText
 
 SLOT = "{subject}"
 POSSESSIVE = SLOT + "'s "
@@ -23,17 +23,11 @@ TYPE_WORDS = {
 
 @dataclass(frozen=True)
 class InverseFrames:
-    """Sentences about a subject; {type} is its kind, {label} the relation, and {subject} the name of the value.
+    """Sentences about a subject; {type} is its kind, {label} the relation, and {subject} the name of the value."""
 
-    Attributes:
-        nouns: Noun phrases for the subject.
-        questions: Questions for it.
-        around_nouns: Questions around a noun phrase for it.
-    """
-
-    nouns: tuple[str, ...]
-    questions: tuple[str, ...]
-    around_nouns: tuple[str, ...]
+    nouns: tuple[str, ...]  # noun phrases for the subject
+    questions: tuple[str, ...]  # questions for it
+    around_nouns: tuple[str, ...]  # questions around a noun phrase for it
 
 
 TRAIN_INVERSES = InverseFrames(

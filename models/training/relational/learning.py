@@ -11,31 +11,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.relational.config import Config
 from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
 from models.relational.question import TextReader, mask_mentions
 from models.relational.walk import Labels
 from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps
 from models.training.relational.examples import Example, Visit
-from models.training.relational.plan import Plan
 
 Draw = Callable[[random.Random], Example]
 SPECIAL = {"@null": NULL, "@stay": STAY}
 
 
 class Learning(Steps):
-    """Trains a network.
-
-    Args:
-        plan: Steps, rates and sizes.
-        reader: The frozen encoder.
-        draw: Makes a question.
-        say: Receives lines about the progress.
-    """
+    """Trains a network."""
 
     def __init__(self, plan: Plan, reader: TextReader, draw: Draw, say: Say) -> None:
         torch.manual_seed(plan.seed)
-        self.plan, self.network = plan, RelationalNetwork(plan.config)
+        self.plan, self.network = plan, RelationalNetwork(plan.config.make(Config))
         self._reader, self._draw = reader, draw
         groups = [{"params": list(self.network.parameters()), "peak": plan.lr}]
         super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
@@ -49,8 +43,9 @@ class Learning(Steps):
 
     def slope(self, step: int) -> float:
         """Rise to the highest rate, then fall in a straight line to a twentieth of it."""
-        rise = (step + 1) / max(1, self.plan.warmup)
-        return min(rise, max(0.05, 1 - step / self.plan.steps))
+        rise: float = (step + 1) / max(1, self.plan.warmup)
+        fall: float = 1 - step / self.plan.steps
+        return min(rise, max(0.05, fall))
 
 
 def loss_of(network: RelationalNetwork, reader: TextReader, examples: Sequence[Example]) -> Tensor:

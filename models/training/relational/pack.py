@@ -7,32 +7,22 @@ from functools import cached_property
 
 from models.graph.knowledge import Fact
 from models.graph.view import GraphView
+from models.relational.config import Config
 from models.relational.neighbours import EntityNeighbours
-from models.training.kbert.relations import RelationText
 from models.training.relational.compositions import MAX_DRAWS, Compositions
 from models.training.relational.examples import ENTITIES, Example, put_names
 from models.training.relational.wordings import Wordings
+from models.training.texts.relations import RelationText
 
 
 @dataclass(frozen=True)
 class PackQuestions:
-    """Draws paths from a graph.
+    """Draws paths from a graph."""
 
-    Attributes:
-        view: The graph.
-        compositions: Relations that may be asked for, and sequences that training never sees.
-        wordings: Wordings of the questions.
-        fan_out: Facts of an entity that a reader walks.
-        max_entities: Entities of a sub-graph.
-        fan_in: Facts about an entity that a reader walks back.
-    """
-
-    view: GraphView
-    compositions: Compositions
-    wordings: Wordings
-    fan_out: int
-    max_entities: int
-    fan_in: int = 0
+    view: GraphView  # the graph
+    compositions: Compositions  # relations that may be asked for, and sequences that training never sees
+    wordings: Wordings  # wordings of the questions
+    config: Config  # the bounds of a reader's sub-graph
 
     @cached_property
     def _ids(self) -> Sequence[str]:
@@ -73,9 +63,8 @@ class PackQuestions:
     def _ask(
         self, start: str, path: Sequence[RelationText], ends: Sequence[Fact], rng: random.Random
     ) -> Example:
-        source = EntityNeighbours.of_view(self.view)
-        hops = len(path) + 1
-        entities = source.neighbours([start], hops, self.fan_out, self.max_entities, self.fan_in)
+        source, config = EntityNeighbours.of_view(self.view), self.config
+        entities = source.neighbours([start], len(path) + 1, config.fan_out, config.max_nodes, config.fan_in)
         ask, number = put_names(self.wordings.draw(path, ENTITIES, rng), entities[start], None, entities)
         expected = ", ".join(sorted({fact.object for fact in ends}))
         ids, labels = tuple(r.id for r in path), tuple(r.labels[0] for r in path)

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from models.relational.network import FORMS
-from models.training.kbert.relations import RelationText
-from models.training.phrasings import Phrasings, retype
+from models.training.kit.plan import Plan
 from models.training.relational.compositions import has_entities, is_inverse
-from models.training.relational.plan import Mixture
+from models.training.texts.phrasings import Phrasings, retype
+from models.training.texts.relations import RelationText
 
 ENTITIES, COUNT, YES_NO = FORMS
 SLOT = "{subject}"
@@ -16,18 +16,13 @@ SLOT = "{subject}"
 
 @dataclass(frozen=True)
 class Frames:
-    """Sentences around a noun phrase, or around the label of a relation whose values are entities.
+    """Sentences around a noun phrase, or around the label of a relation whose values are entities."""
 
-    Attributes:
-        count: Ask how many values it stands for.
-        yes_no: Ask whether `{object}` is one of them.
-        count_by_label: Ask how many values `{subject}` has, by the `{labels}` in the plural.
-        yes_no_by_label: Ask whether `{object}` is one of them, by the `{label}` or the `{labels}`.
-    """
-
-    count: tuple[str, ...]
-    yes_no: tuple[str, ...]
+    count: tuple[str, ...]  # ask how many values it stands for
+    yes_no: tuple[str, ...]  # ask whether `{object}` is one of them
+    # ask how many values `{subject}` has, by the `{labels}` in the plural
     count_by_label: tuple[str, ...] = ()
+    # ask whether `{object}` is one of them, by the `{label}` or the `{labels}`
     yes_no_by_label: tuple[str, ...] = ()
 
 
@@ -71,19 +66,12 @@ TEST_FRAMES = Frames(
 
 @dataclass(frozen=True)
 class Wordings:
-    """The words of some writers.
+    """The words of some writers."""
 
-    Attributes:
-        phrasings: Their phrasings of each relation.
-        frames: Sentences for counts and for yes or no.
-        mixture: Shares of slips.
-        use_own: Whether the relation's own templates count as their words, too.
-    """
-
-    phrasings: Mapping[str, Phrasings]
-    frames: Frames
-    mixture: Mixture
-    use_own: bool
+    phrasings: Mapping[str, Phrasings]  # their phrasings of each relation
+    frames: Frames  # sentences for counts and for yes or no
+    mixture: Plan  # shares of slips
+    use_own: bool  # whether the relation's own templates count as their words, too
 
     def draw(self, path: Sequence[RelationText], form: str, rng: random.Random) -> str:
         """Return a question with `{subject}` once, and `{object}` once if it wants yes or no."""

@@ -19,11 +19,11 @@ from models.packs.own_question import FOLDER, SCALE, SUBJECT, OwnFact, OwnQuesti
 from models.packs.pack import Item
 from models.scope.judge import Judge
 from models.training.kit.scale import DECAY
-from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings
 from models.training.scope.names import Names
 from models.training.scope.pairs import read_forms
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import WordNet
+from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings
 
 N_FACTS = 600  # facts that are asked for, and that other questions look like
 MAX_ITERATIONS = 200

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.packs.pack import Pack
-from models.training.phrasings import read_phrasings
 from models.training.scope.plan import FOLDER, Plan
+from models.training.texts.phrasings import read_phrasings
 
 SUBJECT = "{subject}"
 SAME, ALIKE, N_ALIKE = 0.93, 0.85, 3  # cosines from which one phrasing, or N_ALIKE, make two relations one

@@ -1,136 +1,130 @@
-"""The exam of a checkpoint: the third writer's words, links switched off, and edits of rows.
-
-Questions take the served path. A question about entities is right if the best candidate is the fact that it asks for;
-hits@5 counts it among the first five.
-"""
+"""The exam of THU-ERNIE: the third writer's words, links switched off, facts that are not there, and edits of facts."""
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from jaxtyping import Float
-from torch import Tensor
-
-from models.confidence import calibration_error
+from models.confidence import Confidence
 from models.graph.knowledge import Entity, Fact, Mention
-from models.memory import Views
+from models.graph.memory import TripleChange
+from models.graph.statement import Statement
 from models.packs.pack import Pack
 from models.system import Ask
-from models.thu_ernie.answering.answer import Aligner, Reading
+from models.thu_ernie.answering.answer import Aligner
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
-from models.training.kit.card import percent
-from models.training.thu_ernie.plan import Plan
-from models.training.thu_ernie.prepare import Setup
-from models.training.thu_ernie.wordings import Question, ask
+from models.training.kit.exam import BATCH, Case, Question
+from models.training.kit.plan import Plan
+from models.training.kit.scale import fit_scale
+from models.training.thu_ernie.wordings import Wordings, ask
 
-BATCH = 32
-HITS = 5
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A question about an entity, and its answer.
-
-    Attributes:
-        reading: The question as it was read.
-        expected: The right answer; "" if the graph has none.
-        relation: The relation that the question asks for.
-        score: Probability that the best answer is right.
-        answer: The best answer; None if it is withheld.
-    """
-
-    reading: Reading
-    expected: str
-    relation: str
-    score: float
-    answer: str | None
-
-    def is_hit(self, limit: int = 1) -> bool:
-        """Return whether the right answer is among the first so many."""
-        entries = self.reading.alignment.entries[:limit]
-        return any(entry.candidate.answer == self.expected for entry in entries)
+NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that equals the odds against no answer
+LOWEST = 0.3  # lowest threshold: an answer that is more likely wrong than right by far is withheld
+N_PER_RELATION, N_ABSENT, N_WITHOUT_LINKS = 12, 4, 4  # questions of each relation that scales are fitted on
+N_TEST_ABSENT, N_TEST_UNLINKED = 5, 6  # questions of each relation in the exam
+MAX_DRAWS = 4  # draws for each of many edits, since an entity may be drawn twice
 
 
-@dataclass(frozen=True)
-class Inquiry:
-    """A question with its answer."""
+class Drawer:
+    """Draws questions about the entities of a pack; those for a test are in the words of the third writer."""
 
-    ask: Ask
-    expected: str
-    relation: str
-
-
-class Examiner:
-    """Asks a checkpoint.
-
-    Args:
-        model: The checkpoint.
-        setup: Facts and words.
-        plan: Seed and numbers of questions.
-    """
-
-    def __init__(self, model: Model, setup: Setup, plan: Plan) -> None:
-        self.model, self.setup, self.plan = model, setup, plan
-        self._aligner = Aligner(model)
-        self.entities = read_entities(setup.world.pack)
-        self._entities_by_relation: dict[str, list[Entity]] = {}
-        for id, entity in self.entities.items():
+    def __init__(self, pack: Pack, wordings: Wordings, seed: int) -> None:
+        self._pack, self._wordings, self._seed = pack, wordings, seed
+        self._entities = read_entities(pack)
+        self._by_relation: dict[str, list[Entity]] = {}
+        for entity in self._entities.values():
             for relation in dict.fromkeys(fact.relation for fact in entity.facts):
-                self._entities_by_relation.setdefault(relation, []).append(self.entities[id])
+                self._by_relation.setdefault(relation, []).append(entity)
 
-    def draw(self, words: str, count: int) -> list[Inquiry]:
+    def draw_groups(self, n: int) -> dict[str, list[Question]]:
+        """Draw the groups of the exam, with n questions of each relation in the first."""
+        absent = self.draw_absent("test", N_TEST_ABSENT)
+        return {
+            "neighbours": self.draw("test", n),
+            "links off": switch_links_off(self.draw("test", min(n, N_TEST_UNLINKED))),
+            "absent": absent,
+            "strange": self.draw_strange("test", len(absent)),
+        }
+
+    def draw(self, words: str, count: int) -> list[Question]:
         """Draw so many questions of each relation in the words of `choose` or `test`."""
-        rng = random.Random(f"{self.plan.seed}/exam/{words}")
-        templates = self.setup.wordings.choose if words == "choose" else self.setup.wordings.test
-        inquiries = []
-        for relation, entities in self._entities_by_relation.items():
-            for _ in range(count if templates.get(relation) else 0):
-                entity = rng.choice(entities)
-                inquiries.append(inquire(entity, relation, rng.choice(templates[relation])))
-        return inquiries
+        rng = random.Random(f"{self._seed}/exam/{words}")
+        return [
+            inquire(rng.choice(entities), relation, rng.choice(templates))
+            for relation, entities in self._by_relation.items()
+            if (templates := self._templates(words).get(relation))
+            for _ in range(count)
+        ]
 
-    def draw_absent(self, words: str, count: int) -> list[Inquiry]:
+    def draw_absent(self, words: str, count: int) -> list[Question]:
         """Draw questions for relations that an entity of a fitting type lacks."""
-        rng = random.Random(f"{self.plan.seed}/absent/{words}")
-        templates = self.setup.wordings.choose if words == "choose" else self.setup.wordings.test
-        relations, types = self.setup.world.pack.relations, self.setup.world.pack.entities
-        inquiries = []
-        for relation in self._entities_by_relation:
+        rng = random.Random(f"{self._seed}/absent/{words}")
+        relations, questions = self._pack.relations, list[Question]()
+        for relation in self._by_relation:
+            templates = self._templates(words).get(relation)
             fitting = [
                 entity
-                for other in self._entities_by_relation
+                for other in self._by_relation
                 if relations[other].subject_type == relations[relation].subject_type
-                for entity in self._entities_by_relation[other]
-                if all(fact.relation != relation for fact in entity.facts) and entity.id in types
+                for entity in self._by_relation[other]
+                if all(fact.relation != relation for fact in entity.facts)
             ]
-            inquiries += [
-                inquire(rng.choice(fitting), relation, rng.choice(templates[relation]))
-                for _ in range(count if fitting and templates.get(relation) else 0)
-            ]
-        return inquiries
+            if fitting and templates:
+                questions += [
+                    inquire(rng.choice(fitting), relation, rng.choice(templates)) for _ in range(count)
+                ]
+        return questions
 
-    def draw_strange(self, words: str, count: int) -> list[Inquiry]:
+    def draw_strange(self, words: str, count: int) -> list[Question]:
         """Draw questions for relations that no fact has, and that no question of the training asks for."""
-        rng = random.Random(f"{self.plan.seed}/strange/{words}")
-        templates = self.setup.wordings.strange["choose" if words == "choose" else "test"]
-        entities = list(self.entities.values())
+        rng = random.Random(f"{self._seed}/strange/{words}")
+        templates = self._wordings.strange["choose" if words == "choose" else "test"]
+        entities = list(self._entities.values())
         return [inquire(rng.choice(entities), "", rng.choice(templates)) for _ in range(count)]
 
-    def put(self, inquiries: Sequence[Inquiry], view: EntityView | None = None) -> list[Outcome]:
-        """Ask questions as the system does."""
-        views: Views = {ENTITIES: view or EntityView(self.model.table)}
-        outcomes: list[Outcome] = []
-        for start in range(0, len(inquiries), BATCH):
-            part = inquiries[start : start + BATCH]
-            readings = self._aligner.read([inquiry.ask for inquiry in part], [views] * len(part))
-            for inquiry, reading in zip(part, readings, strict=True):
-                reply = self._aligner.reply(reading)
-                outcomes.append(
-                    Outcome(reading, inquiry.expected, inquiry.relation, reply.score, reply.answer)
-                )
-        return outcomes
+    def draw_cases(self, count: int, purpose: str) -> list[Case]:
+        """Draw edits of facts of different entities, with questions for them, beside them, and about others."""
+        rng, cases = random.Random(f"{self._seed}/edits/{purpose}"), dict[str, Case]()
+        for _ in range(MAX_DRAWS * count):
+            if len(cases) < count:
+                entity, case = self._draw_case(f"{len(cases):04d}", rng)
+                cases.setdefault(entity.id, case)
+        asks = [question.ask for question in self.draw("test", max(1, count // 40))]
+        bystanders = [ask for ask in asks if ask.mentions[0].entities[0].id not in cases]
+        return [
+            replace(case, stay={**case.stay, "others": bystanders[place :: len(cases)]})
+            for place, case in enumerate(cases.values())
+        ]
+
+    def _draw_case(self, id: str, rng: random.Random) -> tuple[Entity, Case]:
+        """Draw a fact with a single object, and another object of its relation."""
+        templates = self._wordings.test
+        while True:
+            relation = rng.choice(sorted(templates.keys() & self._by_relation.keys()))
+            entity = rng.choice(self._by_relation[relation])
+            objects = [fact for fact in entity.facts if fact.relation == relation]
+            other = rng.choice(self._by_relation[relation])
+            new = rng.choice([fact for fact in other.facts if fact.relation == relation])
+            if len(objects) == 1 and new.object != objects[0].object:
+                break
+        question = inquire(entity, relation, rng.choice(templates[relation])).ask
+        contest = replace(question, candidates=(objects[0].object, new.object))
+        relations = dict.fromkeys(fact.relation for fact in entity.facts)
+        stay = [
+            inquire(entity, beside, rng.choice(templates[beside])).ask
+            for beside in relations
+            if beside != relation and beside in templates
+        ]
+        statement = Statement(relation, new.object, new.object_id, "set")
+        return entity, Case(
+            TripleChange(id, {entity.id: (statement,)}),
+            {"given": [Question(question, new.object)], "against_old": [Question(contest, new.object)]},
+            {"same_subject": stay},
+        )
+
+    def _templates(self, words: str) -> dict[str, Sequence[str]]:
+        return dict(self._wordings.choose if words == "choose" else self._wordings.test)
 
 
 def read_entities(pack: Pack) -> dict[str, Entity]:
@@ -147,54 +141,49 @@ def read_entities(pack: Pack) -> dict[str, Entity]:
     }
 
 
-def inquire(entity: Entity, relation: str, template: str) -> Inquiry:
-    """Ask for a relation of an entity."""
-    question: Question = ask(template, entity.label)
+def inquire(entity: Entity, relation: str, template: str) -> Question:
+    """Ask for a relation of an entity; without such a fact, to decline is right."""
+    question = ask(template, entity.label)
     objects = {fact.object for fact in entity.facts if fact.relation == relation}
     mention = Mention(question.begin, question.end, (entity,))
-    return Inquiry(Ask(question.text, mentions=(mention,)), ", ".join(sorted(objects)), relation)
+    return Question(Ask(question.text, mentions=(mention,)), ", ".join(sorted(objects)) or None)
 
 
-def switch_links_off(inquiries: Iterable[Inquiry]) -> list[Inquiry]:
+def switch_links_off(questions: Sequence[Question]) -> list[Question]:
     """Return the same questions without any link."""
-    return [replace(inquiry, ask=replace(inquiry.ask, use_graph=False)) for inquiry in inquiries]
+    return [replace(question, ask=replace(question.ask, use_graph=False)) for question in questions]
 
 
-def rank_all(examiner: Examiner, inquiries: Sequence[Inquiry]) -> tuple[float, float]:
-    """Return hits@1 and hits@5 among all answers of the pack: the rows decide, without the graph's facts."""
-    world, model = examiner.setup.world, examiner.model
-    matrix: Float[Tensor, "answer size"] = world.rows[world.answers]
-    labels = [world.labels[place] for place in world.answers.tolist()]
-    first, five = list[bool](), list[bool]()
-    for outcome, inquiry in zip(examiner.put(inquiries), inquiries, strict=True):
-        vectors = {name: row.vector for name, row in outcome.reading.linking.vectors.items()}
-        query = model.query(outcome.reading.masks, [vectors])[0]
-        best = [labels[place] for place in (matrix @ query).topk(HITS).indices.tolist()]
-        right = {
-            fact.object
-            for fact in inquiry.ask.mentions[0].entities[0].facts
-            if fact.relation == inquiry.relation
-        }
-        first.append(best[0] in right)
-        five.append(any(answer in right for answer in best))
-    return percent(first), percent(five)
+def calibrate(plan: Plan, model: Model, drawer: Drawer) -> dict[str, Confidence]:
+    """Fit the scale of each kind of answer, on phrasings and subjects that no weight was trained on."""
+    absent = drawer.draw_absent("choose", N_ABSENT)
+    linked_questions = [
+        *drawer.draw("choose", N_PER_RELATION),
+        *absent,
+        *drawer.draw_strange("choose", len(absent)),
+    ]
+    unlinked_questions = switch_links_off(drawer.draw("choose", N_WITHOUT_LINKS))
+    return {
+        kind: _fit(plan, *_read(model, questions))
+        for kind, questions in (("neighbours", linked_questions), ("answers", unlinked_questions))
+    }
 
 
-def share(outcomes: Sequence[Outcome], limit: int = 1) -> float:
-    """Return the share of right answers among the first so many, in per cent."""
-    return percent(outcome.is_hit(limit) for outcome in outcomes)
+def _read(model: Model, questions: Sequence[Question]) -> tuple[list[tuple[float, float]], list[bool]]:
+    """Return the features of each best answer, and whether it is right."""
+    aligner, views = Aligner(model), {ENTITIES: EntityView(model.table)}
+    features, is_right = list[tuple[float, float]](), list[bool]()
+    for start in range(0, len(questions), BATCH):
+        part = questions[start : start + BATCH]
+        readings = aligner.read([question.ask for question in part], [views] * len(part))
+        for question, reading in zip(part, readings, strict=True):
+            if entries := reading.alignment.entries:
+                features.append(reading.alignment.features)
+                is_right.append(entries[0].candidate.answer == question.expected)
+    return features, is_right
 
 
-def miscalibration(outcomes: Sequence[Outcome]) -> float:
-    """Return the calibration error in points."""
-    scores = [outcome.score for outcome in outcomes]
-    return round(calibration_error(scores, [outcome.is_hit() for outcome in outcomes]), 1)
-
-
-def relation_shares(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Return the share of right answers of each relation, the worst first."""
-    by_relation: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_relation.setdefault(outcome.relation, []).append(outcome)
-    shares = {relation: share(part) for relation, part in by_relation.items()}
-    return dict(sorted(shares.items(), key=lambda pair: (pair[1], pair[0])))
+def _fit(plan: Plan, features: Sequence[tuple[float, float]], is_right: Sequence[bool]) -> Confidence:
+    """Fit one scale; its threshold declines a small share of the right answers."""
+    scale = fit_scale(features, is_right, plan.max_declined)
+    return replace(scale, threshold=max(LOWEST, scale.threshold))

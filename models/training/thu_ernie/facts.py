@@ -25,36 +25,22 @@ Facts = Mapping[str, Sequence[int]]  # places of a relation's objects, by relati
 
 @dataclass(frozen=True)
 class Subject:
-    """An entity to ask about.
+    """An entity to ask about."""
 
-    Attributes:
-        vector: Its row.
-        facts: Its facts.
-        type: Its type in the pack.
-        name: Id of the entity; "" for a made-up one.
-    """
-
-    vector: Float[Tensor, " size"]
-    facts: Facts
-    type: str
-    name: str = ""
+    vector: Float[Tensor, " size"]  # its row
+    facts: Facts  # its facts
+    type: str  # its type in the pack
+    name: str = ""  # id of the entity; "" for a made-up one
 
 
 @dataclass(frozen=True)
 class World:
-    """The facts of a pack with their rows.
+    """The facts of a pack with their rows."""
 
-    Attributes:
-        pack: The facts.
-        triples: The same as numbers.
-        rows: Row of each name.
-        margin: Lead of an edited fact.
-    """
-
-    pack: Pack
-    triples: Triples
-    rows: Float[Tensor, "row size"]
-    margin: float
+    pack: Pack  # the facts
+    triples: Triples  # the same as numbers
+    rows: Float[Tensor, "row size"]  # row of each name
+    margin: float  # lead of an edited fact
 
     @cached_property
     def places(self) -> Mapping[str, int]:

@@ -5,26 +5,63 @@ The examples of a step follow from its number alone, so an interrupted training 
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_weights
+from models.thu_ernie.answering.layout import cut, lay_mask
 from models.thu_ernie.answering.network import ErnieAnswers
+from models.thu_ernie.answering.rows import BatchRows
+from models.thu_ernie.config import ErnieConfig
+from models.thu_ernie.links import Link
+from models.thu_ernie.network import Batch
+from models.thu_ernie.row import collate
 from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast, split_rates
-from models.training.thu_ernie.batch import collate_questions
-from models.training.thu_ernie.plan import Plan
-from models.training.thu_ernie.prepare import Setup
-from models.training.thu_ernie.questions import NO_TARGET, Example, pad_groups
+from models.training.thu_ernie.facts import World
+from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMaker, pad_groups
+
+
+@dataclass(frozen=True)
+class QuestionBatch:
+    """Questions with their masks."""
+
+    batch: Batch  # the texts
+    places: Int[Tensor, " batch"]  # where each mask is
+
+
+def collate_questions(
+    examples: Sequence[Example], vocabulary: Vocabulary, size: int, room: int
+) -> QuestionBatch:
+    """Lay questions out as serving does."""
+    vectors: dict[str, Tensor] = {}
+    masks = []
+    for number, example in enumerate(examples):
+        question = example.question
+        links = []
+        if example.mention is not None:
+            vectors[f"mention {number}"] = example.mention
+            links.append(Link(f"mention {number}", question.begin, question.end, 1.0))
+        subject = None
+        if example.mask is not None:
+            vectors[f"mask {number}"] = example.mask
+            subject = Link(f"mask {number}", question.begin, question.end, 1.0)
+        text, _ = cut(vocabulary.align(question.text, links), room)
+        masks.append(lay_mask(text, subject, vocabulary))
+    batch = collate([mask.row for mask in masks], BatchRows(size, vectors), vocabulary.spans.padding)
+    return QuestionBatch(batch, torch.tensor([mask.place for mask in masks]))
 
 
 def build_network(plan: Plan) -> ErnieAnswers:
     """Return a network with MiniLM's weights where it has them, and new ones in the entity stream and the heads."""
     torch.manual_seed(plan.seed)
-    network = ErnieAnswers(plan.config)
+    network = ErnieAnswers(plan.config.make(ErnieConfig))
     network.load_state_dict(minilm_weights(network.state_dict()), strict=False)
     gains = torch.full((plan.config.entity_size,), plan.query_gain)
     gains[0] = plan.threshold_gain
@@ -37,18 +74,13 @@ def build_network(plan: Plan) -> ErnieAnswers:
 
 
 class Learning(Steps):
-    """One training.
-
-    Args:
-        plan: The recipe.
-        setup: Facts, questions and texts.
-        say: Receives lines about the progress.
-    """
+    """One training."""
 
     least_slope = 0.03
 
-    def __init__(self, plan: Plan, setup: Setup, say: Say) -> None:
-        self.plan, self.setup, self.network = plan, setup, build_network(plan)
+    def __init__(self, plan: Plan, questions: QuestionMaker, vocabulary: Vocabulary, say: Say) -> None:
+        self.plan, self.network = plan, build_network(plan)
+        self._questions, self._vocabulary = questions, vocabulary
         rates = {"encoder": plan.lr, "fresh": plan.fresh_lr}
         groups = split_rates(self.network, rates, minilm_weights(self.network.state_dict()).keys())
         super().__init__(plan, self.network, groups, say, weight_decay=plan.decay)
@@ -56,20 +88,20 @@ class Learning(Steps):
     def learn(self, step: int) -> float:
         """Add the gradients of a step's questions."""
         plan, rng = self.plan, random.Random(f"{self.plan.seed} {step}")
-        near, every = self._align([self.setup.questions.draw(rng) for _ in range(plan.mixture.n_questions)])
+        near, every = self._align([self._questions.draw(rng) for _ in range(plan.mixture.n_questions)])
         loss = near + plan.all_weight * every
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         return float(loss.detach())
 
     def _align(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
         settings = self.plan.settings
         layout = collate_questions(
-            examples, self.setup.vocabulary, self.plan.config.entity_size, settings.question_room
+            examples, self._vocabulary, self.plan.config.entity_size, settings.question_room
         )
         with autocast():
             queries = self.network.query(layout.batch, layout.places)
         queries = queries.float()
-        return near_loss(queries, examples), all_loss(queries, examples, self.setup)
+        return near_loss(queries, examples), all_loss(queries, examples, self._questions.world)
 
 
 def near_loss(queries: Float[Tensor, "batch size"], examples: Sequence[Example]) -> Float[Tensor, ""]:
@@ -83,16 +115,16 @@ def near_loss(queries: Float[Tensor, "batch size"], examples: Sequence[Example])
 
 
 def all_loss(
-    queries: Float[Tensor, "batch size"], examples: Sequence[Example], setup: Setup
+    queries: Float[Tensor, "batch size"], examples: Sequence[Example], world: World
 ) -> Float[Tensor, ""]:
     """Return the mean of -log p(right objects) among all objects of the pack, for questions whose row tells them."""
-    answers = setup.world.answers
+    answers = world.answers
     numbers = [
         number for number, example in enumerate(examples) if example.right and example.mask is not None
     ]
     if not numbers:
         return queries.sum() * 0
-    logits = queries[numbers] @ setup.world.rows[answers].T
+    logits = queries[numbers] @ world.rows[answers].T
     is_right = torch.zeros_like(logits, dtype=torch.bool)
     for row, number in enumerate(numbers):
         is_right[row, torch.searchsorted(answers, torch.tensor(examples[number].right))] = True

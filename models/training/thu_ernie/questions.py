@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.training.kit.plan import Plan
 from models.training.thu_ernie.facts import Subject, World
-from models.training.thu_ernie.plan import Mixture
 from models.training.thu_ernie.wordings import Question, Wordings, ask_as_people_write
 
 STRANGE = ""  # relation that no fact of the pack has
@@ -22,38 +22,24 @@ NO_TARGET = -1  # target of a question that no candidate answers
 
 @dataclass(frozen=True)
 class Example:
-    """A question with its candidates.
+    """A question with its candidates."""
 
-    Attributes:
-        question: The text.
-        mask: Row that the mask carries; None without one.
-        mention: Row that the mention carries; None for an unlinked one.
-        groups: Rows of the objects of each candidate.
-        target: Number of the right candidate, or NOTHING.
-        right: Places of all right objects among the rows of the pack; empty if the rows cannot tell.
-    """
-
-    question: Question
-    mask: Float[Tensor, " size"] | None
-    mention: Float[Tensor, " size"] | None
-    groups: tuple[Float[Tensor, "_ size"], ...]
-    target: int
+    question: Question  # the text
+    mask: Float[Tensor, " size"] | None  # row that the mask carries; None without one
+    mention: Float[Tensor, " size"] | None  # row that the mention carries; None for an unlinked one
+    groups: tuple[Float[Tensor, "_ size"], ...]  # rows of the objects of each candidate
+    target: int  # number of the right candidate, or NOTHING
+    # places of all right objects among the rows of the pack; empty if the rows cannot tell
     right: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class QuestionMaker:
-    """Makes questions.
+    """Makes questions."""
 
-    Attributes:
-        world: Facts and rows.
-        wordings: Ways to ask.
-        mixture: Shares of the kinds of questions.
-    """
-
-    world: World
-    wordings: Wordings
-    mixture: Mixture
+    world: World  # facts and rows
+    wordings: Wordings  # ways to ask
+    mixture: Plan  # shares of the kinds of questions
 
     def draw(self, rng: random.Random) -> Example:
         """Draw a question as training sees it; each relation is equally frequent."""

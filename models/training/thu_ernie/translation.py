@@ -16,22 +16,16 @@ from torch import Tensor, nn
 from models.graph.statement import RELATION
 from models.packs.pack import Fact, Pack
 from models.thu_ernie.entities.names import row_name
-from models.training.thu_ernie.plan import TranslationPlan
+from models.training.kit.plan import Plan
 
 
 @dataclass(frozen=True)
 class Triples:
-    """The facts of a pack as numbers.
+    """The facts of a pack as numbers."""
 
-    Attributes:
-        names: Names of the rows: entities, literal values, relations.
-        n_nodes: Number of the rows that are no relation.
-        numbers: Subject, relation and object of each fact, as places in `names`.
-    """
-
-    names: tuple[str, ...]
-    n_nodes: int
-    numbers: Int[Tensor, "fact 3"]
+    names: tuple[str, ...]  # names of the rows: entities, literal values, relations
+    n_nodes: int  # number of the rows that are no relation
+    numbers: Int[Tensor, "fact 3"]  # subject, relation and object of each fact, as places in `names`
 
     @staticmethod
     def of(pack: Pack) -> "Triples":
@@ -66,7 +60,7 @@ class Translation(nn.Module):
         return torch.cat([F.normalize(self.nodes, dim=-1), self.relations])
 
 
-def train_rows(triples: Triples, plan: TranslationPlan, size: int, seed: int) -> Float[Tensor, "row size"]:
+def train_rows(triples: Triples, plan: Plan, size: int, seed: int) -> Float[Tensor, "row size"]:
     """Train rows that the plan scales; deterministic for a seed and a processor.
 
     Each fact is distinguished from all objects of the pack, and from the subjects of the other facts of its batch.
@@ -87,7 +81,7 @@ def train_rows(triples: Triples, plan: TranslationPlan, size: int, seed: int) ->
                 rows, triples.numbers.flip(1), reverse, torch.unique(reverse[:, 2]), -1.0, plan.sharpness
             )
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             schedule.step()
     rows = model.rows().detach() * plan.norm

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import get_args
 
 from models.packs.pack import Pack
-from models.training.phrasings import read_phrasings, retype
+from models.training.kit.plan import Plan
 from models.training.reading.written.texts import Split, split_of
-from models.training.thu_ernie.plan import TEST_HANDS, TRAIN_HANDS, Mixture
+from models.training.texts.phrasings import read_phrasings, retype
 
 SLOT = "{subject}"
+TRAIN_HANDS, TEST_HANDS = (1, 2), (3,)  # writers whose words training reads, and whom only the exam does
 SPLITS: tuple[Split, ...] = get_args(Split)
 FRAMES = (  # frames around a noun phrase
     "What is {noun}?",
@@ -74,17 +75,11 @@ def _without(
 
 @dataclass(frozen=True)
 class Question:
-    """A text that names an entity.
+    """A text that names an entity."""
 
-    Attributes:
-        text: The text.
-        begin: First character of the name.
-        end: Character behind it.
-    """
-
-    text: str
-    begin: int
-    end: int
+    text: str  # the text
+    begin: int  # first character of the name
+    end: int  # character behind it
 
 
 def ask(template: str, name: str) -> Question:
@@ -93,7 +88,7 @@ def ask(template: str, name: str) -> Question:
     return Question(template.replace(SLOT, name), begin, begin + len(name))
 
 
-def ask_as_people_write(template: str, name: str, mixture: Mixture, rng: random.Random) -> Question:
+def ask_as_people_write(template: str, name: str, mixture: Plan, rng: random.Random) -> Question:
     """Put a name into a template that is typed with slips; the name has none, for otherwise nothing is linked."""
     question = ask(retype(template, mixture.slip, mixture.bare, rng), name)
     lower = question.text.lower()

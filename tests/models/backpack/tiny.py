@@ -14,8 +14,8 @@ from models.backpack.network import Backpack
 from models.checkpoint import write_sums
 from models.confidence import Confidence
 from models.packs.pack import Pack
-from models.training.backpack.plan import DEFAULT
 from models.training.backpack.texts import Texts, learn_tokenizer
+from models.training.backpack.training import PLAN
 
 PIECES = 400
 CONFIG = BackpackConfig(
@@ -25,7 +25,7 @@ CONFIG = BackpackConfig(
 
 @lru_cache
 def small_tokenizer() -> str:
-    texts = Texts(Pack.load(), DEFAULT.texts, seed=0)
+    texts = Texts(Pack.load(), PLAN.texts, seed=0)
     return learn_tokenizer(texts.documents(0)[:1_500], PIECES).to_str()
 
 

@@ -1,6 +1,7 @@
 """The card's bars on a small sample, so that code that breaks the checkpoint is seen at once."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -10,19 +11,17 @@ from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.memory import Material
 from models.packs.pack import Item, Pack
-from models.training.kbert.plan import DEFAULT as PLAN
-from models.training.kbert.questions import (
-    Question,
-    QuestionMaker,
-    ask_about,
-    put,
-    share,
-    share_declined,
-    without_fact,
-)
-from models.training.kbert.relations import split_relations
+from models.training.kbert.questions import QuestionMaker, RelationQuestion, ask_about, without_fact
+from models.training.kbert.training import PLAN
+from models.training.kit.exam import Figures, Question, count
+from models.training.kit.exam import put as put_to
+from models.training.texts.relations import split_relations
 
 SAMPLE = 60
+
+
+def put(system: KbertSystem, questions: Sequence[Question]) -> Figures:
+    return count(put_to(system, questions, {}))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def draw_items(pack: Pack, of_held_out: bool) -> list[Item]:
     return random.Random(5).sample(fitting, SAMPLE)
 
 
-def held_phrasings(pack: Pack, maker: QuestionMaker, with_crowd: bool) -> list[Question]:
+def held_phrasings(pack: Pack, maker: QuestionMaker, with_crowd: bool) -> list[RelationQuestion]:
     rng = random.Random(6)
     templates = [(item, rng.choice(item.relation.held_out)) for item in draw_items(pack, of_held_out=False)]
     if with_crowd:
@@ -56,9 +55,9 @@ def held_phrasings(pack: Pack, maker: QuestionMaker, with_crowd: bool) -> list[Q
 def test_phrasings_never_seen(
     pack: Pack, maker: QuestionMaker, default: KbertSystem, with_crowd: bool
 ) -> None:
-    outcomes = put(default, held_phrasings(pack, maker, with_crowd))
-    assert share(outcomes) >= 90
-    assert share_declined(outcomes) <= 5
+    figures = put(default, held_phrasings(pack, maker, with_crowd))
+    assert figures["right"] >= 90
+    assert figures["declined"] <= 5
 
 
 def test_relations_never_seen(pack: Pack, maker: QuestionMaker, default: KbertSystem) -> None:
@@ -66,7 +65,7 @@ def test_relations_never_seen(pack: Pack, maker: QuestionMaker, default: KbertSy
     questions = [
         maker.with_crowd(i, rng.choice(i.relation.phrasings), rng) for i in draw_items(pack, of_held_out=True)
     ]
-    assert share(put(default, questions)) >= 80
+    assert put(default, questions)["right"] >= 80
 
 
 def test_facts_that_are_not_there(pack: Pack, maker: QuestionMaker, default: KbertSystem) -> None:
@@ -74,7 +73,7 @@ def test_facts_that_are_not_there(pack: Pack, maker: QuestionMaker, default: Kbe
         bare for bare in map(without_fact, held_phrasings(pack, maker, with_crowd=True)) if bare is not None
     ]
     assert len(questions) == SAMPLE
-    assert share_declined(put(default, questions)) >= 90
+    assert put(default, questions)["declined"] >= 90
 
 
 def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) -> None:
@@ -98,4 +97,4 @@ def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) 
         entity = view.entity(item.subject.id)
         assert entity is not None
         questions.append(ask_about(item.relation.phrasings[4], entity, f"Newname {order}", item.relation.id))
-    assert share(put(default, questions)) >= 97
+    assert put(default, questions)["right"] >= 97

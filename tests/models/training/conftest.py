@@ -9,6 +9,8 @@ import pytest
 from models.packs.pack import WORLD
 from tests.one_thread import one_thread as one_thread
 
+N_STRANGERS = 20
+
 
 @pytest.fixture
 def cut_pack(tmp_path: Path) -> Callable[[int], Path]:
@@ -17,10 +19,11 @@ def cut_pack(tmp_path: Path) -> Callable[[int], Path]:
     def cut(n_facts: int) -> Path:
         folder = tmp_path / "pack"
         folder.mkdir()
-        for name in ("relations.toml", "entities.tsv", "strangers.tsv"):
+        for name in ("relations.toml", "entities.tsv"):
             shutil.copy(WORLD / name, folder)
-        facts = (WORLD / "facts.tsv").read_text("utf-8").splitlines(keepends=True)
-        (folder / "facts.tsv").write_text("".join(facts[: n_facts + 1]), "utf-8")
+        for name, n_rows in (("facts.tsv", n_facts), ("strangers.tsv", N_STRANGERS)):
+            rows = (WORLD / name).read_text("utf-8").splitlines(keepends=True)
+            (folder / name).write_text("".join(rows[: n_rows + 1]), "utf-8")
         (folder / "pack.toml").write_text('name = "small"\nversion = "1"\n', "utf-8")
         return folder
 

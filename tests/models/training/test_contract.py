@@ -11,27 +11,28 @@ from typing import Any
 import pytest
 
 from models.packs.pack import WORLD
-from models.training import lines as nkb
-from models.training.backpack import plan as backpack
-from models.training.backpack.edits import draw_fact_edits
+from models.training.backpack.exam import draw_cases
 from models.training.backpack.texts import Texts
+from models.training.backpack.training import PLAN as BACKPACK
 from models.training.ernie_doc import plan as ernie_doc
 from models.training.ernie_doc.composed import SHORT, build_world, compose
 from models.training.ernie_doc.examples import Examples as Documents
-from models.training.kbert import plan as kbert
 from models.training.kbert.examples import Examples
+from models.training.kbert.training import PLAN as KBERT
 from models.training.kit.progress import Progress
 from models.training.kit.steps import Steps
+from models.training.nkb import texts as nkb
+from models.training.nkb.training import PLAN as NKB
 from models.training.packs.names import read_names
-from models.training.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings, reword
-from models.training.plan import DEFAULT as NKB
 from models.training.reading import plan as reading
 from models.training.reading.composed import PassageMaker
 from models.training.reading.written.texts import Split, read_texts
-from models.training.relational import plan as relational
+from models.training.relational import training as relational
 from models.training.relational.compositions import Compositions
 from models.training.relational.learning import Learning
-from models.training.thu_ernie import plan as thu_ernie
+from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phrasings, reword
+from models.training.thu_ernie import wordings as thu_ernie
+from models.training.thu_ernie.training import PLAN as THU_ERNIE
 from models.training.thu_ernie.wordings import Wordings
 from tests.models.training import toys
 from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, reader
@@ -39,12 +40,11 @@ from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, reader
 Begin = Callable[[Any], Steps]
 SPLITS: tuple[Split, ...] = ("train", "choose", "test")
 TRAININGS: dict[str, tuple[Any, Begin, tuple[str, ...]]] = {  # plan, training of a plan, frozen weights
-    "backpack": (toys.BACKPACK, lambda plan: toys.begin_backpack(plan, False), ()),
-    "plain beside backpack": (toys.BACKPACK, lambda plan: toys.begin_backpack(plan, True), ()),
+    "backpack": (toys.BACKPACK, toys.begin_backpack, ()),
     "ernie_doc": (toys.ERNIE_DOC, toys.begin_ernie_doc, toys.ERNIE_DOC.frozen),
     "thu_ernie": (toys.THU_ERNIE, toys.begin_thu_ernie, toys.THU_ERNIE.frozen),
     "relational": (
-        replace(PLAN, steps=4, keep_every=2),
+        PLAN.change(steps=4, keep_every=2),
         lambda plan: Learning(plan, reader(), MAKER.draw, print),
         (),
     ),
@@ -90,7 +90,7 @@ def test_another_plan_has_another_fingerprint(
 
 @cache
 def full_texts() -> Texts:
-    return Texts(toys.pack(), backpack.DEFAULT.texts, seed=0)
+    return Texts(toys.pack(), BACKPACK.texts, seed=0)
 
 
 def document_texts(step: int) -> list[str]:
@@ -101,12 +101,12 @@ def document_texts(step: int) -> list[str]:
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda seed: nkb.split(toys.pack(), 100, 50, seed),
+        lambda seed: nkb.split_items(toys.pack(), 100, 50, seed),
         lambda seed: toys.backpack_texts().documents(seed),
-        lambda seed: draw_fact_edits(full_texts(), 5, seed=seed),
+        lambda seed: draw_cases(full_texts(), 5, seed),
         lambda seed: compose(toys.documents_world(), SHORT, random.Random(seed)),
         document_texts,
-        lambda seed: Examples(toys.kbert_world(), kbert.DEFAULT.mixture, kbert.DEFAULT.seed).step(seed),
+        lambda seed: Examples(toys.kbert_world(), KBERT.mixture, KBERT.seed).step(seed),
         lambda seed: MAKER.draw(random.Random(seed)),
         lambda seed: toys.setup().questions.draw(random.Random(seed)).question,
         lambda seed: toys.reading_examples().draw(seed, random.Random(seed)),
@@ -122,7 +122,7 @@ Parts = Iterable[Iterable[Any]]
 
 def nkb_lines() -> Parts:
     pack = toys.pack()
-    lines = nkb.lines(reword(pack, CHOOSE_HANDS), reword(pack, TEST_HANDS), NKB.wordings, 1)
+    lines = nkb.write_lines(reword(pack, CHOOSE_HANDS), reword(pack, TEST_HANDS), NKB.wordings, 1)
     forms = (("trained", "masked"), ("tuning", "held"))
     return [[line.text for line in lines if line.form in part] for part in forms]
 
@@ -156,7 +156,7 @@ def backpack_questions() -> Parts:
     texts = toys.backpack_texts()
     trained = {line for epoch in range(30) for text in texts.documents(epoch) for line in text.splitlines()}
     questions = (texts.questions(split, 100) for split in ("held", "choosing", "test", "other"))
-    return [trained, [f"Q: {question.text}" for part in questions for question in part]]
+    return [trained, [f"Q: {question.ask.question}" for part in questions for question in part]]
 
 
 def kbert_wordings() -> Parts:
@@ -184,7 +184,7 @@ def thu_ernie_wordings() -> Parts:
 def composed_subjects() -> Parts:
     train = Wordings.of(toys.pack()).train
     for split in SPLITS:
-        maker = PassageMaker(toys.pack(), train, thu_ernie.DEFAULT.mixture, split)
+        maker = PassageMaker(toys.pack(), train, THU_ERNIE.mixture, split)
         yield [maker.compose(random.Random(seed)).entity for seed in range(40)]
 
 

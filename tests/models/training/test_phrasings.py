@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from models.packs.pack import WORLD, Pack
-from models.training.phrasings import (
+from models.training.texts.phrasings import (
     HANDS,
     read_phrasings,
     retype,

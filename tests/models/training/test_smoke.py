@@ -1,8 +1,8 @@
 """Trainings begin with what the repository has, learn for two steps, and find their data files by themselves."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,45 +10,35 @@ import torch
 from torch import nn
 
 from models.encoder.minilm import MiniLM
-from models.nkb.backbone import BackboneConfig
-from models.nkb.bank import BankConfig
-from models.nkb.reader import DEFAULT as NKB_FOLDER
-from models.nkb.system import load
+from models.nkb.reader import FILES as NKB_FILES
 from models.relational.question import TextReader
-from models.system import Ask
-from models.training import plan as nkb
-from models.training import run
-from models.training.base import Schedule
-from models.training.inject import Recipe
-from models.training.kbert import plan as kbert
 from models.training.kbert.examples import Examples
 from models.training.kbert.learning import Learning
 from models.training.kbert.net import Net
-from models.training.kbert.prepare import prepare
-from models.training.kbert.world import LISTS
+from models.training.kbert.ranks import mask_phrasings
+from models.training.kbert.texts import Texts
+from models.training.kbert.training import PLAN, prepare
+from models.training.kit import steps
 from models.training.kit.fingerprint import DataFiles
-from models.training.relational import prepare as relational
-from models.training.relational.plan import DEFAULT as RELATIONAL
+from models.training.kit.run import Run
+from models.training.nkb import training as nkb
+from models.training.relational import training as relational
+from models.training.texts.inventions import LISTS
+from models.training.texts.relations import RelationText
 
-KBERT = replace(
-    kbert.DEFAULT,
-    steps=2,
-    warmup=1,
-    mixture=replace(kbert.DEFAULT.mixture, singles=2, pairs=1),
-    bend=replace(kbert.DEFAULT.bend, steps=1, folds=1),
-)
-NKB = replace(
-    nkb.DEFAULT,
+KBERT = PLAN.change(steps=2, warmup=1, mixture={"singles": 2, "pairs": 1}, bend={"steps": 1, "folds": 2})
+NKB = nkb.PLAN.change(
     vocab=300,
     n_injected=8,
     n_unreplayed=8,
-    backbone=BackboneConfig(vocab=300, d_model=16, d_kv=8, d_ff=16, heads=2, layers=1, dropout=0.0),
-    base=Schedule(epochs=2, draws=1, batch=64, lr=1e-3, warmup_steps=1, seed=1),
-    bank=BankConfig(layers=(0,), size=8, adaptive=False),
-    injection=Recipe(epochs=1, batch=64, lr=1e-3, replay_ratio=1, quiet=0.001, seed=1),
-    subjects=nkb.SubjectRecipe(phrasings=2, epochs=1, lr=1e-3),
+    wordings={"n_trained": 2},
+    backbone={"vocab": 300, "d_model": 16, "d_kv": 8, "d_ff": 16, "heads": 2, "layers": 1},
+    base={"epochs": 2, "draws": 1, "warmup": 1},
+    bank={"layers": (0,), "size": 8},
+    injection={"epochs": 1, "batch": 64, "replay_ratio": 1},
+    subjects={"phrasings": 2, "epochs": 1},
     reference_states=8,
-    edits=(("gated", 2),),
+    edits=(("gated", 8),),
 )
 HANDS = {"hand1.jsonl", "hand2.jsonl", "hand3.jsonl"}
 TABLES = {"labels.toml", "practice.toml"}
@@ -65,44 +55,51 @@ def passes() -> Iterator[set[bool]]:
     handle.remove()
 
 
-@pytest.mark.parametrize("is_quick", [False, True])
 def test_kbert_learns_for_two_steps_in_the_precision_that_the_processor_has(
-    is_quick: bool, cut_pack: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cut_pack: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.training.kit.steps.learns_in_bfloat16", lambda device: is_quick)
-    setup = prepare(KBERT, cut_pack(300), tmp_path, lambda line: None)
-    assert {path.name for path in setup.files.paths} >= HANDS | TABLES
+    def two_phrasings(relation: RelationText) -> list[str]:
+        return mask_phrasings(relation)[:2]
+
+    for module in ("ranks", "training"):  # all phrasings take the encoder a minute
+        monkeypatch.setattr(f"models.training.kbert.{module}.mask_phrasings", two_phrasings)
+    pack = cut_pack(300)
+    texts = Texts.read(KBERT, pack)
+    assert {path.name for path in texts.files.paths} >= HANDS | TABLES
+    setup = prepare(Run(KBERT, pack, tmp_path, tmp_path, lambda line: None), texts)
     examples = Examples(setup.world, KBERT.mixture, KBERT.seed)
-    learning = Learning(KBERT, Net(KBERT), examples, setup.ranks, setup.tokens, lambda line: None)
-    with passes() as kinds:
-        losses = learning.run(None)
-    assert len(losses) == KBERT.steps
-    assert kinds == {is_quick}
+    for is_quick in (False, True):
+        monkeypatch.setattr(steps, "learns_in_bfloat16", lambda device, is_quick=is_quick: is_quick)
+        learning = Learning(KBERT, Net(KBERT), examples, setup.ranks, setup.tokens, lambda line: None)
+        with passes() as kinds:
+            assert len(learning.run(None)) == KBERT.steps
+        assert kinds == {is_quick}
 
 
 def test_nkb_trains_a_checkpoint_that_opens(
     cut_pack: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "read_names", lambda half: [])
-    monkeypatch.setattr("models.training.kit.steps.learns_in_bfloat16", lambda device: False)
-    out, lines = tmp_path / "out", list[str]()
+    monkeypatch.setattr(nkb, "read_names", lambda half: [])
+    monkeypatch.setattr(steps, "learns_in_bfloat16", lambda device: False)
+    work, out, lines, pack = tmp_path / "work", tmp_path / "out", list[str](), cut_pack(200)
+    assert not nkb.train(Run(NKB, pack, work, out, lines.append, until=1))
+    run = Run(NKB, pack, work, out, lines.append)
     with passes() as kinds:
-        run.train_all(NKB, cut_pack(120), tmp_path / "work", out, lines.append)
+        assert nkb.train(run)
     assert kinds == {False}
-    assert lines[-1] == f"wrote {out}"
-    names = {path.name for path in NKB_FOLDER.iterdir()} - {"probe_index.safetensors"}
-    assert names <= {path.name for path in out.iterdir()} | {"SHA256SUMS"}
-    system = load(torch.device("cpu"), torch.float32, out).system
-    (memory,) = load(torch.device("cpu"), torch.float32, out).memories
-    (reply,) = system.answer([Ask("Who?")], [{memory.name: memory.view(memory.base)}])
-    assert 0 <= reply.score <= 1
+    nkb.measure(run)
+    figures = json.loads((out / "measured.json").read_text())
+    assert figures["injected_held"]["n"] == figures["before: injected_held"]["n"] == 8
+    assert figures["8 gated edits"]["n"] > 0
+    assert "exact match before any threshold" in (out / "README.md").read_text()
+    assert {*NKB_FILES, "SHA256SUMS"} <= {path.name for path in out.iterdir()}
 
 
 def test_the_reader_of_relations_knows_its_phrasings_and_its_practice_relations(
     cut_pack: Callable[[int], Path],
 ) -> None:
     folder = cut_pack(300)
-    setup = relational.prepare(RELATIONAL, folder, TextReader(MiniLM()), lambda line: None)
+    setup = relational.prepare(relational.PLAN, folder, TextReader(MiniLM()))
     files = {path.name for path in setup.files.paths}
     assert files >= HANDS | TABLES
 

@@ -7,7 +7,6 @@ import torch
 from tokenizers import Tokenizer
 
 from models.backpack.answering.prompt import Speller
-from models.backpack.config import BackpackConfig
 from models.encoder.weights import find
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.packing import Packing
@@ -15,38 +14,44 @@ from models.kbert.text import WordPieces
 from models.packs.pack import WORLD, Pack
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.training.backpack import learning as backpack
-from models.training.backpack import plan as backpack_plan
-from models.training.backpack.net import build_net
+from models.training.backpack.learning import build_net
 from models.training.backpack.texts import Texts, learn_tokenizer
+from models.training.backpack.training import PLAN as BACKPACK_PLAN
 from models.training.ernie_doc import composed as documents
 from models.training.ernie_doc import learning as ernie_doc
 from models.training.ernie_doc import plan as ernie_doc_plan
 from models.training.ernie_doc.examples import Examples
 from models.training.kbert import world as kbert
-from models.training.kbert.plan import DEFAULT as KBERT
-from models.training.kbert.relations import Relations, split_relations
+from models.training.kbert.training import PLAN as KBERT
+from models.training.kit.plan import Plan
 from models.training.reading import learning as reading
 from models.training.reading import plan as reading_plan
 from models.training.reading.composed import PassageMaker
 from models.training.reading.examples import Examples as ReadingExamples
 from models.training.reading.net import ReadingNet
 from models.training.reading.pretext import N_COMMON, Pretext
+from models.training.texts.relations import Relations, split_relations
 from models.training.thu_ernie import learning as thu_ernie
-from models.training.thu_ernie import plan as thu_ernie_plan
 from models.training.thu_ernie.facts import World
-from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import QuestionMaker
+from models.training.thu_ernie.training import PLAN as THU_ERNIE_PLAN
+from models.training.thu_ernie.training import Setup
 from models.training.thu_ernie.translation import Triples, train_rows
 from models.training.thu_ernie.wordings import Wordings
 
 VOCAB = 320
-BACKPACK = replace(
-    backpack_plan.DEFAULT,
-    model=BackpackConfig(
-        vocab=VOCAB, words=VOCAB, senses=2, width=16, layers=1, heads=2, positions=128, epsilon=1e-5, end=0
-    ),
-    **{"plain_layers": 2, "vocab": VOCAB, "documents": 8, "sorted_steps": 2, "steps": 4, "keep_every": 2},
-    warmup=1,
+BACKPACK = BACKPACK_PLAN.change(
+    model={
+        "vocab": VOCAB,
+        "words": VOCAB,
+        "senses": 2,
+        "width": 16,
+        "layers": 1,
+        "heads": 2,
+        "positions": 128,
+    },
+    **{"vocab": VOCAB, "documents": 8, "sorted_steps": 2, "steps": 4, "keep_every": 2, "warmup": 1},
+    **{"n_questions": 6, "n_choices": 6, "n_strangers": 6, "n_edits": 6},
 )
 ERNIE_DOC = replace(
     ernie_doc_plan.DEFAULT,
@@ -60,19 +65,13 @@ ERNIE_DOC = replace(
     frozen=("embeddings.word_emb.",),
     mixture=replace(ernie_doc_plan.DEFAULT.mixture, n_composed=1, n_excerpts=0, n_passages=0, n_rows=6),
 )
-THU_ERNIE = replace(
-    thu_ernie_plan.DEFAULT,
-    config=replace(
-        thu_ernie_plan.DEFAULT.config,
-        **{"width": 48, "heads": 4, "inner": 96, "entity_size": 24, "init_std": 0.1},
-        kinds=("sim", "mix", "norm"),
-    ),
-    translation=replace(
-        thu_ernie_plan.DEFAULT.translation, epochs=40, batch=64, sharpness=10.0, norm=5.0, threshold=5.0
-    ),
-    mixture=replace(thu_ernie_plan.DEFAULT.mixture, n_questions=12, slip=0.0),
+SIZES = {"width": 48, "heads": 4, "inner": 96, "entity_size": 24, "init_std": 0.1}
+THU_ERNIE = THU_ERNIE_PLAN.change(
+    config={**SIZES, "kinds": ("sim", "mix", "norm")},
+    translation={"epochs": 40, "batch": 64, "sharpness": 10.0, "norm": 5.0, "threshold": 5.0},
+    mixture={"n_questions": 12, "slip": 0.0},
     frozen=("bert.embeddings.", "bert.pooler."),
-    settings=replace(thu_ernie_plan.DEFAULT.settings, margin=4.0),
+    settings={"margin": 4.0},
     **{"row_scale": 0.2, "steps": 4, "keep_every": 2, "warmup": 1, "fresh_lr": 5e-3},
     **{"n_exam": 2, "n_edits": 3, "n_joint_edits": 40},
 )
@@ -104,8 +103,8 @@ def batches() -> backpack.Batches:
     return backpack.Batches(BACKPACK, backpack_texts(), speller())
 
 
-def begin_backpack(plan: backpack_plan.Plan, is_plain: bool) -> backpack.Learning:
-    return backpack.Learning(plan, build_net(plan, is_plain), batches(), lambda line: None)
+def begin_backpack(plan: Plan) -> backpack.Learning:
+    return backpack.Learning(plan, build_net(plan), batches(), lambda line: None)
 
 
 @cache
@@ -146,13 +145,13 @@ def setup() -> Setup:
     return Setup("same", world, wordings, questions, minilm_vocabulary())
 
 
-def begin_thu_ernie(plan: thu_ernie_plan.Plan) -> thu_ernie.Learning:
-    return thu_ernie.Learning(plan, setup(), lambda line: None)
+def begin_thu_ernie(plan: Plan) -> thu_ernie.Learning:
+    return thu_ernie.Learning(plan, setup().questions, setup().vocabulary, lambda line: None)
 
 
 @cache
 def trained_thu_ernie() -> thu_ernie.Learning:
-    learning = begin_thu_ernie(replace(THU_ERNIE, steps=45, warmup=3))
+    learning = begin_thu_ernie(THU_ERNIE.change(steps=45, warmup=3))
     learning.run(None)
     return learning
 
@@ -164,7 +163,7 @@ def word_pieces() -> WordPieces:
 
 @cache
 def reading_examples() -> ReadingExamples:
-    maker = PassageMaker(pack(), Wordings.of(pack()).train, thu_ernie_plan.DEFAULT.mixture, "train")
+    maker = PassageMaker(pack(), Wordings.of(pack()).train, THU_ERNIE_PLAN.mixture, "train")
     return ReadingExamples(maker, READING.mixture, word_pieces(), READING.length, READING.question_room)
 
 
@@ -187,4 +186,4 @@ def relations() -> Relations:
 def kbert_world() -> kbert.World:
     ids = list(relations().train)
     near = {id: [other for other in ids if other != id] for id in ids}
-    return kbert.build_world(pack(), relations(), KBERT.entities, KBERT.seed, near)
+    return replace(kbert.build_world(pack(), relations(), KBERT.entities, KBERT.seed), near=near)

@@ -4,8 +4,8 @@ import pytest
 
 from models.backpack.answering.prompt import Speller
 from models.training.backpack.learning import Batches
-from models.training.backpack.plan import Plan
 from models.training.backpack.texts import Texts
+from models.training.kit.plan import Plan
 from tests.models.training import toys
 
 

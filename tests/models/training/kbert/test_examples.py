@@ -3,7 +3,7 @@
 import pytest
 
 from models.training.kbert.examples import Example, Examples
-from models.training.kbert.plan import DEFAULT as PLAN
+from models.training.kbert.training import PLAN
 from tests.models.training.toys import kbert_world
 
 STEPS = 12

@@ -11,7 +11,7 @@ from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.text import WordPieces
 from models.training.kbert.net import Net
-from models.training.kbert.plan import DEFAULT as PLAN
+from models.training.kbert.training import PLAN
 
 KIM = Entity("e", "Kim", facts=(Fact("born", "place of birth", "Oslo"), Fact("job", "occupation", "painter")))
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from models.graph.memory import GraphMemory
-from models.relational.answer import Answerer
+from models.relational.config import Config
+from models.relational.system import RelationalSystem
 from models.training.relational.compositions import Compositions
-from models.training.relational.exam import figures, groups, put
+from models.training.relational.exam import draw_groups, measure_group
 from models.training.relational.examples import Example
 from models.training.relational.pack import PackQuestions
 from tests.models.training.relational.test_pack import BASE
@@ -17,11 +18,13 @@ from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, toy_mod
 
 @pytest.fixture(scope="module")
 def drawings() -> dict[str, list[Example]]:
-    plan = replace(PLAN, n_exam=12)
+    plan = PLAN.change(n_exam=12)
     maker = replace(MAKER, compositions=Compositions(RELATIONS, 2, 0))
     memory = GraphMemory(BASE)
-    pack = PackQuestions(memory.view(memory.base), MAKER.compositions, MAKER.wordings, 8, 64)
-    return dict(groups(plan, maker, MAKER, pack))
+    pack = PackQuestions(
+        memory.view(memory.base), MAKER.compositions, MAKER.wordings, PLAN.config.make(Config)
+    )
+    return dict(draw_groups(plan, maker, MAKER, pack))
 
 
 def test_new_compositions_are_those_that_are_held_out(drawings: dict[str, list[Example]]) -> None:
@@ -35,9 +38,9 @@ def test_new_compositions_are_those_that_are_held_out(drawings: dict[str, list[E
 def test_the_exam_counts_right_and_faithful_answers() -> None:
     rng = random.Random("count")
     path = MAKER.compositions.draw(2, False, rng)
-    right = put(Answerer(toy_model()), [MAKER.make(path, rng, False) for _ in range(4)])
-    wrong = [replace(outcome, example=replace(outcome.example, expected="?")) for outcome in right[:1]]
-    other_path = [replace(outcome, example=replace(outcome.example, labels=("?",))) for outcome in right[:1]]
-    assert (figures(right).right, figures(right).faithful) == (100.0, 100.0)
-    assert figures([*right[1:], *wrong]).right == 75.0
-    assert figures([*right[1:], *other_path]).faithful == 75.0
+    first, *rest = [MAKER.make(path, rng, False) for _ in range(4)]
+    system = RelationalSystem(toy_model())
+    right = measure_group(system, [first, *rest])
+    assert (right["right"], right["best"], right["faithful"]) == (100.0, 100.0, 100.0)
+    assert measure_group(system, [replace(first, expected="?"), *rest])["right"] == 75.0
+    assert measure_group(system, [replace(first, labels=("?",)), *rest])["faithful"] == 75.0

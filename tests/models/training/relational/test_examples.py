@@ -21,7 +21,7 @@ def walk(entities: Mapping[str, Entity], start: str, labels: tuple[str, ...]) ->
 
 
 def of_form(count: float, yes_no: float) -> ExampleMaker:
-    return replace(MAKER, mixture=replace(MIXTURE, count=count, yes_no=yes_no))
+    return replace(MAKER, mixture=MIXTURE.change(count=count, yes_no=yes_no))
 
 
 def examples(maker: ExampleMaker, is_broken: bool, number: int = 60) -> list[Example]:

@@ -1,11 +1,13 @@
 """The training works: a toy world of five relations is learned to the last question."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from models.relational.answer import NO_PATH, Answerer
-from models.training.relational.exam import figures, put
+from models.relational.answer import NO_PATH
+from models.relational.system import RelationalSystem
+from models.training.relational.exam import measure_group
 from models.training.relational.learning import loss_of
 from tests.models.training.relational.toy import MAKER, reader, toy_model
 
@@ -14,17 +16,19 @@ from tests.models.training.relational.toy import MAKER, reader, toy_model
 def test_a_toy_world_is_learned_to_the_last_question(n_hops: int) -> None:
     rng = random.Random(f"other questions/{n_hops}")
     paths = [MAKER.compositions.draw(n_hops, False, rng) for _ in range(30)]
-    outcomes = put(Answerer(toy_model()), [MAKER.make(path, rng, False) for path in paths])
-    result = figures(outcomes)
-    assert (result.best, result.faithful) == (100.0, 100.0)
+    system = RelationalSystem(toy_model())
+    result = measure_group(system, [MAKER.make(path, rng, False) for path in paths])
+    assert (result["best"], result["faithful"]) == (100.0, 100.0)
 
 
 def test_a_missing_fact_is_noticed_at_any_hop() -> None:
     rng = random.Random("broken")
     paths = [MAKER.compositions.draw(n_hops, False, rng) for n_hops in (1, 2, 3) for _ in range(10)]
-    outcomes = put(Answerer(toy_model()), [MAKER.make(path, rng, True) for path in paths])
-    assert [outcome.reply.answer for outcome in outcomes] == [None] * 30
-    assert {outcome.reply.reason for outcome in outcomes} == {NO_PATH}
+    examples = [MAKER.make(path, rng, True) for path in paths]
+    asks = [replace(example.ask, neighbours=tuple(example.entities.values())) for example in examples]
+    replies = RelationalSystem(toy_model()).answer(asks, [{}] * len(asks))
+    assert [reply.answer for reply in replies] == [None] * 30
+    assert {reply.reason for reply in replies} == {NO_PATH}
 
 
 def test_the_loss_of_a_question_does_not_depend_on_the_others_of_its_batch() -> None:

@@ -7,8 +7,9 @@ import pytest
 from models.graph.base import Base
 from models.graph.memory import GraphMemory
 from models.graph.statement import LABEL, Statement
+from models.relational.config import Config
 from models.training.relational.pack import PackQuestions
-from tests.models.training.relational.toy import MAKER
+from tests.models.training.relational.toy import MAKER, PLAN
 
 BASE = Base(
     "sha256:" + "0" * 64,
@@ -30,7 +31,9 @@ BASE = Base(
 @pytest.fixture
 def questions() -> PackQuestions:
     memory = GraphMemory(BASE)
-    return PackQuestions(memory.view(memory.base), MAKER.compositions, MAKER.wordings, 8, 64)
+    return PackQuestions(
+        memory.view(memory.base), MAKER.compositions, MAKER.wordings, PLAN.config.make(Config)
+    )
 
 
 def test_a_path_goes_on_from_all_values_of_a_fact(questions: PackQuestions) -> None:

@@ -5,17 +5,16 @@ from functools import cache
 
 from models.encoder.minilm import MiniLM
 from models.relational.checkpoint import Model
-from models.relational.config import Config
 from models.relational.question import TextReader
-from models.training.kbert.relations import RelationText
-from models.training.phrasings import Phrasings
 from models.training.relational.compositions import Compositions
 from models.training.relational.exam import calibrate
 from models.training.relational.examples import ExampleMaker
 from models.training.relational.inverses import InverseFrames, inverse_phrasings, with_inverses
 from models.training.relational.learning import Learning
-from models.training.relational.plan import DEFAULT
+from models.training.relational.training import PLAN as DEFAULT
 from models.training.relational.wordings import Frames, Wordings
+from models.training.texts.phrasings import Phrasings
+from models.training.texts.relations import RelationText
 
 ROWS = {
     "capital": ("country", "place", "Name the capital of {subject}.", "the capital of {subject}"),
@@ -29,8 +28,7 @@ RELATIONS = {
     id: RelationText(id, (LABELS.get(id, id),), subject, object, (question,))
     for id, (subject, object, question, _) in ROWS.items()
 }
-MIXTURE = replace(
-    DEFAULT.mixture,
+MIXTURE = DEFAULT.mixture.change(
     broken=0.25,
     count=0.1,
     yes_no=0.1,
@@ -39,10 +37,9 @@ MIXTURE = replace(
     bare=0.0,
     most_facts=3,
 )
-PLAN = replace(
-    DEFAULT,
-    threads=1,
-    config=Config(width=64, heads=4, layers=1, rank=16, hops=3, fan_out=8, max_nodes=64, beams=4),
+CONFIG = {"width": 64, "heads": 4, "layers": 1, "rank": 16, "fan_out": 8, "max_nodes": 64, "fan_in": 0}
+PLAN = DEFAULT.change(
+    config=CONFIG,
     mixture=MIXTURE,
     steps=300,
     batch=16,
@@ -51,7 +48,7 @@ PLAN = replace(
     n_exam=40,
     max_declined=0.0,
 )
-BOTH_WAYS_PLAN = replace(PLAN, config=replace(PLAN.config, fan_in=8))
+BOTH_WAYS_PLAN = PLAN.change(config={"fan_in": 8})
 INVERSES = InverseFrames(("the {type} whose {label} is {subject}",), (), ("What is {noun}?", "Name {noun}."))
 FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
 MAKER = ExampleMaker(

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import torch
 
-from models.training.thu_ernie.prepare import Setup
 from models.training.thu_ernie.questions import NO_TARGET
+from models.training.thu_ernie.training import Setup
 
 
 def test_the_right_candidate_holds_the_right_objects(setup: Setup) -> None:
     rng = random.Random(2)
-    plain = replace(setup.questions, mixture=replace(setup.questions.mixture, fallback=0.0))
+    plain = replace(setup.questions, mixture=setup.questions.mixture.change(fallback=0.0))
     kinds = set()
     for _ in range(80):
         example = plain.draw(rng)

@@ -1,0 +1,105 @@
+"""The training of kbert: its inputs, its steps, its scales and its exam."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.encoder.minilm import WIDTH, MiniLM
+from models.encoder.weights import find
+from models.graph.memory import GRAPH, GraphMemory
+from models.kbert.checkpoint import load, save
+from models.kbert.query import Relevance, label_question
+from models.kbert.system import KbertSystem
+from models.kbert.text import Tokens, WordPieces
+from models.reading.checkpoint import load as load_reader
+from models.training.kbert.calibrate import calibrate
+from models.training.kbert.exam import draw_cases, draw_groups
+from models.training.kbert.examples import Examples
+from models.training.kbert.learning import Learning
+from models.training.kbert.net import Net
+from models.training.kbert.ranks import Ranks, deal_folds, load_or_learn_maps, mask_phrasings
+from models.training.kbert.texts import Texts
+from models.training.kbert.world import World
+from models.training.kit.card import fill_card
+from models.training.kit.exam import count, measure_edits, put
+from models.training.kit.plan import read_plan
+from models.training.kit.run import Run
+from models.training.texts.near import sort_by_nearness
+from models.training.texts.relations import RelationText
+
+FOLDER = Path(__file__).parent
+PLAN = read_plan(FOLDER)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the steps need beside the texts: the world with near relations, the final map of the rank, ranks, tokens."""
+
+    world: World
+    bend: Tensor
+    ranks: Ranks
+    tokens: Tokens
+
+
+def train(run: Run) -> bool:
+    """Train, fit scales and thresholds, and write the checkpoint; the same for a plan, a pack and a processor."""
+    plan, texts = run.plan, Texts.read(run.plan, run.pack)
+    setup, net = prepare(run, texts), Net(plan)
+    examples = Examples(setup.world, plan.mixture, plan.seed)
+    learning = Learning(plan, net, examples, setup.ranks, setup.tokens, run.say)
+    if not run.take(learning, texts.files.fingerprint(plan.to_json())):
+        return False
+    run.say("calibrating")
+    save(calibrate(plan, texts, net, setup.bend), run.out)
+    return True
+
+
+def measure(run: Run) -> None:
+    """Measure the checkpoint, and write its card beside it."""
+    plan, texts = run.plan, Texts.read(run.plan, run.pack)
+    system = KbertSystem(load(run.out), load_reader())
+    figures = {}
+    for name, questions in draw_groups(plan, texts).items():
+        figures[name] = count(put(system, questions, {}))
+        run.say(f"{name}: {figures[name]}")
+    graph = GraphMemory.of(run.pack)
+    cases = draw_cases(plan, texts)
+    figures["edits"] = measure_edits(system, graph, cases, {GRAPH: graph.view(graph.base)})
+    run.say(f"edits: {figures['edits']}")
+    split = texts.relations
+    fill_card(
+        run.out,
+        FOLDER / "card.md",
+        figures,
+        minutes=run.minutes,
+        practice=sum(relation.is_practice for relation in split.train.values()),
+        held_out=", ".join(split.held_out),
+        tune=", ".join(split.tune),
+        n_held=len(texts.world.held_out),
+    )
+
+
+def prepare(run: Run, texts: Texts) -> Setup:
+    """Find near relations and learn the maps of the rank, or read those of an earlier run."""
+    plan, relations = run.plan, texts.relations
+    run.say(f"held out: {', '.join(relations.held_out)}; for tuning: {', '.join(relations.tune)}")
+    run.work.mkdir(parents=True, exist_ok=True)
+    relevance = Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
+    train = list(relations.train.values())
+    folds = deal_folds(train, plan.bend.folds, plan.seed)
+    mark = texts.files.fingerprint(plan.to_json())
+    maps = load_or_learn_maps(relevance, train, folds, plan, run.work, mark, run.say)
+    world = replace(texts.world, near=find_near(relevance, train))
+    return Setup(world, maps[0], Ranks(relevance, maps, folds), WordPieces(find().tokenizer()))
+
+
+@torch.no_grad()
+def find_near(relevance: Relevance, relations: list[RelationText]) -> dict[str, list[str]]:
+    """Sort the other relations of each relation by how near their labels are to its questions."""
+    means = [relevance.plain(mask_phrasings(text)).mean(0) for text in relations]
+    questions = torch.stack([F.normalize(mean, dim=0) for mean in means])
+    labels = relevance.plain([label_question(text.labels[0]) for text in relations])
+    return sort_by_nearness([text.id for text in relations], questions, labels)

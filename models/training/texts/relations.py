@@ -1,0 +1,107 @@
+"""Relations for training, thresholds and the last measurement: those of the pack and those for practice.
+
+Five relations of the pack are held out whole, one of each group below, drawn once with the seed of the plan. A dozen
+relations for practice are kept for tuning, so that thresholds are set on relations that no weight was trained on.
+"""
+
+import random
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.packs.pack import Pack
+from models.training.texts.phrasings import CHOOSE_HANDS, TRAIN_HANDS, read_phrasings
+
+TABLES = Path(__file__).parents[1] / "kbert"  # labels.toml, practice.toml
+GROUPS = (("person",), ("organization", "any"), ("work", "product"), ("place", "country"), ("element",))
+ANY = "any"
+KINDS = {  # type of an entity -> types of subject that its relations may have, besides "any"
+    "person": ("person", "agent"),
+    "agent": ("person", "organization"),
+    "organization": ("organization", "agent"),
+    "country": ("country", "place"),
+    "work": ("work", "product"),
+    "product": ("product", "work"),
+}
+
+
+@dataclass(frozen=True)
+class RelationText:
+    """Labels and questions of a relation; the pack's label is the first.
+
+    Its `object` is a type or a kind of value.
+    """
+
+    id: str
+    labels: tuple[str, ...]
+    subject: str
+    object: str
+    phrasings: tuple[str, ...]
+    statements: tuple[str, ...] = ()
+    is_practice: bool = False
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Relations for weights (`train`), for thresholds (`tune`), and for the last measurement alone (`held_out`)."""
+
+    train: Mapping[str, RelationText]
+    tune: Mapping[str, RelationText]
+    held_out: Mapping[str, RelationText]
+
+
+def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
+    """Deal the pack's relations and those of practice.toml to training, tuning and the last measurement.
+
+    Questions for relations for practice use their own words and a writer's; those for tuning use the words of the
+    writer on whom choices are made.
+    """
+    other_labels = tomllib.loads((TABLES / "labels.toml").read_text("utf-8"))
+    of_pack = {
+        r.id: RelationText(
+            r.id,
+            (r.label, *other_labels.get(r.id, ())),
+            r.subject_type,
+            r.object_type,
+            r.phrasings,
+            r.statements,
+        )
+        for r in pack.relations.values()
+    }
+    tables = tomllib.loads((TABLES / "practice.toml").read_text("utf-8"))
+    tune = set(random.Random(f"{seed}/tune").sample(sorted(tables), n_tuning))
+    trained, tuning = read_phrasings(TRAIN_HANDS), read_phrasings(CHOOSE_HANDS)
+    practice = {
+        id: RelationText(
+            id,
+            (t["label"], *t["others"]),
+            t["of"],
+            t["object"],
+            tuning[id].questions
+            if id in tune
+            else tuple(dict.fromkeys((*t["phrasings"], *trained[id].questions))),
+            is_practice=True,
+        )
+        for id, t in tables.items()
+    }
+    held_out = draw_held_out(pack, seed)
+    return Relations(
+        {id: r for id, r in {**of_pack, **practice}.items() if id not in tune and id not in held_out},
+        {id: r for id, r in practice.items() if id in tune},
+        {id: of_pack[id] for id in held_out},
+    )
+
+
+def draw_held_out(pack: Pack, seed: int) -> list[str]:
+    """Draw one relation of each group, in the order of the groups."""
+    rng = random.Random(seed)
+    return [
+        rng.choice(sorted(r.id for r in pack.relations.values() if r.subject_type in group))
+        for group in GROUPS
+    ]
+
+
+def fits(relation: RelationText, type: str) -> bool:
+    """Return whether an entity of this type may have the relation."""
+    return relation.subject in (ANY, type, *KINDS.get(type, ())) or type in ("thing", "concept")
