@@ -41,10 +41,8 @@ from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, 
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "ernie-doc"
 N_BEST = 10  # spans that are kept of a document; a question asks for ten answers at the most
-BATCH = {
-    "cpu": 1,
-    "cuda": 32,
-}  # windows that are read at once: on a processor two are no quicker than one and one
+# Windows that are read at once: on a processor two are no quicker than one and one.
+BATCH = {"cpu": 1, "cuda": 32}
 STATE_BYTES = 256 * 2**20  # bytes of the states of all documents in memory
 EVERY = 2  # segments for each state that is kept
 MAX_TOKENS = 400_000  # tokens of a document
@@ -60,14 +58,7 @@ Steps: TypeAlias = Iterator[Progress | Reply]
 
 
 class ErnieDocSystem:
-    """A checkpoint that was trained to answer, reading documents. Thread-safe.
-
-    Args:
-        checkpoint: The model.
-        settings: How it reads.
-        tokenizer: Without truncation.
-        encoder: Chooses the windows of a long document that a question is put to.
-    """
+    """A checkpoint that was trained to answer, reading documents by a tokenizer without truncation. Thread-safe."""
 
     name = "ernie-doc"
     memories = (DOCUMENTS,)
@@ -180,7 +171,7 @@ class ErnieDocSystem:
                 best.answer,
                 None,
                 document.edits,
-                tuple(ranking[: ask.top_k]) if ask.top_k > 1 else (),
+                tuple(ranking[1 : ask.top_k]),
                 explanation=explanation if ask.explain else None,
             )
 
@@ -211,8 +202,7 @@ class ErnieDocSystem:
             document.edits,
             tuple(
                 Alternative(span.text, score)
-                for span, score in list(zip(spans, scores, strict=True))[: ask.top_k]
-                if ask.top_k > 1
+                for span, score in list(zip(spans, scores, strict=True))[1 : ask.top_k]
             ),
             result.is_question_cut,
             explanation,
@@ -267,7 +257,9 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     tokenizer, config = checkpoint.tokenizer or load_tokenizer(), checkpoint.model.config
     settings = label_settings(config) if config.classes else checkpoint.settings
     if settings is None:
-        raise CheckpointError(f"{folder} does not say how it reads documents, as a converted model: {ADVICE}")
+        raise CheckpointError(
+            f"{folder} does not say how it reads documents, as a model without a head for answers: {ADVICE}"
+        )
     if config.vocab < tokenizer.get_vocab_size() or (
         checkpoint.tokenizer is None and config.vocab != tokenizer.get_vocab_size()
     ):

@@ -87,10 +87,25 @@ class ThuErnieSystem:
             first != second
             or (
                 rows_differ
-                and (not first.ask.mentions or _edits_of(first.ask, old) != _edits_of(first.ask, new))
+                and (
+                    not first.ask.mentions or self._edits_of(first.ask, old) != self._edits_of(first.ask, new)
+                )
             )
             for first, second in zip(first_asks, second_asks, strict=True)
         ]
+
+    def _edits_of(self, ask: Ask, view: EntityView) -> list[str]:
+        """Return the edits of the rows that a question may depend on."""
+        entities = [entity for mention in ask.mentions for entity in mention.entities]
+        facts = [fact for entity in entities for fact in entity.facts]
+        names = [entity.id for entity in entities]
+        names += [
+            name
+            for fact in facts
+            for name in (row_name(fact.object, fact.object_id), RELATION + fact.relation)
+        ]
+        names += [self.model.names.get(text.casefold(), TEXT + text) for text in ask.candidates]
+        return [view.edits.get(view.row_of(name), "") for name in names]
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint, engine and device."""
@@ -118,18 +133,6 @@ def relink_ask(ask: Ask, views: Views) -> RelinkedAsk:
     """Return a question with the edited links of its version."""
     graph = views.get(GRAPH)
     return relink(ask, views.get(LINKS, NO_LINKS), (lambda entity: None) if graph is None else graph.entity)
-
-
-def _edits_of(ask: Ask, view: EntityView) -> list[str]:
-    """Return the edits of the rows that a question may depend on."""
-    entities = [entity for mention in ask.mentions for entity in mention.entities]
-    facts = [fact for entity in entities for fact in entity.facts]
-    names = [entity.id for entity in entities]
-    names += [
-        name for fact in facts for name in (row_name(fact.object, fact.object_id), RELATION + fact.relation)
-    ]
-    names += [TEXT + text for text in ask.candidates]
-    return [view.edits.get(view.row_of(name), "") for name in names]
 
 
 def entity_memory(model: Model) -> EntityMemory:

@@ -68,7 +68,7 @@ class Tiny:
             reason_text=None if answer else "The model is not sure enough to answer.",
             score=0.97 if answer else 0.21,
             best=answer or "Nobody",
-            alternatives=[wire.Alternative(answer=answer or "Nobody", score=0.97)] * request.top_k,
+            alternatives=[wire.Alternative(answer="Cusco", score=0.02)] * (request.top_k - 1),
             model=request.model or "nkb",
             version=version,
             edits=edits,

@@ -42,40 +42,24 @@ Base = Literal["none", "minilm"]
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings with which a model that was trained here reads documents.
-
-    Attributes:
-        question_room: Tokens of a question.
-        overlap: Tokens that windows share.
-        longest: Tokens of an answer.
-        confidence: How likely an answer is right, and from which probability it is given.
-        reader_share: Share of the reader of all systems in what a window says of its spans; 0 for none.
-    """
+    """The settings with which a model reads documents, in tokens."""
 
     question_room: int
-    overlap: int
-    longest: int
+    overlap: int  # shared by windows
+    longest: int  # size of an answer
     confidence: Confidence
-    reader_share: float = 0.0
+    reader_share: float = 0.0  # share of the reader of all systems in what a window says
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model with its digest.
+    """A loaded model with its digest."""
 
-    Attributes:
-        model: In evaluation mode, without gradients.
-        digest: Digest of the files, `sha256:...`; states of another digest belong to another model.
-        settings: How it reads; None for a converted model, which was trained elsewhere.
-        labels: Names of the labels of a model that has several; none if they are not known.
-        tokenizer: Its words, if they are not MiniLM's.
-    """
-
-    model: ErnieDoc
-    digest: str
-    settings: Settings | None = None
-    labels: tuple[str, ...] = ()
-    tokenizer: Tokenizer | None = None
+    model: ErnieDoc  # in evaluation mode, without gradients
+    digest: str  # `sha256:...` of the files; states of another digest belong to another model
+    settings: Settings | None = None  # None for a model whose head for spans is not trained
+    labels: tuple[str, ...] = ()  # names of the labels of a model that has several, if they are known
+    tokenizer: Tokenizer | None = None  # if its words are not MiniLM's
 
 
 def save(

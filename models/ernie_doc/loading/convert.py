@@ -8,18 +8,18 @@ import torch
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 
 from models.checkpoint import CheckpointError
-from models.ernie_doc.loading.checkpoint import save
+from models.ernie_doc.loading.checkpoint import Settings, save
 from models.ernie_doc.loading.paddle import Report, load_weights, read_config
 from models.ernie_doc.loading.pickles import read_pdparams
 from models.ernie_doc.model import ErnieDoc
+from models.reading.confidence import NO_SCALE
 
 PADDLE_CONFIG, PADDLE_WEIGHTS = "model_config.json", "model_state.pdparams"
-
-
 WORDS, MERGES = (
     "vocab.txt",
     "vocab.bpe",
 )  # the second belongs to the English models, whose words are byte pairs
+LONGEST = 100  # tokens of an answer, in the authors' scripts
 
 
 def convert(source: Path, target: Path, labels: Sequence[str] = ()) -> Report:
@@ -56,8 +56,15 @@ def convert(source: Path, target: Path, labels: Sequence[str] = ()) -> Report:
     arrays = read_pdparams(source / PADDLE_WEIGHTS)
     tensors = {name: torch.tensor(array, dtype=torch.float32) for name, array in arrays.items()}
     report = load_weights(model, tensors)
-    save(model, target, labels=labels, tokenizer=_read_words(source))
+    has_spans = not model.config.classes and not report.missing
+    settings = choose_settings(model.config.segment) if has_spans else None
+    save(model, target, settings=settings, labels=labels, tokenizer=_read_words(source))
     return report
+
+
+def choose_settings(segment: int) -> Settings:
+    """Return how a model reads whose head for spans was trained elsewhere; nothing has calibrated its scores."""
+    return Settings(segment // 4, segment // 8, LONGEST, NO_SCALE)
 
 
 def _read_words(source: Path) -> Tokenizer | None:

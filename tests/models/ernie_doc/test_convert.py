@@ -13,7 +13,9 @@ from models.ernie_doc.loading.checkpoint import load
 from models.ernie_doc.loading.convert import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
+from tests.models.ernie_doc.documents import text
 from tests.models.ernie_doc.loading_files import paddle_arrays, write_paddle
+from tests.models.ernie_doc.test_labelling import label, load_converted
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 
 SIZES = {"inner": 64}  # PaddleNLP's inner width is four times the width
@@ -32,6 +34,14 @@ def test_the_converted_model_gives_the_same_bits(model: ErnieDoc, tmp_path: Path
     assert result.config == model.config
     for actual, expected in zip(result(*words), model(*words), strict=True):
         assert actual.equal(expected)
+
+
+def test_a_model_with_a_head_for_spans_answers_from_a_context(tmp_path: Path) -> None:
+    result = label(load_converted(tmp_path), text(40), top_k=2)
+    assert result.answer
+    assert result.answer in text(40)
+    assert result.explanation is not None
+    assert result.explanation["document"]["windows"] > 1
 
 
 def test_tensors_without_a_place_are_reported(model: ErnieDoc, tmp_path: Path) -> None:

@@ -32,6 +32,10 @@ def label(bundle: Bundle, content: str, **fields: Any) -> Reply:
     return reply(bundle.system, view(mill=content), explain=True, **fields)  # type: ignore[arg-type]
 
 
+def scores_of(result: Reply) -> dict[str, float]:
+    return {result.best: result.score} | {other.answer: other.score for other in result.alternatives}
+
+
 @pytest.mark.parametrize("classes", [2, 3, 7])
 def test_the_head_of_any_number_of_labels_is_converted_and_kept(tmp_path: Path, classes: int) -> None:
     model = tiny_model(**WORDS, classes=classes)
@@ -60,13 +64,13 @@ def test_a_document_has_the_mean_of_its_windows_and_memory_between_them(tmp_path
         total += torch.softmax(model.class_logits(reading.pooled)[0], 0)
         memory = reading.memory
     result = label(bundle, content, top_k=3)
-    scores = {alternative.answer: alternative.score for alternative in result.alternatives}
+    scores = scores_of(result)
     expected = dict(zip(LABELS, (total / len(starts)).tolist(), strict=True))
     assert scores == pytest.approx(expected, abs=1e-6)
     assert (result.answer, result.edits) == (max(expected, key=expected.__getitem__), ("e-mill",))
     assert result.explanation is not None
     assert result.explanation["document"]["windows"] == len(starts)
-    assert [row["answer"] for row in result.explanation["labels"]] == [a.answer for a in result.alternatives]
+    assert [row["answer"] for row in result.explanation["labels"]] == list(scores)
 
 
 @pytest.mark.parametrize(
@@ -110,14 +114,13 @@ def test_candidates_name_the_labels_or_are_some_of_them(tmp_path: Path) -> None:
 def test_a_model_of_one_label_chooses_an_answer_to_the_question(tmp_path: Path) -> None:
     bundle = load_converted(tmp_path, classes=1, pools_first=True)
     content, answers = text(40, 6), ("the old pump", "sand", "the river")
-    result = label(bundle, content, candidates=answers, top_k=3)
-    scores = {alternative.answer: alternative.score for alternative in result.alternatives}
+    scores = scores_of(label(bundle, content, candidates=answers, top_k=3))
     assert sum(scores.values()) == pytest.approx(1.0)
     reversal = label(bundle, content, candidates=answers[::-1], top_k=3)
-    assert {a.answer: a.score for a in reversal.alternatives} == pytest.approx(scores, abs=1e-5)
+    assert scores_of(reversal) == pytest.approx(scores, abs=1e-5)
     ask = Ask("who left?", context=content, candidates=answers, top_k=3)
     [other] = bundle.system.answer([ask], [view()])
-    assert {a.answer: a.score for a in other.alternatives} != pytest.approx(scores, abs=1e-5)
+    assert scores_of(other) != pytest.approx(scores, abs=1e-5)
 
 
 def test_a_pair_is_laid_out_as_the_authors_do() -> None:

@@ -80,6 +80,18 @@ def test_only_rows_that_a_question_rests_on_may_change_its_answer(
     assert system.may_differ(Side(asks[:1], {ENTITIES: base}), without_facts) == [True]
 
 
+def test_the_row_of_a_known_answer_that_a_request_names_may_change_its_answer(
+    system: ThuErnieSystem, memory: EntityMemory, ask_about: Callable[..., Ask]
+) -> None:
+    ask = ask_about("Where was Kim born?", KIM, candidates=("Rome", "elsewhere"))
+    views = [
+        {ENTITIES: view} for view in (memory.view(memory.base), edit(memory, RowWrite("rome", (3.0,) * SIZE)))
+    ]
+    before, after = (system.answer([ask], [view])[0] for view in views)
+    assert before.score != after.score
+    assert system.may_differ(Side([ask], views[0]), Side([ask], views[1])) == [True]
+
+
 def test_taking_a_row_back_gives_the_same_reply_to_the_bit(
     system: ThuErnieSystem, memory: EntityMemory, ask_about: Callable[..., Ask]
 ) -> None:

@@ -133,7 +133,7 @@ def print_answer(session: Session, answer: Answer, verbose: bool, names_model: b
     else:
         reason = (answer.reason_text or f"No answer: {answer.reason}").rstrip(".")
         session.err.print(Text(f"{reason}.", style="yellow"), soft_wrap=True)
-    if len(answer.alternatives) > 1:
+    if answer.alternatives:
         table = make_grid(indent=2)
         table.add_column(justify="right", style="dim")
         for alternative in answer.alternatives:

@@ -28,6 +28,12 @@ def test_an_edited_answer_names_its_edit_and_the_old_version_still_answers(run: 
     assert run("ask", "--at", "0", PERU).stdout == "Lima\n"
 
 
+def test_the_only_other_answer_is_shown(run: Any) -> None:
+    assert run("ask", PERU, "--top", "1").stdout == "Lima\n"
+    lines = run("ask", PERU, "--top", "2").stdout.splitlines()
+    assert [line.split() for line in lines] == [["Lima"], ["2", "%", "Cusco"]]
+
+
 def test_json_is_what_the_service_sent(run: Any) -> None:
     result = run("ask", PERU, "--json")
     assert wire.Answer.model_validate_json(result.stdout).answer == "Lima"
