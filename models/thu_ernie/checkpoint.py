@@ -21,8 +21,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from models.checkpoint import CheckpointError, read_config, read_tensors, shorten, write_sums
-from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.archive import checkpoint_folder
 from models.thu_ernie.config import LAYER_TYPES, ConfigError, ErnieConfig, LayerKind
 from models.thu_ernie.heads import ErniePretraining, ErnieWithHead, LoadReport
 
@@ -41,22 +39,21 @@ ModelT = TypeVar("ModelT", bound=ErnieWithHead)
 
 
 def load(
-    path: Path, build: Callable[[ErnieConfig], ModelT], kinds: tuple[LayerKind, ...] | None = None
+    folder: Path, build: Callable[[ErnieConfig], ModelT], kinds: tuple[LayerKind, ...] | None = None
 ) -> ModelT:
     """Build a model and fill it from a checkpoint; `report` of the model says what came from there.
 
     Args:
-        path: A folder, or the authors' `.tar.gz`.
-        build: The model with its head, such as `ErnieSpans`.
+        folder: The authors' folder, or a BERT's.
+        build: The model with its head, such as `ErniePretraining`.
         kinds: Kinds of the layers in place of those of the file, for a BERT that shall learn entities.
 
     Raises:
         CheckpointError: A file is missing or is not what it should be; the sentence names it, and the tensors.
     """
-    with checkpoint_folder(path) as folder:
-        model = build(read_sizes(folder, kinds))
-        tensors = rename(_read_tensors(folder))
-        model.report = compare(tensors, model.state_dict(), folder)
+    model = build(read_sizes(folder, kinds))
+    tensors = rename(_read_tensors(folder))
+    model.report = compare(tensors, model.state_dict(), folder)
     model.load_state_dict({name: tensors[name] for name in model.report.matches}, strict=False)
     return model.eval()
 
@@ -65,7 +62,7 @@ def convert(source: Path, target: Path) -> LoadReport:
     """Write a checkpoint as a folder with safetensors and SHA256SUMS, and report what it holds.
 
     Args:
-        source: A folder, or the authors' `.tar.gz`.
+        source: The authors' folder.
         target: A folder that does not exist yet, or is empty.
 
     Raises:
@@ -74,17 +71,16 @@ def convert(source: Path, target: Path) -> LoadReport:
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
         raise CheckpointError(f"{target} is not empty: name a new folder")
-    with checkpoint_folder(source) as folder:
-        config, tensors = read_sizes(folder), rename(_read_tensors(folder))
-        with torch.device("meta"):
-            report = compare(tensors, ErniePretraining(config).state_dict(), folder)
-        tensors.pop(DECODER, None)
-        save_file({name: tensors[name].contiguous() for name in sorted(tensors)}, target / WEIGHTS)
-        content = json.dumps(config.to_json(), indent=1, sort_keys=True)
-        (target / CONFIG).write_text(content + "\n", encoding="utf-8")
-        names = [name for name in (WORDS, TOKENIZER) if (folder / name).is_file()]
-        for name in names:
-            shutil.copyfile(folder / name, target / name)
+    config, tensors = read_sizes(source), rename(_read_tensors(source))
+    with torch.device("meta"):
+        report = compare(tensors, ErniePretraining(config).state_dict(), source)
+    tensors.pop(DECODER, None)
+    save_file({name: tensors[name].contiguous() for name in sorted(tensors)}, target / WEIGHTS)
+    content = json.dumps(config.to_json(), indent=1, sort_keys=True)
+    (target / CONFIG).write_text(content + "\n", encoding="utf-8")
+    names = [name for name in (WORDS, TOKENIZER) if (source / name).is_file()]
+    for name in names:
+        shutil.copyfile(source / name, target / name)
     write_sums(target, (CONFIG, WEIGHTS, *names))
     return report
 
@@ -96,6 +92,8 @@ def read_sizes(folder: Path, kinds: tuple[LayerKind, ...] | None = None) -> Erni
         CheckpointError: The file is missing, or describes no model.
     """
     path = folder / CONFIG
+    if folder.is_file():
+        raise CheckpointError(f"{folder} is a file: unpack it (tar xzf) and name the folder")
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else read_config(folder)
         if not isinstance(content, dict):
@@ -107,24 +105,6 @@ def read_sizes(folder: Path, kinds: tuple[LayerKind, ...] | None = None) -> Erni
         raise CheckpointError(f"{folder}: {cause}") from cause
     except ValueError as cause:
         raise CheckpointError(f"{path} is not JSON: {cause}") from cause
-
-
-def read_vocabulary(folder: Path, config: ErnieConfig) -> Vocabulary:
-    """Read the word pieces, which lose case and accents where `tokenizer_config.json` does not say otherwise.
-
-    Raises:
-        CheckpointError: The vocabulary is missing, or has more words than the embedding has rows.
-    """
-    path = folder / TOKENIZER
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        lowercase = bool(settings.get("do_lower_case", True))
-    except (ValueError, AttributeError) as cause:
-        raise CheckpointError(f"{path} is not a JSON object: {cause}") from cause
-    vocabulary = Vocabulary.read(folder / WORDS, lowercase)
-    if len(vocabulary.words) > config.vocab:
-        raise CheckpointError(f"{folder / WORDS} has {len(vocabulary.words)} words for {config.vocab} rows")
-    return vocabulary
 
 
 def rename(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

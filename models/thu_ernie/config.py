@@ -37,30 +37,17 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class ErnieConfig:
-    """Sizes of the network.
-
-    Attributes:
-        vocab: Rows of the word embedding.
-        width: Width of a token state.
-        heads: Heads of the token attention.
-        inner: Width of the layer in which tokens and entities meet.
-        positions: Longest text in tokens.
-        segments: Rows of the segment embedding.
-        kinds: The kind of each layer: `sim` is BERT's, `mix` fuses, `norm` fuses after an attention between entities.
-        entity_size: Width of an entity vector.
-        entity_heads: Heads of the entity attention.
-        dropout: Share of states that training drops.
-        attention_dropout: Share of attention weights that training drops.
-        init_std: Standard deviation of new weights.
-    """
+    """Sizes of the network."""
 
     vocab: int
-    width: int
+    width: int  # width of a token state
     heads: int
-    inner: int
-    positions: int
+    inner: int  # width of the layer in which tokens and entities meet
+    positions: int  # longest text in tokens
     segments: int
-    kinds: tuple[LayerKind, ...]
+    kinds: tuple[
+        LayerKind, ...
+    ]  # `sim` is BERT's, `mix` fuses, `norm` fuses after an attention between entities
     entity_size: int
     entity_heads: int
     dropout: float

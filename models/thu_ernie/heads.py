@@ -1,6 +1,6 @@
-"""The heads of THU-ERNIE: its three pre-training tasks, spans, classes, and the types of an entity.
+"""The heads of THU-ERNIE: its three pre-training tasks, and entity alignment at a mask, which answers.
 
-Zhang et al. (arXiv:1905.07129), sections 3.5 and 3.6. Each head takes both entity inputs, and a batch without entities.
+Zhang et al. (arXiv:1905.07129), sections 3.4 to 3.6. Each head takes both entity inputs, and a batch without entities.
 The words under which a module stands are the authors' keys.
 """
 
@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from models.encoder.bert import EPSILON
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.network import Batch, Ernie
-
-NO_LABEL = -1  # Label of a place that a loss leaves out
 
 
 class Transform(nn.Module):
@@ -75,57 +73,26 @@ class PretrainingHeads(nn.Module):
 
 @dataclass(frozen=True)
 class PretrainingLogits:
-    """The scores of the three tasks before their softmax.
-
-    Attributes:
-        words: Logits of each word of the vocabulary at each place.
-        entities: Logits of each candidate at each place; 0 for a candidate whose vector is zero.
-        order: Logits of two classes, of which 0 says that the second text follows the first.
-    """
+    """The scores of the three tasks before their softmax."""
 
     words: Float[Tensor, "batch token vocab"]
-    entities: Float[Tensor, "batch token candidate"]
-    order: Float[Tensor, "batch 2"]
-
-
-@dataclass(frozen=True)
-class PretrainingLabels:
-    """The labels of the three tasks; NO_LABEL at places without one.
-
-    Attributes:
-        words: Token ids.
-        entities: Numbers of candidates.
-        order: 0 if the second text follows the first, otherwise 1.
-    """
-
-    words: Int[Tensor, "batch token"]
-    entities: Int[Tensor, "batch token"]
-    order: Int[Tensor, " batch"]
+    entities: Float[Tensor, "batch token candidate"]  # 0 for a candidate whose vector is zero
+    order: Float[Tensor, "batch 2"]  # class 0 says that the second text follows the first
 
 
 @dataclass(frozen=True)
 class LoadReport:
-    """The tensors that a model took from a checkpoint.
-
-    Attributes:
-        matches: Names of the tensors that fill the model.
-        new: Names that the checkpoint lacks; their weights are drawn at random.
-        ignored: Names of the checkpoint that the model does not have.
-    """
+    """The tensors that a model took from a checkpoint."""
 
     matches: tuple[str, ...]
-    new: tuple[str, ...]
-    ignored: tuple[str, ...]
+    new: tuple[str, ...]  # names that the checkpoint lacks; their weights are drawn at random
+    ignored: tuple[str, ...]  # names that the model does not have
 
 
 class ErnieWithHead(nn.Module):
-    """A network under a head; a checkpoint has it under `bert.`.
+    """A network under a head; a checkpoint has it under `bert.`."""
 
-    Attributes:
-        report: Report on loading; None if the model was not loaded.
-    """
-
-    report: LoadReport | None = None
+    report: LoadReport | None = None  # None if the model was not loaded
 
     def __init__(self, config: ErnieConfig) -> None:
         super().__init__()
@@ -152,74 +119,28 @@ class ErniePretraining(ErnieWithHead):
         )
 
 
-class ErnieSpans(ErnieWithHead):
-    """Predicts the first and the last token of an answer."""
+class AnswerHeads(nn.Module):
+    """The heads of `cls.` in the authors' keys that answering needs."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.predictions_ent = EntityAlignment(config)
+
+
+class ErnieAnswers(ErnieWithHead):
+    """The network of the system `thu-ernie`.
+
+    The mask that stands where the answer would carries the row of the entity that is asked about, as a token of a
+    corrupted mention does in the pre-training: the head aligns it with the entity that belongs there.
+    """
 
     def __init__(self, config: ErnieConfig) -> None:
         super().__init__(config)
-        self.qa_outputs = nn.Linear(config.width, 2)
-        self.bert.initialise(self.qa_outputs)
+        self.cls = AnswerHeads(config)
+        self.cls.apply(self.bert.initialise)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch token 2"]:
-        """Return the start and the end logit of each token."""
-        logits: Tensor = self.qa_outputs(self.bert(batch).tokens)
-        return logits
-
-
-class ErnieClassifier(ErnieWithHead):
-    """One of some classes for a text, or a pair of texts."""
-
-    def __init__(self, config: ErnieConfig, classes: int) -> None:
-        super().__init__(config)
-        self.classifier = nn.Linear(config.width, classes)
-        self.bert.initialise(self.classifier)
-
-    def forward(self, batch: Batch) -> Float[Tensor, "batch class"]:
-        """Return the logits of each class."""
-        logits: Tensor = self.classifier(self.dropout(self.bert(batch).pooled))
-        return logits
-
-
-class ErnieTagger(ErnieClassifier):
-    """One of some classes for each token."""
-
-    def forward(self, batch: Batch) -> Float[Tensor, "batch token class"]:
-        """Return the logits of each class at each token."""
-        logits: Tensor = self.classifier(self.dropout(self.bert(batch).tokens))
-        return logits
-
-
-class ErnieTyping(ErnieWithHead):
-    """Predicts the types of an entity, each independently. The linear map has no bias."""
-
-    def __init__(self, config: ErnieConfig, types: int) -> None:
-        super().__init__(config)
-        self.typing = nn.Linear(config.width, types, bias=False)
-        self.bert.initialise(self.typing)
-
-    def forward(self, batch: Batch) -> Float[Tensor, "batch type"]:
-        """Return the log-odds of each type."""
-        logits: Tensor = self.typing(self.dropout(self.bert(batch).pooled))
-        return logits
-
-
-def pretraining_loss(logits: PretrainingLogits, labels: PretrainingLabels) -> Float[Tensor, ""]:
-    """Return the sum of the three cross-entropies, section 3.5."""
-    return (
-        cross_entropy(logits.words, labels.words)
-        + cross_entropy(logits.entities, labels.entities)
-        + cross_entropy(logits.order, labels.order)
-    )
-
-
-def span_loss(
-    logits: Float[Tensor, "batch token 2"], start: Int[Tensor, " batch"], end: Int[Tensor, " batch"]
-) -> Float[Tensor, ""]:
-    """Return the mean of the cross-entropies of start and end."""
-    return (cross_entropy(logits[..., 0], start) + cross_entropy(logits[..., 1], end)) / 2
-
-
-def cross_entropy(logits: Float[Tensor, "*row class"], labels: Int[Tensor, "*row"]) -> Float[Tensor, ""]:
-    """Return the mean over the rows with a label; 0 where no row has one."""
-    total = F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=NO_LABEL, reduction="sum")
-    return total / (labels != NO_LABEL).sum().clamp(min=1)
+    def query(self, batch: Batch, places: Int[Tensor, " batch"]) -> Float[Tensor, "batch entity"]:
+        """Return the vector that the alignment head compares with rows, at one place of each text, by a dot product."""
+        states = self.bert(batch).tokens[torch.arange(len(places)), places]
+        query: Tensor = self.cls.predictions_ent.transform(states[:, None])
+        return query[:, 0]

@@ -13,7 +13,6 @@ Equations 3 and 4 of the paper give a token without an entity no be, and neither
 fit the code. Module names are the authors' keys, so a state dict is their checkpoint.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -27,17 +26,11 @@ from models.thu_ernie.config import ErnieConfig, LayerKind
 
 @dataclass(frozen=True)
 class Masks:
-    """The masks of attention.
-
-    Attributes:
-        tokens: Added to the score of each token as a key.
-        entities: Added to the score of each entity as a key.
-        is_linked: 1 at tokens with an entity, otherwise 0.
-    """
+    """The masks of attention: numbers that are added to the score of each token and of each entity as a key."""
 
     tokens: Float[Tensor, "batch 1 1 token"]
     entities: Float[Tensor, "batch 1 1 token"]
-    is_linked: Float[Tensor, "batch token 1"]
+    is_linked: Float[Tensor, "batch token 1"]  # 1 at tokens with an entity, otherwise 0
 
     @staticmethod
     def of(
@@ -70,14 +63,6 @@ class SelfAttention(nn.Module):
         dropout = self._dropout if self.training else 0.0
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
         return context.transpose(1, 2).flatten(2)
-
-    def weigh(
-        self, x: Float[Tensor, "batch token width"], bias: Float[Tensor, "batch 1 1 token"]
-    ) -> Float[Tensor, "batch head token key"]:
-        """Return the attention weights of each head, for an explanation."""
-        query, key = self._split(self.query(x)), self._split(self.key(x))
-        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1]) + bias
-        return scores.softmax(-1)
 
     def _split(self, x: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch head token size"]:
         return x.view(*x.shape[:2], self._heads, -1).transpose(1, 2)

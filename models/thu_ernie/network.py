@@ -19,22 +19,16 @@ from models.thu_ernie.layers import Layer, Masks
 
 @dataclass(frozen=True)
 class Batch:
-    """Texts of one length, padded, with a vector for each token that names an entity.
+    """Texts of one length, padded, with a vector for each token that names an entity, if any does.
 
-    Attributes:
-        ids: Token ids.
-        segments: 0 in the first text of a pair, 1 in the second.
-        is_real: False at padding.
-        entities: Entity vectors; None where no text has an entity.
-        is_linked: True where a token has an entity, and at place 0, whose vector is zero: the attention between
-            entities needs a key. None where no text has an entity.
+    The attention between entities needs a key, so place 0 counts as linked, with the zero vector.
     """
 
     ids: Int[Tensor, "batch token"]
-    segments: Int[Tensor, "batch token"]
-    is_real: Bool[Tensor, "batch token"]
+    segments: Int[Tensor, "batch token"]  # 0 in the first text of a pair, 1 in the second
+    is_real: Bool[Tensor, "batch token"]  # False at padding
     entities: Float[Tensor, "batch token entity"] | None = None
-    is_linked: Bool[Tensor, "batch token"] | None = None
+    is_linked: Bool[Tensor, "batch token"] | None = None  # True where a token has an entity
 
     def __post_init__(self) -> None:
         if (self.entities is None) != (self.is_linked is None):
@@ -47,12 +41,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Reading:
-    """The network's output for a batch.
-
-    Attributes:
-        tokens: States of the last layer.
-        pooled: tanh(W x + b) of the first token's state.
-    """
+    """The network's output for a batch: states of the last layer, and tanh(W x + b) of the first token's."""
 
     tokens: Float[Tensor, "batch token width"]
     pooled: Float[Tensor, "batch width"]

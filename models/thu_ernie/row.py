@@ -1,7 +1,7 @@
 """Texts with their links as the rows of a batch: [CLS] a [SEP] b [SEP], and a vector where a mention begins.
 
 Zhang et al. (arXiv:1905.07129), section 3.2. Place 0 counts as linked, with the zero vector, so that the attention
-between entities has a key in a text without any.
+between entities has a key in a text without any. A question is [CLS] question [SEP] [MASK] [SEP].
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +13,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.kbert.text import CLS, SEP, Piece
-from models.thu_ernie.alignment import AlignedText, Vocabulary
-from models.thu_ernie.entities.names import NO_ENTITY
-from models.thu_ernie.links import Link, Rejection
+from models.kbert.text import CLS, MASK, SEP, Piece
+from models.thu_ernie.alignment import AlignedText, Link, Rejection, Vocabulary
+from models.thu_ernie.entities.files import NO_ENTITY
 from models.thu_ernie.network import Batch
 
-NO_VECTOR = "the table has no vector of this entity"
+CUT = "the text is cut before it"
 
 
 @runtime_checkable
@@ -37,19 +36,12 @@ class Entities(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """A text, or a pair of texts, ready for a batch.
+    """A text, or a pair of texts, ready for a batch."""
 
-    Attributes:
-        tokens: All tokens, special ones included.
-        segments: Number of the text that each token belongs to: 0 up to the first [SEP] and 1 behind it.
-        links: Place of a token -> the mention that begins there.
-        rejections: Mentions that no token carries.
-    """
-
-    tokens: tuple[Piece, ...]
-    segments: tuple[int, ...]
-    links: Mapping[int, Link]
-    rejections: tuple[Rejection, ...]
+    tokens: tuple[Piece, ...]  # special ones included
+    segments: tuple[int, ...]  # 0 up to the first [SEP] and 1 behind it
+    links: Mapping[int, Link]  # place of a token -> the mention that begins there
+    rejections: tuple[Rejection, ...]  # mentions that no token carries
 
     @staticmethod
     def of(texts: Sequence[AlignedText], vocabulary: Vocabulary) -> "Row":
@@ -71,24 +63,37 @@ class Row:
             rows[place] = row_of(link.entity)
         return rows
 
-    def unknown(self, row_of: Callable[[str], int]) -> tuple[Rejection, ...]:
-        """Return the links whose entity has no vector."""
-        return tuple(
-            Rejection(link, NO_VECTOR) for link in self.links.values() if row_of(link.entity) == NO_ENTITY
-        )
+
+@dataclass(frozen=True)
+class MaskedRow:
+    """A question with a mask, at some place, where its answer would stand."""
+
+    row: Row
+    place: int
+
+
+def cut(text: AlignedText, n_tokens: int) -> tuple[AlignedText, bool]:
+    """Return the first tokens of a text with the links on them, and whether any token is left out."""
+    if len(text.pieces) <= n_tokens:
+        return text, False
+    links = {place: link for place, link in text.links.items() if place < n_tokens}
+    lost_links = tuple(Rejection(link, CUT) for place, link in text.links.items() if place >= n_tokens)
+    return AlignedText(text.pieces[:n_tokens], links, (*text.rejections, *lost_links)), True
+
+
+def lay_mask(question: AlignedText, subject: Link | None, vocabulary: Vocabulary) -> MaskedRow:
+    """Lay out a question, cut, and the mask of its answer.
+
+    The mask carries the row of the mention that the question is about, if there is one.
+    """
+    mask = AlignedText((vocabulary.spans.tag(MASK),), {} if subject is None else {0: subject})
+    return MaskedRow(Row.of([question, mask], vocabulary), len(question.pieces) + 2)
 
 
 def collate(
     rows: Sequence[Row], entities: Entities | None, padding: int, device: torch.device | str = "cpu"
 ) -> Batch:
-    """Make a batch of rows, padded to the longest.
-
-    Args:
-        rows: One or more.
-        entities: Where vectors are looked up; None reads the texts alone.
-        padding: The id of [PAD].
-        device: Where the model is.
-    """
+    """Make a batch of rows, padded to the longest by the id of [PAD]; without a table the texts are read alone."""
 
     def pad(values: Sequence[Sequence[int]], filler: int) -> Tensor:
         return pad_sequence([torch.tensor(row) for row in values], batch_first=True, padding_value=filler)

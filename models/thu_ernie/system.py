@@ -26,25 +26,16 @@ from models.thu_ernie.answering.explain import explain
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.cost import cost
 from models.thu_ernie.entities.facts import GraphFacts
+from models.thu_ernie.entities.files import TEXT, row_name
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
-from models.thu_ernie.entities.names import TEXT, row_name
 from models.thu_ernie.entities.table import EntityView
-from models.thu_ernie.linking.memory import LINKS, LinksView, links_memory
-from models.thu_ernie.linking.relink import RelinkedAsk, relink
-
-NO_LINKS = LinksView()  # links where no edit says anything of a form
 
 
 class ThuErnieSystem:
-    """A checkpoint that was trained to answer. Thread-safe.
-
-    Args:
-        model: The checkpoint.
-        reader: Reads contexts.
-    """
+    """A checkpoint that was trained to answer, and the reader of contexts. Thread-safe."""
 
     name = "thu-ernie"
-    memories = (GRAPH, ENTITIES, LINKS)
+    memories = (GRAPH, ENTITIES)
     inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
     cost = staticmethod(cost)
 
@@ -59,13 +50,6 @@ class ThuErnieSystem:
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """Answer from the context if there is one, otherwise from entities."""
-        relinked_asks = [relink_ask(ask, view) for ask, view in zip(asks, views, strict=True)]
-        replies = self._answer([relinked_ask.ask for relinked_ask in relinked_asks], views)
-        return [
-            relinked_ask.attach(reply) for relinked_ask, reply in zip(relinked_asks, replies, strict=True)
-        ]
-
-    def _answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         places = [place for place, ask in enumerate(asks) if not ask.context]
         readings = self._aligner.read([asks[place] for place in places], [views[place] for place in places])
         replies = dict(zip(places, map(self._aligner.reply, readings), strict=True))
@@ -78,20 +62,13 @@ class ThuErnieSystem:
         ]
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Compare what an answer follows from: the question with its links and facts, and the rows that these name."""
+        """Compare what an answer follows from: the question with its facts, and the rows that these name."""
         old, new = before.views[ENTITIES], after.views[ENTITIES]
-        rows_differ = old.edits != new.edits
-        first_asks = [relink_ask(ask, before.views) for ask in before.asks]
-        second_asks = [relink_ask(ask, after.views) for ask in after.asks]
+        if old.edits == new.edits:
+            return [first != second for first, second in zip(before.asks, after.asks, strict=True)]
         return [
-            first != second
-            or (
-                rows_differ
-                and (
-                    not first.ask.mentions or self._edits_of(first.ask, old) != self._edits_of(first.ask, new)
-                )
-            )
-            for first, second in zip(first_asks, second_asks, strict=True)
+            first != second or not first.mentions or self._edits_of(first, old) != self._edits_of(first, new)
+            for first, second in zip(before.asks, after.asks, strict=True)
         ]
 
     def _edits_of(self, ask: Ask, view: EntityView) -> list[str]:
@@ -129,12 +106,6 @@ class ThuErnieSystem:
         }
 
 
-def relink_ask(ask: Ask, views: Views) -> RelinkedAsk:
-    """Return a question with the edited links of its version."""
-    graph = views.get(GRAPH)
-    return relink(ask, views.get(LINKS, NO_LINKS), (lambda entity: None) if graph is None else graph.entity)
-
-
 def entity_memory(model: Model) -> EntityMemory:
     """Return the memory of a checkpoint's table, whose rows say the facts of the graph's base."""
     return EntityMemory(model.table, GraphFacts.of(Base.of()), model.settings.margin)
@@ -149,4 +120,4 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     """
     model = load_model(folder, device, dtype)
     reader = load_reader(device=device, dtype=dtype)
-    return Bundle(ThuErnieSystem(model, reader), (graph_memory(), entity_memory(model), links_memory()))
+    return Bundle(ThuErnieSystem(model, reader), (graph_memory(), entity_memory(model)))

@@ -19,14 +19,15 @@ import torch
 
 from models.backpack.memory import SENSES
 from models.documents.memory import DOCUMENTS
+from models.graph.base import Base
 from models.graph.memory import GRAPH, TripleChange
 from models.graph.statement import Statement
 from models.memory import AnswerChange, Block, FieldsChange, Material, Memory
 from models.nkb.memory import BANK
 from models.relational.rules.memory import PROGRAM
 from models.systems import SYSTEMS
+from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
-from models.thu_ernie.linking.memory import LINKS
 
 N_EDITS = 150
 N_NUMBERS = 5  # memories are folded from the first edits, at this many places
@@ -87,8 +88,7 @@ def change_triples(memory: Memory) -> Iterator[TripleChange]:
 
 def change_facts(memory: EntityMemory) -> Iterator[FieldsChange]:
     """Change facts of entities of the pack, up to three of one entity."""
-    assert memory._solver is not None
-    facts, rng = memory._solver.facts, random.Random(1)
+    facts, rng = GraphFacts.of(Base.of()), random.Random(1)
     entities, number = sorted(facts.by_entity), 0
     rng.shuffle(entities)
     for entity in entities:
@@ -97,11 +97,6 @@ def change_facts(memory: EntityMemory) -> Iterator[FieldsChange]:
             fact = {"relation": relation, "object": rng.choice(facts.by_relation[relation])}
             yield _of(memory, number, "rows", {"entity": entity, "fact": fact})
             number += 1
-
-
-def change_links(memory: Memory) -> Iterator[FieldsChange]:
-    for number in range(N_EDITS):
-        yield _of(memory, number, "rows", {"form": f"region {number}", "entity": f"n:{number}"})
 
 
 def change_rules(memory: Memory) -> Iterator[FieldsChange]:
@@ -125,7 +120,6 @@ CHANGES: dict[str, Any] = {
     SENSES: change_senses,
     DOCUMENTS: change_documents,
     ENTITIES: change_facts,
-    LINKS: change_links,
 }
 
 

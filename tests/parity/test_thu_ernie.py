@@ -15,12 +15,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.thu_ernie.alignment import Vocabulary, clean
+from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.heads import (
+from models.thu_ernie.heads import ErniePretraining
+from models.thu_ernie.network import Batch
+from models.thu_ernie.row import Row
+from tests.parity.ernie_heads import (
     NO_LABEL,
     ErnieClassifier,
-    ErniePretraining,
     ErnieSpans,
     ErnieTyping,
     PretrainingLabels,
@@ -28,9 +30,7 @@ from models.thu_ernie.heads import (
     pretraining_loss,
     span_loss,
 )
-from models.thu_ernie.links import Link
-from models.thu_ernie.network import Batch
-from models.thu_ernie.row import Row
+from tests.parity.ernie_words import align_as_authors, clean
 
 STATES: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
 LOGITS: dict[str, Any] = {"atol": 2e-4, "rtol": 0}
@@ -170,7 +170,7 @@ def test_tokens_and_entities_of_every_text_are_the_authors(
 ) -> None:
     for case in tokenizer_cases["cases"]:
         links = [Link(*entity) for entity in case["entities"]]
-        result = vocabulary.align(case["text"], links, "authors")
+        result = align_as_authors(case["text"], links, vocabulary)
         marks = [tokenizer_cases["no_entity_marker"]] * len(result.pieces)
         for place, link in result.links.items():
             marks[place] = link.entity
@@ -188,8 +188,8 @@ def test_every_pair_is_laid_out_as_the_authors_do(
     rows = {entity: id + 1 for entity, id in tokenizer_cases["entity2id"].items()}
     for case in tokenizer_cases["pairs"]:
         texts = [
-            vocabulary.align(
-                case[f"text_{side}"], [Link(*entity) for entity in case[f"entities_{side}"]], "authors"
+            align_as_authors(
+                case[f"text_{side}"], [Link(*entity) for entity in case[f"entities_{side}"]], vocabulary
             )
             for side in "ab"
         ]

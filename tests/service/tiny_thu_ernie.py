@@ -12,7 +12,6 @@ from models.system import Bundle, Probes
 from models.thu_ernie.answering.checkpoint import load as load_model
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import EntityMemory
-from models.thu_ernie.linking.memory import LinksMemory
 from models.thu_ernie.system import ThuErnieSystem
 from tests.models.reading.tiny import tiny_reader
 from tests.models.thu_ernie.answering.tiny import QUESTION, build_base
@@ -31,4 +30,4 @@ class TinyThuErnie(ThuErnieSystem):
 def load(device: torch.device, dtype: torch.dtype) -> Bundle:
     model, base = load_model(Path(os.environ[FOLDER]), device, dtype), build_base()
     entities = EntityMemory(model.table, GraphFacts.of(base), model.settings.margin)
-    return Bundle(TinyThuErnie(model, tiny_reader()), (GraphMemory(base), entities, LinksMemory()))
+    return Bundle(TinyThuErnie(model, tiny_reader()), (GraphMemory(base), entities))

@@ -11,7 +11,7 @@ from models.graph.statement import ALIAS, LABEL, Statement
 from models.memory import AnswerChange, FieldsChange, Image, Material, Memory
 from models.relational.rules.memory import RuleFields
 from models.system import Ask
-from models.thu_ernie.entities.fields import FactFields, RowsFields
+from models.thu_ernie.entities.memory import FactFields, RowsFields
 
 UNDO = 1  # place of the edit that is taken back at the end
 

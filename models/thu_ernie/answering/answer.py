@@ -11,18 +11,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.graph.memory import GRAPH
 from models.memory import Views
 from models.system import UNSURE, Alternative, Ask, Reason, Reply
-from models.thu_ernie.answering.candidates import Candidate, Choice, NoRow, list_neighbours, list_texts
-from models.thu_ernie.answering.distribution import AlignedCandidate, Alignment, align
-from models.thu_ernie.answering.layout import MaskedRow, cut, lay_mask
+from models.thu_ernie.answering.candidates import (
+    AlignedCandidate,
+    Alignment,
+    Candidate,
+    Choice,
+    NoRow,
+    align,
+    list_neighbours,
+    list_texts,
+)
 from models.thu_ernie.answering.mentions import LinkedMention, LinkedQuestion, link_question
 from models.thu_ernie.answering.reader import Model
-from models.thu_ernie.answering.relations import find_relations, list_relations
 from models.thu_ernie.answering.rows import RowFinder
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
+from models.thu_ernie.row import MaskedRow, cut, lay_mask
 
 NO_ENTITY = Reason("no_entity", "The question names no entity that has a row.")
 NO_CANDIDATES = Reason("no_candidates", "None of the possible answers has a row to compare with.")
@@ -32,24 +38,14 @@ MOST_ANSWERS = 64  # listed ones of all known answers
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as it was read.
-
-    Attributes:
-        ask: The question.
-        linking: What it mentions.
-        kind: Name of the scale of its answers.
-        masks: A row for each subject, or one without any.
-        alignment: Candidates with their logits.
-        exclusions: Candidates without a row.
-        truncated: Whether the question was cut.
-    """
+    """A question as it was read."""
 
     ask: Ask
-    linking: LinkedQuestion
-    kind: str
-    masks: tuple[MaskedRow, ...]
-    alignment: Alignment
-    exclusions: tuple[NoRow, ...]
+    linking: LinkedQuestion  # what it mentions
+    kind: str  # name of the scale of its answers
+    masks: tuple[MaskedRow, ...]  # a row for each subject, or one without any
+    alignment: Alignment  # candidates with their logits
+    exclusions: tuple[NoRow, ...]  # candidates without a row
     truncated: bool
 
     def subject_of(self, entry: AlignedCandidate) -> LinkedMention | None:
@@ -79,7 +75,7 @@ class Aligner:
     def read(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reading]:
         """Read questions in as few passes as they fit into."""
         return self._read(
-            [self._draft(ask, *self.link(ask, view), view) for ask, view in zip(asks, views, strict=True)]
+            [self._draft(ask, *self.link(ask, view)) for ask, view in zip(asks, views, strict=True)]
         )
 
     def read_again(
@@ -87,7 +83,7 @@ class Aligner:
     ) -> list[Reading]:
         """Read a question with other links, for an explanation."""
         finder = RowFinder(views[ENTITIES])
-        return self._read([self._draft(reading.ask, linking, finder, views) for linking in questions])
+        return self._read([self._draft(reading.ask, linking, finder) for linking in questions])
 
     def link(self, ask: Ask, views: Views) -> tuple[LinkedQuestion, RowFinder]:
         """Return the mentions of a question, and the rows of its version."""
@@ -117,8 +113,8 @@ class Aligner:
             facts=fact_rows(best.candidate),
         )
 
-    def _draft(self, ask: Ask, linking: LinkedQuestion, finder: RowFinder, views: Views) -> Draft:
-        choices = self._choose(ask, linking, finder, views)
+    def _draft(self, ask: Ask, linking: LinkedQuestion, finder: RowFinder) -> Draft:
+        choices = self._choose(ask, linking, finder)
         kind = "neighbours" if linking.subjects else "answers"
         masks, truncated = [], False
         for mention in linking.subjects or (None,):
@@ -129,14 +125,9 @@ class Aligner:
             masks.append(lay_mask(question, link, self.model.vocabulary))
         return Draft(ask, linking, kind, choices, tuple(masks), truncated, finder)
 
-    def _choose(
-        self, ask: Ask, linking: LinkedQuestion, finder: RowFinder, views: Views
-    ) -> tuple[Choice, ...]:
+    def _choose(self, ask: Ask, linking: LinkedQuestion, finder: RowFinder) -> tuple[Choice, ...]:
         """Return the candidates of each mask; none if all known answers are candidates."""
         subjects = linking.subjects
-        relations = find_relations(ask.candidates, views.get(GRAPH), self.model.names)
-        if subjects and relations is not None:
-            return tuple(list_relations(relations, mention.row, finder) for mention in subjects)
         choices = tuple(list_neighbours(mention.entity, mention.row, finder) for mention in subjects)
         if not ask.candidates:
             return choices

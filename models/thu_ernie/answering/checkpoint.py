@@ -21,11 +21,11 @@ from models.checkpoint import ADVICE, SUMS, WEIGHTS, CheckpointError, read_verif
 from models.confidence import Confidence
 from models.encoder.weights import find
 from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.reader import SCALES, Model, Settings
 from models.thu_ernie.checkpoint import CONFIG, read_sizes
 from models.thu_ernie.entities.files import FILES as TABLE_FILES
 from models.thu_ernie.entities.table import EntityTable
+from models.thu_ernie.heads import ErnieAnswers
 
 DEFAULT = Path(__file__).parents[2] / "checkpoints" / "thu-ernie"
 READING, ANSWERS, TABLE = "reading.json", "answers.json", "entities"

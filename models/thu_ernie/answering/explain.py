@@ -3,14 +3,12 @@
 Everything is JSON and bounded by MAX_ENTRIES. specs/thu-ernie.md, section 7.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from models.memory import Views
 from models.thu_ernie.answering.answer import Aligner, Reading, fact_rows
-from models.thu_ernie.answering.distribution import NO_ANSWER
+from models.thu_ernie.answering.candidates import NO_ANSWER
 from models.thu_ernie.answering.mentions import LinkedQuestion, without
-from models.thu_ernie.links import Rejection
 from models.thu_ernie.row import Row
 
 MAX_ENTRIES = 16  # entries of each list
@@ -24,9 +22,17 @@ def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
         "kind": reading.kind,
         "mentions": [
             {**mention, "token": token}
-            for mention, token in zip(describe_mentions(reading.linking), _tokens(reading), strict=True)
+            for mention, token in zip(_describe_mentions(reading.linking), _tokens(reading), strict=True)
         ][:MAX_ENTRIES],
-        "dropped": describe_rejections(exclusions),
+        "dropped": [
+            {
+                "entity": drop.link.entity,
+                "begin": drop.link.begin,
+                "end": drop.link.end,
+                "reason": drop.reason,
+            }
+            for drop in exclusions[:MAX_ENTRIES]
+        ],
         "without_row": [
             {"answer": drop.answer, "reason": drop.reason} for drop in reading.exclusions[:MAX_ENTRIES]
         ],
@@ -36,7 +42,7 @@ def explain(aligner: Aligner, reading: Reading, views: Views) -> dict[str, Any]:
     }
 
 
-def describe_mentions(linking: LinkedQuestion) -> list[dict[str, Any]]:
+def _describe_mentions(linking: LinkedQuestion) -> list[dict[str, Any]]:
     """Return the mentions of a question with their entities and where the rows come from."""
     return [
         {
@@ -50,19 +56,6 @@ def describe_mentions(linking: LinkedQuestion) -> list[dict[str, Any]]:
             "edit": mention.row.edit,
         }
         for mention in linking.subjects
-    ]
-
-
-def describe_rejections(rejections: Sequence[Rejection]) -> list[dict[str, Any]]:
-    """Return the mentions that were not read, and why."""
-    return [
-        {
-            "entity": rejection.link.entity,
-            "begin": rejection.link.begin,
-            "end": rejection.link.end,
-            "reason": rejection.reason,
-        }
-        for rejection in rejections[:MAX_ENTRIES]
     ]
 
 

@@ -4,42 +4,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Mention
-from models.thu_ernie.alignment import OVERLAP
+from models.thu_ernie.alignment import OVERLAP, Link, Rejection
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
-from models.thu_ernie.links import Link, Rejection
-from models.thu_ernie.row import NO_VECTOR
 
+NO_VECTOR = "the table has no vector of this entity"
 TOO_MANY = "more mentions are tried as the subject than the reader takes"
 
 
 @dataclass(frozen=True)
 class LinkedMention:
-    """An entity that words of the question may mean.
+    """An entity that words of the question may mean."""
 
-    Attributes:
-        link: Where it is mentioned; the score is shared among the entities of one name.
-        entity: The entity with its facts.
-        row: Its row.
-    """
-
-    link: Link
+    link: Link  # the score is shared among the entities of one name
     entity: Entity
     row: FoundRow
 
 
 @dataclass(frozen=True)
 class LinkedQuestion:
-    """A question with all that its words may mean.
-
-    Attributes:
-        text: The question.
-        subjects: Each entity that may be asked about.
-        rejections: Mentions that are not read.
-    """
+    """A question with all that its words may mean."""
 
     text: str
-    subjects: tuple[LinkedMention, ...]
-    rejections: tuple[Rejection, ...]
+    subjects: tuple[LinkedMention, ...]  # each entity that may be asked about
+    rejections: tuple[Rejection, ...]  # mentions that are not read
 
     def links_for(self, subject: LinkedMention | None) -> list[Link]:
         """Return the links of the question if one mention means `subject`; the others take their likeliest meanings."""

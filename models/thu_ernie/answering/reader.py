@@ -14,11 +14,10 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.answering.layout import MaskedRow
-from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.rows import BatchRows
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from models.thu_ernie.row import Row, collate
+from models.thu_ernie.heads import ErnieAnswers
+from models.thu_ernie.row import MaskedRow, Row, collate
 
 TOKENS_PER_PASS = {"cpu": 1_024, "cuda": 16_384}
 Vectors: TypeAlias = Mapping[str, Float[Tensor, " size"]]
@@ -27,40 +26,24 @@ SCALES = ("neighbours", "answers")  # kinds of answers, each with its own scale
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings with which a checkpoint reads.
+    """The settings with which a checkpoint reads."""
 
-    Attributes:
-        question_room: Tokens of a question.
-        subjects: Entities of a question that are tried as its subject.
-        margin: Logits by which a row that is solved for a fact leads the fact's rivals.
-    """
-
-    question_room: int
-    subjects: int
-    margin: float
+    question_room: int  # tokens of a question
+    subjects: int  # entities of a question that are tried as its subject
+    margin: float  # logits by which a row that is solved for a fact leads the fact's rivals
 
 
 @dataclass(frozen=True)
 class Model:
-    """A checkpoint. Thread-safe: nothing of it changes.
+    """A checkpoint. Thread-safe: nothing of it changes."""
 
-    Attributes:
-        network: The weights, in evaluation mode.
-        vocabulary: Word pieces.
-        table: Rows of entities without edits.
-        answers: Every answer of the facts that it was trained on -> the name of its row.
-        settings: How it reads.
-        confidences: Scale of each kind of answer.
-        digest: Digest of its folder; "" without one.
-    """
-
-    network: ErnieAnswers
+    network: ErnieAnswers  # in evaluation mode
     vocabulary: Vocabulary
     table: EntityTable
-    answers: Mapping[str, str]
+    answers: Mapping[str, str]  # every answer of the facts that it was trained on -> the name of its row
     settings: Settings
-    confidences: Mapping[str, Confidence]
-    digest: str = ""
+    confidences: Mapping[str, Confidence]  # by the kind of answer
+    digest: str = ""  # digest of its folder
     names: Mapping[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
-from models.thu_ernie.entities.names import NO_ENTITY, row_name
+from models.thu_ernie.entities.files import NO_ENTITY, row_name
 from models.thu_ernie.entities.table import EntityView
 
 Source: TypeAlias = Literal["table", "edit", "facts", "neighbours"]
@@ -23,26 +23,16 @@ Source: TypeAlias = Literal["table", "edit", "facts", "neighbours"]
 
 @dataclass(frozen=True)
 class FoundRow:
-    """A row and its origin.
-
-    Attributes:
-        vector: The row.
-        source: `table`, an `edit`, the `facts` that an edit of the graph changed, or the `neighbours` in the graph.
-        edit: Id of the edit that wrote it, "" if none did.
-    """
+    """A row and its origin."""
 
     vector: Float[Tensor, " size"]
-    source: Source
-    edit: str = ""
+    source: Source  # `facts`: those that an edit of the graph changed; `neighbours`: those in the graph
+    edit: str = ""  # the edit that wrote it
 
 
 @dataclass(frozen=True)
 class RowFinder:
-    """Finds rows at one version.
-
-    Attributes:
-        view: The table at this version.
-    """
+    """Finds rows at one version."""
 
     view: EntityView
 
@@ -60,7 +50,8 @@ class RowFinder:
         row = self.find(entity.id)
         if row is None:
             return self._mean(self._solve(fact) for fact in entity.facts)
-        vector = self.view.solver.solve_edited(entity) if self.view.solver and not row.edit else None
+        solve = self.view.solve_edited
+        vector = solve(entity) if solve is not None and not row.edit else None
         return row if vector is None else FoundRow(vector, "facts")
 
     def of_object(self, subject: FoundRow | None, fact: Fact) -> FoundRow | None:
@@ -84,12 +75,7 @@ class RowFinder:
 
 @dataclass(frozen=True)
 class BatchRows:
-    """The rows of one batch by the name under which a link has them; `Entities` of `collate`.
-
-    Attributes:
-        size: Width of a row.
-        vectors: Name -> row.
-    """
+    """The rows of one batch by the name under which a link has them; `Entities` of `collate`."""
 
     size: int
     vectors: Mapping[str, Float[Tensor, " size"]]

@@ -16,7 +16,7 @@ from models.graph.base import Base
 from models.graph.knowledge import Entity
 from models.graph.statement import RELATION
 from models.memory import EditRefused
-from models.thu_ernie.entities.names import NO_ENTITY, row_name
+from models.thu_ernie.entities.files import NO_ENTITY, row_name
 from models.thu_ernie.entities.solve import mean_row, solve_facts
 from models.thu_ernie.entities.table import EntityTable
 
@@ -36,15 +36,10 @@ class NewFact:
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """The facts of a graph by the names of rows.
-
-    Attributes:
-        by_entity: Entity -> its relations, each with its objects.
-        by_relation: Relation -> the objects that it has anywhere.
-    """
+    """The facts of a graph by the names of rows."""
 
     by_entity: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    by_relation: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    by_relation: Mapping[str, Sequence[str]] = field(default_factory=dict)  # objects that it has anywhere
 
     @staticmethod
     def of(base: Base) -> "GraphFacts":
@@ -63,24 +58,14 @@ class GraphFacts:
 
 @dataclass(frozen=True)
 class FactSolver:
-    """Solves rows against the unedited table.
-
-    Attributes:
-        table: The table.
-        facts: Facts of the graph's base.
-        margin: Lead of a new fact over its rivals.
-    """
+    """Solves rows against the unedited table."""
 
     table: EntityTable
     facts: GraphFacts
-    margin: float
+    margin: float  # lead of a new fact over its rivals
 
     def solve(self, news: Sequence[NewFact]) -> Float[Tensor, " size"] | EditRefused:
-        """Return the row with which an entity says new facts, the later of two of one relation, and all its others.
-
-        Args:
-            news: Facts of one entity, at least one.
-        """
+        """Return the row with which an entity says new facts, the later of two of one relation, and all its others."""
         entity = news[0].entity
         unknown = [
             name for fact in news for name in (fact.object, RELATION + fact.relation) if not self._has(name)
@@ -88,7 +73,7 @@ class FactSolver:
         if unknown:
             return EditRefused(
                 "unknown_entity",
-                f"the table has no row of {', '.join(unknown)}: give the row of {entity} as a vector or a mean",
+                f"the table has no row of {', '.join(unknown)}: give the row of {entity} as a vector",
             )
         fresh = {fact.relation: [fact.object] for fact in news}
         facts = {**self.facts.by_entity.get(entity, {}), **fresh}
@@ -99,11 +84,7 @@ class FactSolver:
     def solve_edited(self, entity: Entity) -> Float[Tensor, " size"] | None:
         """Return the row of an entity that says its facts as edits have changed them.
 
-        Args:
-            entity: The entity at the asked version.
-
-        Returns:
-            None where no edit changed a fact whose rows are known, or where the entity has more than MAX_FACTS.
+        It is None where no edit changed a fact whose rows are known, or where the entity has more than MAX_FACTS.
         """
         fresh = [fact.relation for fact in entity.facts if fact.edit]
         if not fresh or len(entity.facts) > MAX_FACTS:

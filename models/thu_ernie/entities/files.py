@@ -1,43 +1,82 @@
-"""The authors' entity files as a table: text in, mapped arrays out, in memory that does not grow with the vectors.
+"""The files of an entity table, which stay on the disk, and the authors' two text files that become one.
 
-entity2vec.vec    numbers between tabs, a vector a line; line i is the entity of id i
-entity2id.txt     the number of entities, then a name, a tab and an id a line
+rows.safetensors     rows [row, number]; the first is zero, for a token without an entity
+names.safetensors    hash and row [entity], sorted by hash
+SHA256SUMS           what both have to be
 
-Zhang et al. (arXiv:1905.07129), section 4.1: TransE (Bordes et al., 2013) on Wikidata, 100 numbers a vector. The table
-begins with a row of zeros for a token without an entity, so that row(id) = id + 1.
+A name is a hash of 64 bits: two of five million share one with a probability of 1 in 1.5 million, and a table in which
+two do is refused. Zhang et al. (arXiv:1905.07129), section 4.1: the vectors are TransE's (Bordes et al., 2013).
 """
 
-import hashlib
+import json
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
-from models.checkpoint import SUMS, CheckpointError
-from models.thu_ernie.entities.mapped import write_rows
-from models.thu_ernie.entities.names import write_names
+from models.checkpoint import CheckpointError, write_sums
 
 ROWS, NAMES = "rows.safetensors", "names.safetensors"
 FILES = (ROWS, NAMES)
-LINES = 4_096  # Vectors that are parsed together
+NO_ENTITY = 0  # Row of zeros, which no entity has
+TEXT = "="  # Prefix of a literal value in the name of its row
+NEW = ".new"  # Ending of a file that is being written
 
 
-def convert(vectors: Path, ids: Path, target: Path) -> int:
-    """Write the table of the authors' two files, and return how many vectors it has.
+def row_name(text: str, object_id: str) -> str:
+    """Return the name of the row of an object: its id, or its text if it is no entity."""
+    return object_id or TEXT + text
 
-    Args:
-        vectors: `entity2vec.vec`.
-        ids: `entity2id.txt`.
-        target: A folder; files of an earlier table in it are replaced.
 
-    Raises:
-        CheckpointError: A line is no vector or no id, or a number is not finite; the sentence names the line.
-    """
-    with vectors.open("rb") as file:
-        width = len(file.readline().split())
-    return write_table(target, width, read_vectors(vectors, width), read_ids(ids))
+@dataclass(frozen=True, eq=False)
+class EntityNames:
+    """The index of names. Thread-safe."""
+
+    hashes: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @staticmethod
+    def open(path: Path) -> "EntityNames":
+        """Read the index of a file; raise CheckpointError if it is none."""
+        try:
+            arrays = load_file(path)
+            return EntityNames(arrays["hash"], arrays["row"])
+        except (OSError, SafetensorError, KeyError) as cause:
+            raise _damage(path, cause) from cause
+
+    def row_of(self, name: str) -> int:
+        """Return the row of an entity, NO_ENTITY where no row has this name."""
+        value = hash_of(name)
+        place = int(np.searchsorted(self.hashes, value))
+        is_found = place < len(self.hashes) and self.hashes[place] == value
+        return int(self.rows[place]) if is_found else NO_ENTITY
+
+
+def hash_of(name: str) -> int:
+    """Return the 64 bits by which names are sorted."""
+    data = name.encode(errors="surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def map_rows(path: Path) -> NDArray[np.float32]:
+    """Map the rows of a table without reading them; raise CheckpointError if the file is none."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            entry = json.loads(file.read(min(size, path.stat().st_size)))["rows"]
+        return np.memmap(path, "<f4", "r", 8 + size, tuple(entry["shape"]))
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise _damage(path, cause) from cause
+
+
+def _damage(path: Path, cause: Exception) -> CheckpointError:
+    return CheckpointError(f"{path} is not a whole table of entities ({cause}): convert it again")
 
 
 def write_table(
@@ -46,54 +85,83 @@ def write_table(
     """Write the files of a table, and return how many vectors it has.
 
     Args:
-        target: A folder; files of an earlier table in it are replaced.
+        target: A folder. A process that maps an earlier table in it keeps that.
         width: Numbers of a vector.
         vectors: Pieces of the table [row, width], in the order of the ids.
-        ids: Names of entities and their ids; a vector may be without a name.
+        ids: Names of entities and their ids; row(id) = id + 1. A vector may be without a name.
+
+    Raises:
+        CheckpointError: An id has no vector, or two entities have one id or one name.
     """
+    rows = np.concatenate([np.zeros((1, width), np.float32), *vectors])
+    index = _sort_names(list(ids), len(rows))
     target.mkdir(parents=True, exist_ok=True)
-    zero_row = np.zeros((1, width), np.float32)
-    n_rows = write_rows(target / ROWS, "rows", width, chain([zero_row], vectors))
-    write_names(target / NAMES, ((name, id + 1) for name, id in ids), n_rows)
-    lines = [f"{_sum_of(target / name)}  {name}\n" for name in FILES]
-    (target / SUMS).write_text("".join(lines), encoding="utf-8")
-    return n_rows - 1
+    contents: tuple[tuple[str, dict[str, Any]], ...] = (ROWS, {"rows": rows}), (NAMES, index)
+    for name, arrays in contents:
+        save_file(arrays, target / f"{name}{NEW}")
+        (target / f"{name}{NEW}").replace(target / name)
+    write_sums(target, FILES)
+    return len(rows) - 1
 
 
-def _sum_of(path: Path) -> str:
-    """Return the SHA-256 of a file that is too large to be read whole."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sort_names(ids: list[tuple[str, int]], n_rows: int) -> dict[str, NDArray[Any]]:
+    """Sort names by hash, and refuse two entities of one name or of one row."""
+    for name, id in ids:
+        if not 0 <= id < n_rows - 1:
+            raise CheckpointError(
+                f"the entity {name} has the id {id}, and the table has {n_rows - 1:,} vectors"
+            )
+    hashes = np.array([hash_of(name) for name, _ in ids], "<i8")
+    rows = np.array([id + 1 for _, id in ids], "<i4")
+    order = np.argsort(hashes, kind="stable")
+    hashes, sorted_rows = hashes[order], np.sort(rows)
+    same_name, same_row = (np.flatnonzero(a[1:] == a[:-1]) for a in (hashes, sorted_rows))
+    if len(same_name):
+        first, second = (int(rows[order[same_name[0] + n]]) - 1 for n in (0, 1))
+        raise CheckpointError(f"the entities of the ids {first} and {second} have one name")
+    if len(same_row):
+        raise CheckpointError(f"two entities have the id {int(sorted_rows[same_row[0]]) - 1}")
+    return {"hash": hashes, "row": rows[order]}
 
 
-def read_vectors(path: Path, width: int) -> Iterator[NDArray[np.float32]]:
-    """Yield vectors [row, width], at most LINES at once."""
-    number = 1
-    with path.open("rb") as file:
-        while lines := [line.strip() for line in islice(file, LINES)]:
-            for place, line in enumerate(lines):
-                if line.count(b"\t") != width - 1:
-                    raise CheckpointError(
-                        f"{path}, line {number + place}: expected {width} numbers between tabs, found "
-                        f"{len(line.split())}"
-                    )
-            yield _parse(lines, path, number)
-            number += len(lines)
+def convert(vectors: Path, ids: Path, target: Path) -> int:
+    """Write the table of the authors' two files, and return how many vectors it has.
+
+    Args:
+        vectors: `entity2vec.vec`, numbers between tabs, a vector a line; line i is the entity of id i.
+        ids: `entity2id.txt`, the number of entities, then a name, a tab and an id a line.
+        target: A folder; files of an earlier table in it are replaced.
+
+    Raises:
+        CheckpointError: A line is no vector or no id, or a number is not finite; the sentence names the line.
+    """
+    rows = _read_vectors(vectors)
+    return write_table(target, rows.shape[1], [rows], _read_ids(ids))
 
 
-def _parse(lines: list[bytes], path: Path, number: int) -> NDArray[np.float32]:
-    """Parse lines that have the right number of tabs; `number` is that of the first."""
+def _read_vectors(path: Path) -> NDArray[np.float32]:
     try:
-        vectors = np.loadtxt(lines, np.float32, comments=None, delimiter="\t", ndmin=2)
+        vectors = np.loadtxt(_read_lines(path), np.float32, comments=None, delimiter="\t", ndmin=2)
     except ValueError as cause:
-        raise CheckpointError(f"{path}, rows counted from line {number}: {cause}") from cause
+        if isinstance(cause, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}, rows counted from line 1: {cause}") from cause
     infinite = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(infinite):
-        raise CheckpointError(f"{path}, line {number + int(infinite[0])}: a number is not finite in 32 bits")
+        raise CheckpointError(f"{path}, line {int(infinite[0]) + 1}: a number is not finite in 32 bits")
     return vectors
 
 
-def read_ids(path: Path) -> Iterator[tuple[str, int]]:
+def _read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file of vectors, none of which may be empty: numpy would pass over it."""
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                raise CheckpointError(f"{path}, line {number}: expected numbers between tabs, found none")
+            yield line.strip()
+
+
+def _read_ids(path: Path) -> Iterator[tuple[str, int]]:
     """Yield the name and the id of each entity; the first line counts them."""
     n_entities = 0
     with path.open(encoding="utf-8", errors="surrogateescape") as lines:

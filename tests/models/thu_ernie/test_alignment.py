@@ -1,15 +1,12 @@
 """A mention is put on its first token, wherever it is, and links that no token carries are reported."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.checkpoint import CheckpointError
-from models.thu_ernie.alignment import NO_TOKEN, NO_WORD, OVERLAP, Vocabulary, clean
-from models.thu_ernie.links import InvalidLink, Link
-from tests.models.thu_ernie.conftest import WORDS
+from models.thu_ernie.alignment import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
+from tests.parity.ernie_words import NO_WORD, align_as_authors, clean
 
 HENSON = Link("Q191037", 9, 19, 0.5)
 
@@ -17,7 +14,7 @@ HENSON = Link("Q191037", 9, 19, 0.5)
 def test_a_mention_behind_a_bracket_is_on_its_first_token(vocabulary: Vocabulary) -> None:
     """The specification's example: the authors look for it at the word's start, which is the bracket."""
     text = "Who was (Jim Henson)?"
-    result, authors = vocabulary.align(text, [HENSON]), vocabulary.align(text, [HENSON], "authors")
+    result, authors = vocabulary.align(text, [HENSON]), align_as_authors(text, [HENSON], vocabulary)
     assert {result.pieces[place].text: link for place, link in result.links.items()} == {"jim": HENSON}
     assert authors.links == {}
     assert [item.reason for item in authors.rejections] == [NO_WORD]
@@ -47,8 +44,8 @@ def test_of_mentions_that_overlap_the_longest_and_then_the_surest_wins(vocabular
 def test_a_word_that_vanishes_shifts_no_mention(vocabulary: Vocabulary) -> None:
     """A lone accent is no token; the authors' code puts every later entity on the next word."""
     text = "who \u0301 jim henson"
-    for mode in ("span", "authors"):
-        result = vocabulary.align(text, [Link("Q1", 6, 9, 1.0)], mode)
+    links = [Link("Q1", 6, 9, 1.0)]
+    for result in (vocabulary.align(text, links), align_as_authors(text, links, vocabulary)):
         assert {result.pieces[place].text for place in result.links} == {"jim"}
 
 
@@ -76,12 +73,20 @@ def test_cleaning_moves_a_place_with_its_character(text: str, place: int) -> Non
         assert clean_text[link.begin] == text[place]
 
 
-def test_a_vocabulary_file_is_read_line_by_line(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_text("\n".join(WORDS) + "\n", encoding="utf-8")
-    assert Vocabulary.read(path, lowercase=True).words == WORDS
-    path.write_text("[PAD]\njim\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        (Link("Q1", -1, 2, 1.0), "Q1 marks characters -1 to 2"),
+        (Link("Q1", 2, 2, 1.0), "2 to 2"),
+        (Link("Q1", 0, 9, 1.0), "the text has 4"),
+        (Link("Q1", 0, 2, float("nan")), "score nan"),
+    ],
+)
+def test_a_link_that_marks_nothing_is_refused(link: Link, sentence: str) -> None:
+    with pytest.raises(InvalidLink, match=sentence):
+        link.check("text")
+
+
+def test_a_vocabulary_without_the_special_tokens_is_refused() -> None:
     with pytest.raises(CheckpointError, match=r"lacks \[UNK\]"):
-        Vocabulary.read(path, lowercase=True)
-    with pytest.raises(CheckpointError, match="cannot be read as a vocabulary"):
-        Vocabulary.read(tmp_path / "none.txt", lowercase=True)
+        Vocabulary(("[PAD]", "jim"), lowercase=True)

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import tarfile
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,12 @@ from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, BertModel
 
 from models.checkpoint import CheckpointError, read_verified
-from models.thu_ernie.checkpoint import DECODER, KNOWLEDGE, convert, load, read_vocabulary
+from models.thu_ernie.checkpoint import DECODER, KNOWLEDGE, convert, load
 from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
-from models.thu_ernie.heads import ErniePretraining, ErnieSpans
+from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch
 from tests.models.thu_ernie.conftest import WORDS
+from tests.parity.ernie_heads import ErnieSpans
 
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
 
@@ -60,14 +60,10 @@ def test_the_authors_folder_is_read_bit_for_bit(
     assert all(value.equal(tensors[name]) for name, value in model.state_dict().items())
 
 
-def test_an_archive_is_read_like_its_folder(
-    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
-) -> None:
-    folder = write(tmp_path / "ernie_base", config, tensors)
-    with tarfile.open(tmp_path / "ernie.tar.gz", "w:gz") as tar:
-        tar.add(folder, "ernie_base")
-    state = load(tmp_path / "ernie.tar.gz", ErniePretraining).state_dict()
-    assert all(value.equal(tensors[name]) for name, value in state.items())
+def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "ernie.tar.gz").write_bytes(b"x")
+    with pytest.raises(CheckpointError, match=r"is a file: unpack it \(tar xzf\) and name the folder"):
+        load(tmp_path / "ernie.tar.gz", ErniePretraining)
 
 
 def test_another_head_takes_the_network_and_reports_the_rest(
@@ -209,19 +205,3 @@ def test_a_configuration_that_is_none_is_named(content: str, sentence: str, tmp_
     (tmp_path / "ernie_config.json").write_text(content)
     with pytest.raises(CheckpointError, match=sentence):
         load(tmp_path, ErniePretraining)
-
-
-def test_the_vocabulary_belongs_to_the_embedding(
-    config: ErnieConfig, tensors: dict[str, Tensor], tmp_path: Path
-) -> None:
-    folder = write(tmp_path, config, tensors)
-    assert read_vocabulary(folder, config).align("JIM", []).pieces[0].text == "jim"
-    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
-    assert read_vocabulary(folder, config).align("JIM", []).pieces[0].text == "[UNK]"
-    (folder / "tokenizer_config.json").write_text("[]")
-    with pytest.raises(CheckpointError, match=r"tokenizer_config\.json is not a JSON object"):
-        read_vocabulary(folder, config)
-    (folder / "tokenizer_config.json").unlink()
-    (folder / "vocab.txt").write_text("\n".join([*WORDS, *map(str, range(60))]), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="has 81 words for 60 rows"):
-        read_vocabulary(folder, config)

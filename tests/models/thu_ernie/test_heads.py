@@ -7,20 +7,19 @@ import torch
 from torch import Tensor
 
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.heads import (
+from models.thu_ernie.heads import ErniePretraining, ErnieWithHead
+from models.thu_ernie.network import Batch
+from tests.parity.ernie_heads import (
     NO_LABEL,
     ErnieClassifier,
-    ErniePretraining,
     ErnieSpans,
     ErnieTagger,
     ErnieTyping,
-    ErnieWithHead,
     PretrainingLabels,
     cross_entropy,
     pretraining_loss,
     span_loss,
 )
-from models.thu_ernie.network import Batch
 
 HEADS: list[tuple[Callable[[ErnieConfig], ErnieWithHead], tuple[int, ...]]] = [
     (ErnieSpans, (2, 9, 2)),

@@ -1,4 +1,4 @@
-"""A layer hides what its masks hide, and shows how it weighs entities."""
+"""A layer hides what its masks hide."""
 
 import torch
 
@@ -29,16 +29,3 @@ def test_a_plain_layer_passes_entities_through(config: ErnieConfig, batch: Batch
     assert batch.entities is not None
     _, entities = Layer(config, "sim").eval()(torch.randn(2, 9, config.width), batch.entities, masks(batch))
     assert entities is batch.entities
-
-
-def test_the_weights_of_an_explanation_are_those_of_the_attention(config: ErnieConfig, batch: Batch) -> None:
-    attention = Layer(config, "norm").eval().attention.self_ent
-    assert batch.entities is not None
-    assert batch.is_linked is not None
-    bias = masks(batch).entities
-    weights = attention.weigh(batch.entities, bias)
-    values = attention.value(batch.entities).unflatten(-1, (config.entity_heads, -1)).transpose(1, 2)
-    context = (weights @ values).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(context, attention(batch.entities, bias))
-    hidden = weights.masked_select(~batch.is_linked[:, None, None])
-    assert not hidden.any()

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.links import Link
-from models.thu_ernie.row import NO_VECTOR, Row, collate
+from models.thu_ernie.alignment import Link, Vocabulary
+from models.thu_ernie.row import Row, collate
 
 JIM = Link("Q1", 0, 3, 1.0)
 
@@ -48,14 +47,11 @@ def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vo
     assert not batch.entities[1].any()
 
 
-def test_a_link_without_a_vector_is_not_linked_and_is_told(vocabulary: Vocabulary) -> None:
+def test_a_link_without_a_vector_is_not_linked(vocabulary: Vocabulary) -> None:
     unknown = row(vocabulary, ("jim", [Link("Q9", 0, 3, 1.0)]))
     batch = collate([unknown], Vectors(), padding=0)
     assert batch.is_linked is not None
     assert batch.is_linked.tolist() == [[True, False, False]]
-    assert [(item.link.entity, item.reason) for item in unknown.unknown(Vectors().row_of)] == [
-        ("Q9", NO_VECTOR)
-    ]
 
 
 def test_without_a_table_the_texts_are_read_alone(vocabulary: Vocabulary) -> None:

@@ -10,13 +10,12 @@ import torch
 
 from models.graph.base import Base
 from models.graph.memory import GRAPH, GraphMemory
-from models.memory import Material, Options
+from models.memory import FieldsChange, Material, Options
 from models.system import Ask, Bundle, Side, check_contract, check_reply
 from models.thu_ernie.answering.checkpoint import TABLE, save
 from models.thu_ernie.answering.reader import Model
-from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsChange, RowWrite
+from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsFields
 from models.thu_ernie.entities.table import EntityView
-from models.thu_ernie.linking.memory import LINKS, LinksMemory
 from models.thu_ernie.system import ThuErnieSystem, load
 from tests.models.reading.tiny import tiny_reader
 from tests.models.thu_ernie.answering.conftest import ask_about as ask_about
@@ -37,15 +36,16 @@ def memory(model: Model) -> EntityMemory:
     return EntityMemory(model.table)
 
 
-def edit(memory: EntityMemory, *writes: RowWrite) -> EntityView:
-    [material] = memory.build([RowsChange("e1", writes)], Options())
+def edit(memory: EntityMemory, entity: str, value: float) -> EntityView:
+    fields = RowsFields(entity=entity, vector=(value,) * SIZE)
+    [material] = memory.build([FieldsChange("e1", "rows", fields)], Options())
     assert isinstance(material, Material)
     return memory.view(memory.fold([material]))
 
 
 def test_it_keeps_the_contract(system: ThuErnieSystem, memory: EntityMemory) -> None:
     graph = GraphMemory(Base("sha256:" + "0" * 64, {}, {}))
-    bundle = check_contract(Bundle(system, (graph, memory, LinksMemory())), "thu-ernie")
+    bundle = check_contract(Bundle(system, (graph, memory)), "thu-ernie")
     check_reply(bundle)
     assert system.describe()["entity_size"] == SIZE
 
@@ -71,7 +71,7 @@ def test_a_batch_may_hold_questions_with_and_without_a_context(
 def test_only_rows_that_a_question_rests_on_may_change_its_answer(
     system: ThuErnieSystem, memory: EntityMemory, ask_about: Callable[..., Ask]
 ) -> None:
-    base, later = memory.view(memory.base), edit(memory, RowWrite("kim", (1.0,) * SIZE))
+    base, later = memory.view(memory.base), edit(memory, "kim", 1.0)
     asks = [ask_about("Where was Kim born?", KIM), ask_about("Where was Ada born?", ADA), Ask("Where?")]
     before, after = Side(asks, {ENTITIES: base}), Side(asks, {ENTITIES: later})
     assert system.may_differ(before, after) == [True, False, True]
@@ -84,9 +84,7 @@ def test_the_row_of_a_known_answer_that_a_request_names_may_change_its_answer(
     system: ThuErnieSystem, memory: EntityMemory, ask_about: Callable[..., Ask]
 ) -> None:
     ask = ask_about("Where was Kim born?", KIM, candidates=("Rome", "elsewhere"))
-    views = [
-        {ENTITIES: view} for view in (memory.view(memory.base), edit(memory, RowWrite("rome", (3.0,) * SIZE)))
-    ]
+    views = [{ENTITIES: view} for view in (memory.view(memory.base), edit(memory, "rome", 3.0))]
     before, after = (system.answer([ask], [view])[0] for view in views)
     assert before.score != after.score
     assert system.may_differ(Side([ask], views[0]), Side([ask], views[1])) == [True]
@@ -97,7 +95,7 @@ def test_taking_a_row_back_gives_the_same_reply_to_the_bit(
 ) -> None:
     ask = ask_about("Where was Kim born?", KIM, explain=True)
     before = system.answer([ask], [{ENTITIES: memory.view(memory.base)}])
-    changed = system.answer([ask], [{ENTITIES: edit(memory, RowWrite("kim", (3.0,) * SIZE))}])
+    changed = system.answer([ask], [{ENTITIES: edit(memory, "kim", 3.0)}])
     after = system.answer([ask], [{ENTITIES: memory.view(memory.base)}])
     assert before == after
     assert changed != before
@@ -108,4 +106,4 @@ def test_a_bundle_is_loaded_from_a_folder(model: Model, table_folder: Path, tmp_
     save(model.network, ANSWERS, model.settings, model.confidences, tmp_path)
     bundle = load(torch.device("cpu"), torch.float32, tmp_path)
     assert bundle.system.name == "thu-ernie"
-    assert [memory.name for memory in bundle.memories] == [GRAPH, ENTITIES, LINKS]
+    assert [memory.name for memory in bundle.memories] == [GRAPH, ENTITIES]

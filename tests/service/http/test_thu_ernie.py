@@ -1,4 +1,4 @@
-"""A fact, a row and a link are edited, asked for at both versions, explained and taken back, over HTTP.
+"""A fact and a row are edited, asked for at both versions, explained and taken back, over HTTP.
 
 The weights are random: which answer is best means nothing, but what it rests on has to follow each edit.
 """
@@ -15,7 +15,7 @@ from tests.models.thu_ernie.answering.tiny import QUESTION, SIZE, write_checkpoi
 from tests.service.tiny_thu_ernie import FOLDER
 
 OPTIONS = {"systems": {"thu-ernie": "tests.service.tiny_thu_ernie:load"}}
-GRAPH, ENTITIES, LINKS = "graph/triples", "thu-ernie/entities", "thu-ernie/links"
+GRAPH, ENTITIES = "graph/triples", "thu-ernie/entities"
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +36,6 @@ def triple(subject: str, relation: str, value: str, **fields: Any) -> dict[str, 
 
 def row(entity: str, **way: Any) -> dict[str, Any]:
     return {"memory": ENTITIES, "kind": "rows", "change": {"entity": entity, **way}}
-
-
-def link(form: str, entity: str | None) -> dict[str, Any]:
-    return {"memory": LINKS, "kind": "rows", "change": {"form": form, "entity": entity}}
 
 
 async def ask(http: httpx.AsyncClient, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
@@ -93,22 +89,18 @@ async def test_a_fact_that_would_not_be_answered_is_refused_and_kept_with_only(
     assert set(logits(await ask(http, min_version=1))) == {"Rome", "Ada", "1.80 m"}
 
 
-async def test_a_row_a_triple_and_a_link_are_one_commit(http: httpx.AsyncClient) -> None:
+async def test_a_row_and_a_triple_are_one_commit(http: httpx.AsyncClient) -> None:
     before, sums = await ask(http), await checksums(http)
     await edit(
         http,
         triple("Kim", "place of birth", "Rome", only="graph"),
         row("kim", vector=[0.5] * SIZE),
-        link("the tall woman", "kim"),
     )
     after = await ask(http, min_version=1)
     [mention] = after["explanation"]["mentions"]
     assert (mention["row"], set(logits(after))) == ("edit", {"Rome", "Ada", "1.80 m"})
-    form = await ask(http, "Where was the tall woman born?", min_version=1)
-    assert [m["entity"] for m in form["explanation"]["mentions"]] == ["kim"]
-    assert form["explanation"]["link_edits"][0]["edit"] in form["edits"]
     changed = await checksums(http)
-    assert {name for name in sums if sums[name] != changed[name]} == {GRAPH, ENTITIES, LINKS}
+    assert {name for name in sums if sums[name] != changed[name]} == {GRAPH, ENTITIES}
     await http.post("/admin/reverts", json={"version": 1, "wait": "all"})
     assert same(await ask(http, min_version=2)) == same(before)
     assert await checksums(http) == sums

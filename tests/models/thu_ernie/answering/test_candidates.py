@@ -3,8 +3,14 @@
 import torch
 
 from models.graph.knowledge import Entity, Fact
-from models.thu_ernie.answering.candidates import NO_ROW, list_neighbours, list_texts
-from models.thu_ernie.answering.distribution import FEATURE_LIMIT, Alignment, align
+from models.thu_ernie.answering.candidates import (
+    FEATURE_LIMIT,
+    NO_ROW,
+    Alignment,
+    align,
+    list_neighbours,
+    list_texts,
+)
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
 from models.thu_ernie.entities.table import EntityTable, EntityView
 from tests.models.thu_ernie.answering.tiny import ANSWERS, KIM

@@ -8,8 +8,8 @@ import torch
 
 from models.checkpoint import CheckpointError
 from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_weights, save
-from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.heads import ErnieAnswers
 from tests.models.thu_ernie.answering.tiny import ANSWERS
 
 

@@ -1,10 +1,9 @@
 """The mask stands where the head looks for it."""
 
 from models.kbert.text import MASK
-from models.thu_ernie.alignment import Vocabulary
+from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
-from models.thu_ernie.answering.layout import CUT, cut, lay_mask
-from models.thu_ernie.links import Link
+from models.thu_ernie.row import CUT, cut, lay_mask
 
 VOCABULARY: Vocabulary = minilm_vocabulary()
 TEXT = "Where was Kim born?"

@@ -1,15 +1,16 @@
 """The authors' text files become a table, in pieces; a line that is no vector or no id is named."""
 
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from models.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.entities import files
-from models.thu_ernie.entities.files import FILES, ROWS, convert
+from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, EntityNames, convert, write_table
 from models.thu_ernie.entities.table import EntityTable
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
 
@@ -20,16 +21,6 @@ def test_the_table_begins_with_zeros_and_has_row_id_plus_one(folder: Path) -> No
     names = EntityTable.open(folder, SIZE).names
     assert [names.row_of(f"Q{100 - i}") for i in range(N_ENTITIES)] == list(range(1, N_ENTITIES + 1))
     assert names.row_of("Q1") == 0
-
-
-@pytest.mark.parametrize("lines", [1, 3, 100])
-def test_the_size_of_a_piece_does_not_matter(
-    lines: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "LINES", lines)
-    convert(tmp_path / "entity2vec.vec", tmp_path / "entity2id.txt", tmp_path / "again")
-    for name in FILES:
-        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> None:
@@ -46,9 +37,12 @@ def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("vectors", "sentence"),
     [
-        (["1\t2", "3"], r"entity2vec.vec, line 2: expected 2 numbers between tabs, found 1"),
-        (["1\t2", "3\t4\t5"], "line 2: expected 2 numbers between tabs, found 3"),
-        (["1\t2", "", "3\t4"], "line 2: expected 2 numbers between tabs, found 0"),
+        (
+            ["1\t2", "3"],
+            r"entity2vec.vec, rows counted from line 1: the number of columns changed from 2 to 1",
+        ),
+        (["1\t2", "3\t4\t5"], "the number of columns changed from 2 to 3 at row 2"),
+        (["1\t2", "", "3\t4"], "line 2: expected numbers between tabs, found none"),
         (["1\t2", "3\tx"], "rows counted from line 1: could not convert string 'x'"),
         (["1\t2", "nan\t4"], "line 2: a number is not finite in 32 bits"),
         (["1\t2", "3\t1e39"], "line 2: a number is not finite in 32 bits"),
@@ -84,18 +78,26 @@ def test_names_that_are_not_text_are_named(tmp_path: Path) -> None:
         convert(vectors, ids, tmp_path / "table")
 
 
-def test_memory_does_not_grow_with_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve thousand vectors take 4.8 MB; they are converted in pieces of 250, within a third of that."""
-    n_entities, size = 12_000, 100
-    monkeypatch.setattr(files, "LINES", 250)
-    line = "\t".join(f"{number / 7:.4f}" for number in range(size))
-    sources = write_sources(
-        tmp_path, [line] * n_entities, [str(n_entities), *(f"Q{id}\t{id}" for id in range(n_entities))]
-    )
-    tracemalloc.start()
-    try:
-        convert(*sources, tmp_path / "table")
-        _, peak_bytes = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak_bytes < 4 * n_entities * size / 3
+NAMES_OF_ENTITIES = st.lists(
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), unique=True, max_size=12
+)
+
+
+@given(content=NAMES_OF_ENTITIES, other=st.text(max_size=4))
+def test_every_name_has_its_row_and_any_other_none(
+    content: list[str], other: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("names")
+    rows = {name: row for row, name in enumerate(content, 1)}
+    vectors = np.ones((len(content), SIZE), np.float32)
+    assert write_table(folder, SIZE, [vectors], ((name, row - 1) for name, row in rows.items())) == len(rows)
+    index = EntityNames.open(folder / NAMES)
+    assert {name: index.row_of(name) for name in rows} == rows
+    assert index.row_of(other) == rows.get(other, NO_ENTITY)
+
+
+def test_two_names_of_one_hash_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "hash_of", len)
+    names = [("Q1", 0), ("Q22", 1), ("Q333", 2), ("Q44", 3)]
+    with pytest.raises(CheckpointError, match="the entities of the ids 1 and 3 have one name"):
+        write_table(tmp_path, SIZE, [np.ones((4, SIZE), np.float32)], names)

@@ -1,28 +1,23 @@
 """Vectors are looked up from the map as they were converted; an edit stands in front of it and never writes to it."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
-from models.checkpoint import CheckpointError
-from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.entities import mapped
-from models.thu_ernie.entities.files import NAMES, ROWS
-from models.thu_ernie.entities.mapped import MappedArrays
+from models.checkpoint import CheckpointError, read_verified
+from models.thu_ernie.alignment import Link, Vocabulary
+from models.thu_ernie.answering.checkpoint import DEFAULT, TABLE
+from models.thu_ernie.entities.files import FILES, NAMES, ROWS
 from models.thu_ernie.entities.table import EntityTable, EntityView
-from models.thu_ernie.links import Link
 from models.thu_ernie.row import Row, collate
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 
-@pytest.mark.parametrize("max_chunks", [1, 2, 64])
-def test_rows_are_looked_up_in_the_order_that_is_asked_for(
-    max_chunks: int, table: EntityTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mapped, "MAX_CHUNKS", max_chunks)
+def test_rows_are_looked_up_in_the_order_that_is_asked_for(table: EntityTable) -> None:
     vectors = table.look_up(torch.tensor([[8, 0, 3], [3, 1, 1]]))
     expected = [[vector(7), np.zeros(SIZE), vector(2)], [vector(2), vector(0), vector(0)]]
     assert vectors.tolist() == np.array(expected).tolist()
@@ -84,16 +79,12 @@ def test_a_file_that_is_missing_or_damaged_is_named(name: str, folder: Path) -> 
         EntityTable.open(folder, SIZE)
 
 
-def test_pages_that_were_given_back_are_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third row makes the file give back two, where a chunk is a row and two are allowed."""
-    monkeypatch.setattr(mapped, "CHUNK_BITS", 4)
-    monkeypatch.setattr(mapped, "MAX_CHUNKS", 2)
-    file = MappedArrays.open(folder / ROWS, "rows")
-    assert file.take("rows", np.array([1, 2])).tolist() == [vector(0).tolist(), vector(1).tolist()]
-    assert file.chunks == {1, 2}
-    assert file.take("rows", np.array([2])).tolist() == [vector(1).tolist()]
-    assert file.chunks == {1, 2}
-    assert file.take("rows", np.array([3])).tolist() == [vector(2).tolist()]
-    assert file.chunks == {3}
-    with pytest.raises(ValueError, match="read-only"):
-        file.arrays["rows"][0] = 1
+def test_the_table_of_the_default_checkpoint_is_the_one_in_its_files() -> None:
+    folder = DEFAULT / TABLE
+    rows, names = load_file(folder / ROWS)["rows"], load_file(folder / NAMES)
+    table = EntityTable.open(folder, rows.shape[1])
+    assert table.digest == read_verified(folder, FILES).digest
+    assert table.look_up(torch.arange(len(table))).numpy().tobytes() == rows.tobytes()
+    assert table.names.hashes.tolist() == names["hash"].tolist()
+    answers = json.loads((DEFAULT / "answers.json").read_text("utf-8"))
+    assert all(table.names.row_of(name) for name in answers.values())
