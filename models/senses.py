@@ -61,78 +61,12 @@ class WordSenses:
     warnings: tuple[str, ...]  # what a reader should know of the word
 
 
-@dataclass(frozen=True)
-class BiasInquiry:
-    """Between which words a difference is looked for, and where."""
-
-    # Words that are compared as the next word of a prompt. Without any, the system studies its own list.
-    pairs: tuple[tuple[str, str], ...] = ()
-    # Words whose senses may carry the difference; each takes the place of `{word}` in the prompts
-    words: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ()  # texts up to the place where a pair is compared
-    # Whole texts, on which everything else is measured; none means some of the system's own
-    sentences: tuple[str, ...] = ()
-    # Factors on the weight of the sense that carries the difference
-    multipliers: tuple[float, ...] = (1.0, 0.75, 0.5, 0.25, 0.0)
-    sense: int | None = None  # number of the sense; None for the one that carries most
-
-
-@dataclass(frozen=True)
-class SenseShare:
-    """The addition of one sense of the words to the log-odds of a pair, averaged over the prompts."""
-
-    sense: int  # its number
-    mean: float  # the average
-    mean_size: float  # the average of its absolute value
-
-
-@dataclass(frozen=True)
-class BiasPoint:
-    """The effect of a multiplier on a sense of the words."""
-
-    multiplier: float
-    # Probability of the likelier word of the pair over that of the other one, averaged over the prompts
-    ratio: float
-    median_ratio: float  # median of these ratios
-    perplexity: float  # perplexity of the sentences
-    # Probability of all words but the pair that lies elsewhere than without a multiplier, averaged
-    shift: float
-
-
-@dataclass(frozen=True)
-class PairBias:
-    """The difference between two words."""
-
-    pair: tuple[str, str]  # the words to the letter
-    shares: tuple[SenseShare, ...]  # share of each sense, the largest first
-    sense: int  # the sense that the multipliers act on
-    points: tuple[BiasPoint, ...]  # effect of each multiplier
-
-
-@dataclass(frozen=True)
-class BiasReport:
-    """The result of an inquiry."""
-
-    words: tuple[str, ...]  # the words whose senses were multiplied, to the letter
-    prompts: tuple[str, ...]  # the prompts, filled in
-    n_sentences: int  # number of sentences
-    note: str  # subject of the study where the inquiry named nothing; else ""
-    pairs: tuple[PairBias, ...]
-    warnings: tuple[str, ...]  # warnings for the reader
-
-
 @runtime_checkable
 class HasSenses(Protocol):
-    """Shows the senses of words, and which of them carry a difference between two words."""
+    """Shows the senses of words."""
 
     def show_senses(self, inquiry: SensesInquiry, views: Views) -> WordSenses:
         """Return the senses of a word. BadInquiry: the word is several pieces, or a sense is unknown."""
-
-    def measure_bias(self, inquiry: BiasInquiry, views: Views) -> BiasReport:
-        """Return which sense carries the difference of each pair, and what multipliers on it do.
-
-        BadInquiry: a word is several pieces, a text is empty, a multiplier negative, or no prompt has a word.
-        """
 
 
 def check_senses(numbers: Sequence[int], n_senses: int, field: str) -> None:

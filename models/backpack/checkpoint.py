@@ -19,10 +19,6 @@ TOKENIZER = "tokenizer.json"
 def load_backpack(name_or_folder: str | Path, revision: str | None = None) -> Backpack:
     """Load a checkpoint in the published layout or in ours.
 
-    Args:
-        name_or_folder: A folder, or a name on the hub.
-        revision: Commit on the hub, 40 hex digits.
-
     Raises:
         CheckpointError: The files are not a whole Backpack; the sentence names the missing part.
     """

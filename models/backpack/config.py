@@ -25,29 +25,17 @@ CONSTANTS = {  # field of config.json -> its value where it is left out, and the
 
 @dataclass(frozen=True)
 class BackpackConfig:
-    """Sizes of the network; Hewitt et al., arXiv:2305.16765, sections 2 and 4.
+    """Sizes of the network; Hewitt et al., arXiv:2305.16765, sections 2 and 4."""
 
-    Attributes:
-        vocab: Rows of the embedding, padding included.
-        words: Number of token ids with a text; those from here to `vocab` are padding and never answered.
-        senses: Sense vectors of each token.
-        width: Size of a sense vector, of an embedding and of the context network's states.
-        layers: Blocks of the context network.
-        heads: Attention heads of each block.
-        positions: Longest text in tokens.
-        epsilon: Epsilon of the layer norms.
-        end: Id of the token that ends a text, which an empty prompt begins with.
-    """
-
-    vocab: int
-    words: int
-    senses: int
-    width: int
+    vocab: int  # rows of the embedding, padding included
+    words: int  # number of token ids with a text; those from here to `vocab` are padding and never answered
+    senses: int  # sense vectors of each token
+    width: int  # size of a sense vector, of an embedding and of the context network's states
     layers: int
     heads: int
-    positions: int
+    positions: int  # longest text in tokens
     epsilon: float
-    end: int
+    end: int  # id of the token that ends a text, which an empty prompt begins with
 
     def __post_init__(self) -> None:
         for part, size in (("senses", self.senses), ("heads", self.heads)):

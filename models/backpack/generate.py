@@ -1,119 +1,146 @@
-"""Generation with a cache: greedy or sampled, batched, a token a step.
+"""Texts that are completed with a cache: greedily or drawn, a token a step, or scored against given answers.
 
 The published code has no cache and drops the last token that it sampled; here every token is returned.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Int
+from more_itertools import chunked
 from torch import Tensor
 
-from models.backpack.network import Backpack, Cache, Reading, SenseEdits
+from models.backpack.network import Backpack, Reading, SenseEdits
+from models.nkb.answers import Answers, DecodedAnswer
 
+TOO_LONG = -1e6  # below the log-probability of any text that the network reads
+BATCH = 32  # candidates that are read together; each has a copy of the question's cache
 
-@dataclass(frozen=True)
-class Sampling:
-    """The choice of the next token.
-
-    Attributes:
-        max_tokens: Longest continuation in tokens.
-        temperature: Temperature of the draw; 0 takes the likeliest token.
-        top_p: Probability mass of the likeliest tokens that are drawn from, in (0, 1].
-        seed: Seed of the draws.
-    """
-
-    max_tokens: int
-    temperature: float = 0.0
-    top_p: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}: it has to be 1 at least")
-        if not 0 <= self.temperature < float("inf"):
-            raise ValueError(f"temperature is {self.temperature}: it has to be a finite number from 0 on")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}: it has to lie above 0 and up to 1")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One token of each text of the batch.
-
-    Attributes:
-        ids: Tokens; the end token for texts that ended before.
-        log_probabilities: Their log-probabilities under the network, whatever the temperature.
-        distribution: Log-probabilities of all tokens in their places.
-    """
-
-    ids: Int[Tensor, " text"]
-    log_probabilities: Float[Tensor, " text"]
-    distribution: Float[Tensor, "text vocab"]
+Draw: TypeAlias = Callable[[Float[Tensor, "row vocab"]], Int[Tensor, " row"]]
+"""Takes log-probabilities and returns the next token of each row."""
 
 
 class NotFinite(ArithmeticError):
     """The network computed a logit that is no finite number."""
 
 
-@torch.inference_mode()
-def generate(
-    model: Backpack, prompts: Sequence[Sequence[int]], sampling: Sampling, edits: SenseEdits | None = None
-) -> Iterator[Step]:
-    """Continue each prompt until all have said the end token.
+@dataclass(frozen=True)
+class Task:
+    """One text to complete."""
+
+    prompt: Sequence[int]
+    limit: int  # most tokens of the answer, its end included
+    branches: int = 1  # likeliest first tokens that are continued
+    edits: SenseEdits | None = None  # they act on this text alone
+
+
+@dataclass(frozen=True)
+class BatchEdits:
+    """The edits of each text of a batch."""
+
+    by_row: tuple[SenseEdits | None, ...]
+
+    def apply(
+        self, ids: Int[Tensor, "batch token"], senses: Float[Tensor, "batch token sense width"]
+    ) -> Float[Tensor, "batch token sense width"]:
+        """Return the senses of each text under its edits."""
+        if not any(self.by_row):
+            return senses
+        rows = [
+            senses[row : row + 1] if edits is None else edits.apply(ids[row : row + 1], senses[row : row + 1])
+            for row, edits in enumerate(self.by_row)
+        ]
+        return torch.cat(rows)
+
+    def select(self, rows: Sequence[int]) -> "BatchEdits":
+        """Return the edits of some rows."""
+        return BatchEdits(tuple(self.by_row[row] for row in rows))
+
+
+class Completion:
+    """Texts that are completed together, a token a step.
+
+    Each text begins with its likeliest first tokens, each of which is a separate row from then on.
 
     Args:
         model: The network.
-        prompts: Token ids; an empty prompt begins with the end token, a long one keeps its last `positions`.
-        sampling: How tokens are chosen.
-        edits: Edited senses.
-
-    Yields:
-        The next token of each text.
+        tasks: The texts.
+        stop: Token that ends an answer.
+        draw: Chooses each token; None takes the likeliest. A text that is drawn has one branch.
 
     Raises:
-        ValueError: A prompt has an id that stands for no text.
-        NotFinite: A logit is not finite; nothing is sampled from it.
+        ValueError: No text is given, or an id stands for none.
+        NotFinite: A logit is no finite number.
     """
-    ids, is_real = collate(model, prompts, sampling.max_tokens)
-    generator = torch.Generator(ids.device).manual_seed(sampling.seed)
-    reading = model(ids, is_real, edits)
-    has_ended = torch.zeros(len(ids), dtype=torch.bool, device=ids.device)
-    for n_said in range(1, sampling.max_tokens + 1):
-        step = _choose(model, reading.logits[:, -1], has_ended, sampling, generator)
-        yield step
-        has_ended = has_ended | (step.ids == model.config.end)
-        if has_ended.all() or n_said == sampling.max_tokens:
-            return
-        reading = _read_next(model, step.ids, reading.cache, edits)
+
+    def __init__(self, model: Backpack, tasks: Sequence[Task], stop: int, draw: Draw | None = None) -> None:
+        self._model, self._branches, self._draw = model, [task.branches for task in tasks], draw
+        ids, is_real = collate(model, [task.prompt for task in tasks])
+        edits = BatchEdits(tuple(task.edits for task in tasks))
+        reading = model(ids, is_real, edits)
+        rows = [row for row, count in enumerate(self._branches) for _ in range(count)]
+        self._answers = Answers([tasks[row].limit for row in rows], frozenset({stop, model.config.end}))
+        self._cache = reading.cache.select(torch.tensor(rows, device=ids.device))
+        self._edits = edits.select(rows)
+        logprobs = predict(model, reading.logits[:, -1])
+        firsts = list_firsts(logprobs, self._branches) if draw is None else draw(logprobs)
+        self.logprobs, self._tokens = (
+            logprobs[rows],
+            firsts,
+        )  # log-probabilities of all tokens in the last places
+        self._keep()
+
+    @property
+    def answers(self) -> list[DecodedAnswer]:
+        """Return the answers so far, one for each text."""
+        return self._answers.group(self._branches)
+
+    def advance(self) -> bool:
+        """Say one more token of each text that has not ended; False where all have."""
+        places = self._answers.leave()
+        if places == []:
+            return False
+        if places is not None:
+            index = torch.tensor(places, device=self._tokens.device)
+            self._cache, self._tokens = self._cache.select(index), self._tokens[index]
+            self._edits = self._edits.select(places)
+        reading = self._model(self._tokens[:, None], None, self._edits, self._cache)
+        self._cache = reading.cache
+        logprobs = predict(self._model, reading.logits[:, -1])
+        self.logprobs = logprobs
+        self._tokens = logprobs.max(-1).indices if self._draw is None else self._draw(logprobs)
+        self._keep()
+        return True
+
+    def _keep(self) -> None:
+        logprobs = self.logprobs.gather(-1, self._tokens[:, None]).squeeze(-1)
+        self._answers.add(self._tokens.tolist(), logprobs.tolist())
+
+
+def complete(model: Backpack, tasks: Sequence[Task], stop: int) -> list[DecodedAnswer]:
+    """Complete texts together, greedily; raise NotFinite if a logit is no finite number."""
+    completion = Completion(model, tasks, stop)
+    while completion.advance():
+        pass
+    return completion.answers
 
 
 def collate(
-    model: Backpack, prompts: Sequence[Sequence[int]], n_more: int = 0
+    model: Backpack, prompts: Sequence[Sequence[int]]
 ) -> tuple[Int[Tensor, "text token"], Bool[Tensor, "text token"]]:
-    """Pad prompts on the left and cut them to what the positions hold.
-
-    Args:
-        model: The network.
-        prompts: Token ids.
-        n_more: Tokens that are to follow.
+    """Pad prompts on the left and cut them to what the positions hold; an empty one begins with the end token.
 
     Raises:
-        ValueError: No prompt is given, an id stands for no text, or the continuation leaves no room for a prompt.
+        ValueError: No prompt is given, or an id stands for no text.
     """
     config = model.config
-    room = config.positions - n_more
     if not prompts:
         raise ValueError("there is no prompt to continue")
-    if room < 1:
-        raise ValueError(
-            f"{n_more} tokens cannot follow a prompt: the network has {config.positions} positions"
-        )
     if any(not 0 <= id < config.words for prompt in prompts for id in prompt):
         raise ValueError(f"a prompt has an id outside of 0 to {config.words - 1}, which stands for no text")
-    rows = [list(prompt)[-room:] or [config.end] for prompt in prompts]
+    rows = [list(prompt)[-config.positions :] or [config.end] for prompt in prompts]
     length = max(map(len, rows))
     device = model.embedding.device
     ids = torch.tensor([[config.end] * (length - len(row)) + row for row in rows], device=device)
@@ -121,52 +148,93 @@ def collate(
     return ids, is_real
 
 
-def _read_next(model: Backpack, ids: Tensor, past: Cache, edits: SenseEdits | None) -> Reading:
-    reading: Reading = model(ids[:, None], None, edits, past)
+def predict(model: Backpack, logits: Float[Tensor, "row vocab"]) -> Float[Tensor, "row vocab"]:
+    """Return the log-probabilities of the next tokens."""
+    if not logits.isfinite().all():
+        raise NotFinite("the network computed a logit that is not finite: nothing is said")
+    return model.mask_padding(logits).log_softmax(-1)
+
+
+def list_firsts(logprobs: Float[Tensor, "task vocab"], branches: Sequence[int]) -> Int[Tensor, " row"]:
+    """Return the likeliest first tokens of each text, as many as it has branches."""
+    top = logprobs.topk(max(branches), -1).indices
+    return torch.cat([row[:count] for row, count in zip(top, branches, strict=True)])
+
+
+def draw_from(temperature: float, top_p: float, generator: torch.Generator) -> Draw | None:
+    """Return a draw from the likeliest tokens that hold `top_p` of the probability; None for the temperature 0."""
+
+    def draw(logprobs: Float[Tensor, "row vocab"]) -> Int[Tensor, " row"]:
+        probabilities, ids = (logprobs / temperature).softmax(-1).sort(-1, descending=True)
+        before = probabilities.cumsum(-1) - probabilities
+        nucleus = probabilities.masked_fill(before >= top_p, 0.0)
+        places = torch.multinomial(nucleus, 1, generator=generator)
+        return ids.gather(-1, places).squeeze(-1)
+
+    return draw if temperature else None
+
+
+def score_candidates(
+    model: Backpack,
+    prompt: Sequence[int],
+    candidates: Sequence[Sequence[int]],
+    edits: SenseEdits | None = None,
+) -> list[float]:
+    """Return the log-probability of each candidate, its end included, as a whole behind a prompt.
+
+    The question is read once for all candidates, and they are read behind it in batches. The score is TOO_LONG for a
+    candidate that leaves no room for the prompt; one that leaves too little is read behind the end of the prompt.
+    """
+    room = model.config.positions - len(prompt)
+    fitting = [place for place, candidate in enumerate(candidates) if len(candidate) <= room]
+    scores = {
+        place: _score_alone(model, prompt, candidate, edits)
+        for place, candidate in enumerate(candidates)
+        if len(candidate) > room
+    }
+    question = _read(model, prompt, edits) if fitting else None
+    # Candidates of one length have no padding between them.
+    for places in chunked(sorted(fitting, key=lambda place: len(candidates[place])), BATCH):
+        assert question is not None, "some candidate fits"
+        batch = [candidates[place] for place in places]
+        scores |= dict(zip(places, _score_together(model, question, batch, edits), strict=True))
+    return [scores[place] for place in range(len(candidates))]
+
+
+def _read(model: Backpack, tokens: Sequence[int], edits: SenseEdits | None) -> Reading:
+    ids, _ = collate(model, [tokens])
+    reading: Reading = model(ids, None, edits)
     return reading
 
 
-def _choose(
-    model: Backpack, logits: Tensor, has_ended: Tensor, sampling: Sampling, generator: torch.Generator
-) -> Step:
-    if not logits.isfinite().all():
-        raise NotFinite("the network computed a logit that is not finite: nothing is said")
-    log_probabilities = model.mask_padding(logits).log_softmax(-1)
-    if sampling.temperature == 0:
-        ids = log_probabilities.argmax(-1)
-    else:
-        ids = _draw(log_probabilities / sampling.temperature, sampling.top_p, generator)
-    log_probability = log_probabilities.gather(-1, ids[:, None]).squeeze(-1)
-    end = torch.full_like(ids, model.config.end)
-    return Step(
-        torch.where(has_ended, end, ids), log_probability.masked_fill(has_ended, 0.0), log_probabilities
-    )
+def _score_together(
+    model: Backpack, question: Reading, candidates: Sequence[Sequence[int]], edits: SenseEdits | None
+) -> list[float]:
+    """Score candidates behind a question that was read."""
+    length, device = max(map(len, candidates)), model.embedding.device
+    pad = model.config.end
+    ids = torch.tensor([[*row, *[pad] * (length - len(row))] for row in candidates], device=device)
+    lengths = torch.tensor(list(map(len, candidates)), device=device)
+    is_real = torch.arange(length, device=device) < lengths[:, None]
+    logits = question.logits[:, -1:].expand(len(candidates), -1, -1)
+    if length > 1:
+        cache = question.cache.select(torch.zeros(len(candidates), dtype=torch.long, device=device))
+        logits = torch.cat([logits, model(ids[:, :-1], is_real[:, :-1], edits, cache).logits], 1)
+    logprobs = model.mask_padding(logits).log_softmax(-1).gather(-1, ids[..., None]).squeeze(-1)
+    scores: list[float] = logprobs.double().masked_fill(~is_real, 0.0).sum(-1).tolist()
+    return scores
 
 
-def _draw(scores: Tensor, top_p: float, generator: torch.Generator) -> Int[Tensor, " text"]:
-    """Draw from the likeliest tokens that hold `top_p` of the probability."""
-    probabilities, ids = scores.softmax(-1).sort(-1, descending=True)
-    before = probabilities.cumsum(-1) - probabilities
-    nucleus = probabilities.masked_fill(before >= top_p, 0.0)
-    places = torch.multinomial(nucleus, 1, generator=generator)
-    return ids.gather(-1, places).squeeze(-1)
+def _score_alone(
+    model: Backpack, prompt: Sequence[int], candidate: Sequence[int], edits: SenseEdits | None
+) -> float:
+    """Score a candidate that leaves no room for the whole prompt."""
+    room = model.config.positions - len(candidate)
+    if room < 1:
+        return TOO_LONG
+    return _score_together(model, _read(model, list(prompt)[-room:], edits), [candidate], edits)[0]
 
 
-@torch.inference_mode()
-def score_continuation(
-    model: Backpack, prompt: Sequence[int], continuation: Sequence[int], edits: SenseEdits | None = None
-) -> Float[Tensor, " token"]:
-    """Return the log-probability of each token of a continuation.
-
-    Raises:
-        ValueError: The continuation is empty, too long, or has an id that stands for no text.
-    """
-    if not continuation:
-        raise ValueError("the continuation has no token")
-    prompt = list(prompt) or [model.config.end]
-    ids, is_real = collate(model, [[*prompt, *continuation]])
-    if len(continuation) >= model.config.positions:
-        raise ValueError(f"the continuation fills all {model.config.positions} positions")
-    logits = model(ids, is_real, edits).logits[0, -len(continuation) - 1 : -1]
-    log_probabilities = model.mask_padding(logits).log_softmax(-1)
-    return log_probabilities.gather(-1, ids[0, -len(continuation) :, None]).squeeze(-1)
+def rank(scores: Sequence[float]) -> list[int]:
+    """Return the places of candidates, the best first and equal ones in their order."""
+    return sorted(range(len(scores)), key=lambda place: -scores[place])

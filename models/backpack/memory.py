@@ -14,9 +14,8 @@ import torch
 
 from models.backpack.answering.reader import Reader
 from models.backpack.editing.fact import FACT, build_fact
-from models.backpack.editing.operation import SENSE, SenseOperation, compose
+from models.backpack.editing.overlay import SENSE, SenseOperation, SenseOverlay, compose
 from models.backpack.editing.sense import SenseChange, build_sense
-from models.backpack.interventions import SenseOverlay
 from models.memory import (
     AnswerChange,
     ChangeKind,
@@ -36,21 +35,13 @@ SENSES = "backpack/senses"
 
 @dataclass(frozen=True, eq=False)
 class SensesView:
-    """One version of the memory.
+    """One version of the memory."""
 
-    Attributes:
-        active_edits: Facts, found by the scope.
-        overlay: Changed senses of words; None where none is changed.
-        edits_by_token: Token with changed senses -> the edits that changed them.
-        senses_by_edit: Edit of senses -> the numbers of the senses that it changed.
-        changes: Digests of all changes of senses, in their order; equal where the overlays are.
-    """
-
-    active_edits: ActiveEdits
-    overlay: SenseOverlay | None
-    edits_by_token: Mapping[int, tuple[str, ...]]
-    senses_by_edit: Mapping[str, tuple[int, ...]]
-    changes: tuple[str, ...]
+    active_edits: ActiveEdits  # facts, found by the scope
+    overlay: SenseOverlay | None  # changed senses of words
+    edits_by_token: Mapping[int, tuple[str, ...]]  # token -> the edits that changed its senses
+    senses_by_edit: Mapping[str, tuple[int, ...]]  # edit -> numbers of the senses that it changed
+    changes: tuple[str, ...]  # digests of all changes of senses, in their order; equal where the overlays are
 
 
 class SensesMemory:

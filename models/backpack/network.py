@@ -29,36 +29,22 @@ class SenseEdits(Protocol):
         self,
         ids: Int[Tensor, "batch token"],
         senses: Float[Tensor, "batch token sense width"],
-        past: Int[Tensor, "batch earlier"],
     ) -> Float[Tensor, "batch token sense width"]:
         """Return the senses that enter the sum, multiplied by the factors of their weights.
 
         A factor on the weight of a sense at a token equals a factor on that sense, for the output is linear in both.
-
-        Args:
-            ids: The tokens.
-            senses: Their senses in the checkpoint.
-            past: The tokens before them, read earlier.
         """
 
 
 @dataclass(frozen=True)
 class Cache:
-    """The state after a text, so that its next token costs one step.
+    """The state after a text, so that its next token costs one step."""
 
-    Attributes:
-        layers: Keys and values of the context network.
-        keys: Keys of the sense weights [batch sense token size].
-        senses: Senses of the tokens, edits and factors included [batch token sense width].
-        ids: The tokens [batch token].
-        is_real: False at padding [batch token].
-    """
-
-    layers: tuple[LayerCache, ...]
-    keys: Tensor
-    senses: Tensor
-    ids: Tensor
-    is_real: Tensor
+    layers: tuple[LayerCache, ...]  # keys and values of the context network
+    keys: Tensor  # keys of the sense weights [batch sense token size]
+    senses: Tensor  # senses of the tokens, edits and factors included [batch token sense width]
+    ids: Tensor  # [batch token]
+    is_real: Tensor  # False at padding [batch token]
 
     def select(self, rows: Int[Tensor, " row"]) -> "Cache":
         """Return the cache of some texts of the batch."""
@@ -68,22 +54,13 @@ class Cache:
 
 @dataclass(frozen=True)
 class Reading:
-    """The network's output for some tokens.
+    """The network's output for some tokens."""
 
-    Attributes:
-        logits: Next-token logits over the padded vocabulary [batch token vocab].
-        alpha: Sense weights, factors left out [batch sense token key].
-        senses: Senses of every key [batch key sense width], multiplied by their factors.
-        output: The weighted sum of senses [batch token width].
-        context: States of the context network [batch token width].
-        cache: Cache for the next tokens.
-    """
-
-    logits: Tensor
-    alpha: Tensor
-    senses: Tensor
-    output: Tensor
-    context: Tensor
+    logits: Tensor  # next-token logits over the padded vocabulary [batch token vocab]
+    alpha: Tensor  # sense weights, factors left out [batch sense token key]
+    senses: Tensor  # senses of every key [batch key sense width], multiplied by their factors
+    output: Tensor  # weighted sum of senses [batch token width]
+    context: Tensor  # states of the context network [batch token width]
     cache: Cache
 
 
@@ -155,7 +132,7 @@ class Backpack(nn.Module):
         query, keys = self.sense_weight_net.read(context)
         senses = self.senses_of(ids)
         if edits is not None:
-            senses = edits.apply(ids, senses, earlier)
+            senses = edits.apply(ids, senses)
         if past is not None:
             keys, senses = torch.cat([past.keys, keys], 2), torch.cat([past.senses, senses], 1)
         alpha = self.sense_weight_net.weigh(query, keys, may_attend)

@@ -50,7 +50,7 @@ from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.figures import Timings, count_write, create_series, publish
 from service.editing.later import LaterReports
-from service.editing.models import Models, ModelsAtVersion
+from service.editing.models import Models
 from service.editing.notes import read_note
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.edit import EditPlan
@@ -59,7 +59,7 @@ from service.editing.plans.revert import UndoPlan
 from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
 from service.editing.queries.items import Items
-from service.editing.queries.senses import measure_bias, show_senses
+from service.editing.queries.senses import show_senses
 from service.editing.queries.table import list_relations, make_table
 from service.editing.queries.upkeep import Upkeep
 from service.editing.queries.versions import Versions
@@ -405,19 +405,12 @@ class Editor:
 
     @outcome
     async def senses(self, query: dict[str, Any]) -> Outcome:
-        return Outcome.ok(await show_senses(*await self._models_at(query["version"]), query))
-
-    @outcome
-    async def bias(self, request: dict[str, Any]) -> Outcome:
-        return Outcome.ok(await measure_bias(*await self._models_at(request["version"]), request))
-
-    async def _models_at(self, version: int | None) -> tuple[ModelsAtVersion, int]:
-        """Return every model at an existing version, None for the newest, and the version's number."""
-        versions = await self._versions()
+        versions, version = await self._versions(), query["version"]
         state = versions.state
         if version is None:
-            return state.models, state.version
-        return await self._builder.at(state, versions.check_exists(version)), version
+            return Outcome.ok(await show_senses(state.models, state.version, query))
+        models = await self._builder.at(state, versions.check_exists(version))
+        return Outcome.ok(await show_senses(models, version, query))
 
     @outcome
     async def diff(self, a: int, b: int) -> Outcome:

@@ -109,7 +109,8 @@ def _include_routes(
     app: FastAPI, settings: Settings, access: Access, models: ModelRouter, editor: EditorClient
 ) -> list[Tally[Sighting] | Tally[Hits]]:
     """Include every route with its guard; return the counts of users' questions, which are closed at shutdown."""
-    worklist = _open_worklist(settings, access)
+    days = settings.gaps_days  # 0 where no questions are kept for curators
+    worklist = Worklist(access.connection, timedelta(days=days)) if days else None
     sightings = None if worklist is None else Tally[Sighting]("unanswered questions", worklist.add)
     hits = Tally[Hits]("answers of edits", HitCounts(access.connection).add)
     questions = AutoRouter(
@@ -130,7 +131,6 @@ def _include_routes(
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (senses.build_router(editor), ask),
-        (senses.build_study_router(editor), read),
         (documents.build_router(editor), ask),
         (documents.build_edit_router(editor), edit),
         (edits.build_router(editor), edit),
@@ -175,12 +175,6 @@ def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)
-
-
-def _open_worklist(settings: Settings, access: Access) -> Worklist | None:
-    """Return the worklist of curators; None where no questions are kept."""
-    days = settings.gaps_days
-    return Worklist(access.connection, timedelta(days=days)) if days else None
 
 
 def _verify_tokens(settings: Settings) -> OidcVerifier | None:

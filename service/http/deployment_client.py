@@ -337,9 +337,6 @@ class EditorClient(DeploymentClient):
     async def senses(self, query: Mapping[str, Any]) -> Outcome:
         return await self._outcome(self.handle.senses, query)
 
-    async def bias(self, request: Mapping[str, Any]) -> Outcome:
-        return await self._outcome(self.handle.bias, request, timeout_s=STUDY_S)
-
     async def memory(self) -> Outcome:
         return await self._outcome(self.handle.memory)
 

@@ -16,9 +16,8 @@ from torch import Tensor
 
 from models.backpack.checkpoint import build_backpack
 from models.backpack.config import BackpackConfig
-from models.backpack.interventions import SenseOverlay, project
+from models.backpack.editing.overlay import SenseOverlay, project
 from models.backpack.network import Backpack
-from models.backpack.topics import TopicControl
 
 LOGITS: dict[str, Any] = {"rtol": 1e-5, "atol": 2e-4}
 STATES: dict[str, Any] = {"rtol": 0, "atol": 5e-5}
@@ -71,7 +70,7 @@ def test_a_projection_edits_senses_and_logits_as_the_authors_do(golden_backpack:
         away, towards = (model.embedding[edit[f"{way}_direction_id"]] for way in ("remove", "add"))
         after = project(before, away, towards)
         torch.testing.assert_close(after, io[f"edit{number}.senses_after"], **STATES)
-        overlay = SenseOverlay.of({word: after}, {}, {})
+        overlay = SenseOverlay.of({word: (after, torch.ones(model.config.senses))})
         logits = model(io["input_ids"], edits=overlay).logits
         torch.testing.assert_close(logits, io[f"edit{number}.logits_after"], **LOGITS)
 
@@ -93,8 +92,32 @@ class PlaceFactors:
 
     factors: Tensor
 
-    def apply(self, ids: Tensor, senses: Tensor, past: Tensor) -> Tensor:
+    def apply(self, ids: Tensor, senses: Tensor) -> Tensor:
         return senses * self.factors[None, ..., None]
+
+
+@dataclass(frozen=True)
+class TopicControl:
+    """Multiplies the senses of each token by a table, less so once the text has expressed the topic (section 5.2).
+
+        sim[l, s] = sum over tokens u of relu(C(x_s)_l . E[u]),   a = sigmoid(-k sim + 6) (1 + s / 100)
+        C(x_s)_l  <- C(x_s)_l (m a + 1 - a)
+
+    As in the authors' code a token's similarity counts later tokens, too; k = 0 leaves the annealing out.
+    """
+
+    table: Tensor
+    embedding: Tensor
+    annealing: float
+
+    def apply(self, ids: Tensor, senses: Tensor) -> Tensor:
+        factors = self.table[ids]
+        if self.annealing:
+            similarity = torch.einsum("bsld,bud->bslu", senses, self.embedding[ids]).relu().sum(-1)
+            recency = 1 + torch.arange(ids.shape[1]) / 100
+            share = torch.sigmoid(-self.annealing * similarity + 6) * recency[None, :, None]
+            factors = factors * share + 1 - share
+        return senses * factors[..., None]
 
 
 def test_a_table_multiplies_the_senses_of_every_token(golden_backpack: Golden) -> None:
@@ -107,6 +130,6 @@ def test_a_table_multiplies_the_senses_of_every_token(golden_backpack: Golden) -
 def test_an_annealed_table_fades_as_the_authors_does(golden_backpack: Golden) -> None:
     model, io = golden_backpack.model, golden_backpack.io
     annealing = golden_backpack.meta["annealing_scale"]
-    control = TopicControl(io["table.multipliers"], model.embedding, annealing, causal=False)
+    control = TopicControl(io["table.multipliers"], model.embedding, annealing)
     logits = model(io["input_ids"], edits=control).logits
     torch.testing.assert_close(logits, io["table_annealed.logits"], **LOGITS)

@@ -175,7 +175,6 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     table = _Method(Calls.table)
     entity = _Method(Calls.entity)
     senses = _Method(Calls.senses)
-    bias = _Method(Calls.bias)
     whoami = _Method(Calls.whoami)
     tags = _Method(Calls.tags)
     tag = _Method(Calls.tag)

@@ -18,20 +18,12 @@ SMALLEST = 1e-6  # distance of a share from 0 and 1
 
 
 def free_features(logprobs: Sequence[float]) -> tuple[float, ...]:
-    """Return doubt about the first token, the least likely one and the whole answer.
-
-    Args:
-        logprobs: Log-probability of each token, the end of the line included.
-    """
+    """Return doubt about the first token, the least likely one and the whole answer."""
     return features(logprobs, familiarity=0.0)[:3]
 
 
 def choice_features(scores: Sequence[float]) -> tuple[float, ...]:
-    """Return the log-odds of the best candidate among all.
-
-    Args:
-        scores: Log-probability of each candidate.
-    """
+    """Return the log-odds of the best candidate among all."""
     best = max(scores)
     share = 1 / sum(math.exp(score - best) for score in scores)
     share = min(max(share, SMALLEST), 1 - SMALLEST)

@@ -1,6 +1,6 @@
 """An answer that is drawn token by token, with its temperature, its limit, its stops and its seed.
 
-It is generated with the cache (models/backpack/generate.py), to the end of its line at the latest.
+It ends at the end of its line at the latest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,72 +10,45 @@ from typing import Literal
 import torch
 
 from models.backpack.answering.prompt import Speller
-from models.backpack.generate import Sampling, Step, generate
-from models.backpack.network import Backpack, SenseEdits
+from models.backpack.generate import Completion, Task, draw_from
+from models.backpack.network import Backpack
+from models.nkb.answers import DecodedAnswer
 from models.system import SamplingOptions, TokenScore
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An answer in progress.
+    """An answer in progress."""
 
-    Attributes:
-        text: Its text; before its end, the part that no further token changes.
-        tokens: Its tokens, without the end of the line.
-        logprobs: Log-probability of each token that was said, those of a stop and of the end of the line included.
-        scores: The tokens as a caller sees them; () if it did not ask for them.
-        finish: How it ended; None before its end.
-    """
-
-    text: str
-    tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    scores: tuple[TokenScore, ...]
-    finish: Literal["stop", "length"] | None
+    text: str  # before its end, the part that no further token changes
+    tokens: tuple[int, ...]  # without the end of the line
+    logprobs: tuple[float, ...]  # a stop and the end of the line are included
+    scores: tuple[TokenScore, ...]  # the tokens as a caller sees them; () if it did not ask for them
+    finish: Literal["stop", "length"] | None  # None before its end
 
 
 @torch.inference_mode()
-def draw(
-    model: Backpack,
-    speller: Speller,
-    prompt: Sequence[int],
-    options: SamplingOptions,
-    limit: int,
-    edits: SenseEdits | None = None,
-) -> Iterator[Draft]:
-    """Yield the answer after each of its tokens, last with its finish.
-
-    Args:
-        model: The network.
-        speller: Tokens as texts.
-        prompt: Tokens of the question.
-        options: How tokens are drawn, and where the answer stops.
-        limit: Most tokens of the answer.
-        edits: Edits of senses that act on the text.
-
-    Raises:
-        NotFinite: A logit is no finite number.
-    """
-    sampling = Sampling(limit, options.temperature, options.top_p, options.seed)
-    tokens: list[int] = []
-    logprobs: list[float] = []
+def draw(model: Backpack, speller: Speller, task: Task, options: SamplingOptions) -> Iterator[Draft]:
+    """Yield the answer after each of its tokens, last with its finish; raise NotFinite if a logit is not finite."""
+    generator = torch.Generator(model.embedding.device).manual_seed(options.seed)
+    choose = draw_from(options.temperature, options.top_p, generator)
+    completion = Completion(model, [task], speller.stop, choose)
     scores: list[TokenScore] = []
-    for step in generate(model, [prompt], sampling, edits):
-        token = int(step.ids)
-        logprobs.append(float(step.log_probabilities))
-        if token in (speller.stop, model.config.end):
-            yield Draft(speller.say(tokens), tuple(tokens), tuple(logprobs), tuple(scores), "stop")
+    is_going = True
+    while is_going:
+        (answer,) = completion.answers
+        text = speller.say(answer.tokens)
+        if answer.finished:
+            yield _write(answer, text, scores, "stop")
             return
-        tokens.append(token)
         if options.logprobs is not None:
-            scores.append(_score(speller, step, options.logprobs))
-        text = speller.say(tokens)
+            scores.append(_score(speller, completion, answer, options.logprobs))
         if (end := find_stop(text, options.stop)) is not None:
-            yield _cut(speller, text[:end].rstrip(), tokens, logprobs, scores)
+            yield _cut(speller, text[:end].rstrip(), answer, scores)
             return
-        settled_text = hold_back(speller.settle(tokens), options.stop)
-        yield Draft(settled_text, tuple(tokens), tuple(logprobs), tuple(scores), None)
-    yield Draft(speller.say(tokens), tuple(tokens), tuple(logprobs), tuple(scores), "length")
+        yield _write(answer, hold_back(speller.settle(answer.tokens), options.stop), scores, None)
+        is_going = completion.advance()
+    yield _write(answer, text, scores, "length")
 
 
 def find_stop(text: str, stops: Sequence[str]) -> int | None:
@@ -89,19 +62,20 @@ def hold_back(text: str, stops: Sequence[str]) -> str:
     return text[: len(text) - longest + 1].rstrip() if longest > 1 else text
 
 
-def _score(speller: Speller, step: Step, n_top: int) -> TokenScore:
-    values, ids = step.distribution[0].topk(n_top)
-    top = zip((speller.read([id]) for id in ids.tolist()), values.tolist(), strict=True)
-    return TokenScore(speller.read([int(step.ids)]), float(step.log_probabilities), tuple(top))
-
-
-def _cut(
-    speller: Speller,
-    text: str,
-    tokens: Sequence[int],
-    logprobs: Sequence[float],
-    scores: Sequence[TokenScore],
+def _write(
+    answer: DecodedAnswer, text: str, scores: Sequence[TokenScore], finish: Literal["stop", "length"] | None
 ) -> Draft:
+    return Draft(text, answer.tokens, answer.logprobs, tuple(scores), finish)
+
+
+def _score(speller: Speller, completion: Completion, answer: DecodedAnswer, n_top: int) -> TokenScore:
+    values, ids = completion.logprobs[0].topk(n_top)
+    top = zip((speller.read([id]) for id in ids.tolist()), values.tolist(), strict=True)
+    return TokenScore(speller.read(answer.tokens[-1:]), answer.logprobs[-1], tuple(top))
+
+
+def _cut(speller: Speller, text: str, answer: DecodedAnswer, scores: Sequence[TokenScore]) -> Draft:
     """Return the answer with a text that a stop cut, and the tokens that it needs."""
+    tokens = answer.tokens
     count = next(count for count in range(len(tokens) + 1) if speller.say(tokens[:count]).startswith(text))
-    return Draft(text, tuple(tokens[:count]), tuple(logprobs), tuple(scores[:count]), "stop")
+    return Draft(text, tokens[:count], answer.logprobs, tuple(scores[:count]), "stop")

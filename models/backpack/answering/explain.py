@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from models.backpack.answering.prompt import Speller
-from models.backpack.attribution import attribute
-from models.backpack.network import Backpack, SenseEdits
+from models.backpack.network import Backpack, Reading, SenseEdits
 
 TOP = 5  # parts that are named with their word
 
@@ -18,15 +19,7 @@ TOP = 5  # parts that are named with their word
 def explain(
     model: Backpack, speller: Speller, prompt: Sequence[int], token: int, edits: SenseEdits | None
 ) -> dict[str, Any]:
-    """Return the log-odds of an answer's first token against the best other one, and their parts.
-
-    Args:
-        model: The network.
-        speller: Names tokens.
-        prompt: Tokens of the question.
-        token: First token of the answer.
-        edits: Edits of senses that act on this text.
-    """
+    """Return the log-odds of an answer's first token against the best other one, and their parts."""
     ids = torch.tensor([list(prompt)], device=model.embedding.device)
     reading = model(ids, None, edits)
     logits = model.mask_padding(reading.logits[0, -1])
@@ -49,3 +42,15 @@ def explain(
             for place in strongest
         ],
     }
+
+
+def attribute(
+    reading: Reading, direction: Float[Tensor, " width"], row: int = 0, place: int = -1
+) -> Float[Tensor, "token sense"]:
+    """Return the part of each sense of each word read in the logit of a direction, with nothing approximated.
+
+    The direction is a row of E, or the difference of two for the log-odds between two words.
+
+        logit_v = sum over l and j of alpha[l, t, j] (E_v . C(x_j)_l)
+    """
+    return reading.alpha[row, :, place].T * (reading.senses[row] @ direction)

@@ -12,10 +12,10 @@ from functools import cached_property
 import torch
 from cachetools import LRUCache
 
-from models.backpack.answering.completion import Task, complete
 from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
-from models.backpack.editing.operation import find_differing
+from models.backpack.editing.overlay import find_differing
 from models.backpack.editing.rows import TextEdits
+from models.backpack.generate import Task, complete
 from models.backpack.memory import SENSES, SensesView
 from models.memory import Views
 from models.scope.change import Change
@@ -38,11 +38,7 @@ def find_changed_tokens(before: SensesView, after: SensesView) -> Set[int]:
 
 
 class Foresight:
-    """Tells which questions read one of some tokens. Threads may share it.
-
-    Args:
-        reader: The checkpoint.
-    """
+    """Tells which questions read one of some tokens. Threads may share it."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -53,14 +49,7 @@ class Foresight:
     def reads(
         self, tokens: Set[int], questions: Sequence[str], facts: Sequence[Match | None], view: SensesView
     ) -> list[bool]:
-        """Return whether each question, or its answer at a version, has one of the tokens.
-
-        Args:
-            tokens: The tokens.
-            questions: The questions.
-            facts: The edit that answers each; None where the base does.
-            view: The memory at the version.
-        """
+        """Return whether each question, or its answer at a version, has one of the tokens."""
         answers = [[] if fact is None else fact.block.tensors["answer"].tolist() for fact in facts]
         prompts = [
             self._reader.ask(question, len(answer))[0]
@@ -102,11 +91,7 @@ class Foresight:
 
 
 class ForesightRouter(Router):
-    """Implements `Foresees` and `ForeseesTaught`, and the capabilities of a system with a scope.
-
-    Args:
-        reader: The checkpoint.
-    """
+    """Implements `Foresees` and `ForeseesTaught`, and the capabilities of a system with a scope."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader, self._foresight = reader, Foresight(reader)

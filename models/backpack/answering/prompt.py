@@ -17,15 +17,10 @@ BROKEN = "\ufffd"  # the decoder's sign for bytes that are no whole character
 
 @dataclass(frozen=True)
 class Speller:
-    """Texts as tokens, and back.
+    """Texts as tokens, and back."""
 
-    Attributes:
-        tokenizer: Byte-level pieces.
-        stop: Token that ends an answer: the end of its line.
-    """
-
-    tokenizer: Tokenizer
-    stop: int
+    tokenizer: Tokenizer  # byte-level pieces
+    stop: int  # token that ends an answer: the end of its line
 
     @staticmethod
     def of(tokenizer: Tokenizer) -> "Speller":
@@ -63,6 +58,10 @@ class Speller:
         """Return the text of tokens to the letter."""
         text: str = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
         return text
+
+    def list_pieces(self, tokens: Sequence[int]) -> str:
+        """Return the texts of pieces for a sentence about them."""
+        return ", ".join(repr(self.read([token])) for token in tokens)
 
     def settle(self, tokens: Sequence[int]) -> str:
         """Return the text of the first tokens of an answer that no further token changes.

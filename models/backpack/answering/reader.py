@@ -33,21 +33,13 @@ READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are thos
 
 @dataclass(frozen=True)
 class Reader:
-    """A loaded checkpoint.
+    """A loaded checkpoint."""
 
-    Attributes:
-        digest: Digest of all that answers and edits follow from.
-        model: The network, in float32.
-        speller: Texts as tokens.
-        scales: Scales of free answers and of choices.
-        scope: Which question an edit answers.
-    """
-
-    digest: str
-    model: Backpack
+    digest: str  # digest of all that answers and edits follow from
+    model: Backpack  # in float32
     speller: Speller
-    scales: Mapping[str, Confidence]
-    scope: Scope
+    scales: Mapping[str, Confidence]  # scales of free answers and of choices
+    scope: Scope  # which question an edit answers
     _readings: LRUCache[str, Readings] = field(default_factory=lambda: LRUCache(READINGS_CACHED), repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -70,12 +62,7 @@ class Reader:
         return Reader(contents.digest, model, Speller.of(tokenizer), read_scales(contents), scope)
 
     def ask(self, question: str, n_answer: int = 0) -> tuple[list[int], bool]:
-        """Return the prompt of a question, and whether its beginning was cut off.
-
-        Args:
-            question: The question.
-            n_answer: Tokens of the answer that is expected.
-        """
+        """Return the prompt of a question, and whether its beginning was cut off."""
         prompt = self.speller.ask(question)
         room = self.model.config.positions - max(MAX_TOKENS, n_answer)
         return prompt[-room:], len(prompt) > room

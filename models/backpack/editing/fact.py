@@ -19,11 +19,7 @@ FACT = "fact"  # kind of these blocks
 
 @torch.inference_mode()
 def build_fact(reader: Reader, change: AnswerChange) -> Material:
-    """Build the material of one correction.
-
-    Raises:
-        EditRefused: The answer is empty, too long, cannot be said to the letter or cannot be reached.
-    """
+    """Build the material of one correction, or raise EditRefused."""
     answer = spell_answer(reader, change)
     prompts = [reader.ask(wording, len(answer))[0] for wording in change.wordings]
     try:

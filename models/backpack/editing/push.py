@@ -20,15 +20,12 @@ SMALLEST = 1e-14  # multiplier below which a row is inactive
 def find_push(
     embedding: Float[Tensor, "word width"], target: int, needs: Float[Tensor, " word"]
 ) -> Float[Tensor, " width"] | None:
-    """Return the smallest push that gives `target` the lead that it needs over each word.
+    """Return the smallest push that gives `target` the lead that it needs over each word; None if no push does.
 
     Args:
         embedding: E in float64.
         target: The word that is to lead.
         needs: Gain that its logit needs over that of each word; minus infinity for itself.
-
-    Returns:
-        The push, zero if none is needed; None if no push suffices.
     """
     push = torch.zeros_like(embedding[0])
     active: list[int] = []

@@ -34,15 +34,10 @@ class Unreachable(ArithmeticError):
 
 @dataclass(frozen=True)
 class FactRows:
-    """Additions to the senses of some tokens.
+    """Additions to the senses of some tokens."""
 
-    Attributes:
-        tokens: The tokens, ascending [token].
-        values: Addition to each of their senses [token sense width].
-    """
-
-    tokens: Int[Tensor, " token"]
-    values: Float[Tensor, "token sense width"]
+    tokens: Int[Tensor, " token"]  # ascending
+    values: Float[Tensor, "token sense width"]  # addition to each of their senses
 
     @staticmethod
     def of(
@@ -67,17 +62,12 @@ class FactRows:
 
 @dataclass(frozen=True)
 class Solution:
-    """Rows as they are stored.
+    """Rows as they are stored."""
 
-    Attributes:
-        tokens: The tokens that have rows, ascending [token].
-        weights: How much of each step's push each sense takes [token sense step].
-        pushes: The push of each step of the answer [step width].
-    """
-
-    tokens: Int[Tensor, " token"]
+    tokens: Int[Tensor, " token"]  # tokens that have rows, ascending
+    # How much of each step's push each sense takes
     weights: Float[Tensor, "token sense step"]
-    pushes: Float[Tensor, "step width"]
+    pushes: Float[Tensor, "step width"]  # push of each step of the answer
 
     @property
     def rows(self) -> FactRows:
@@ -87,17 +77,11 @@ class Solution:
 
 @dataclass(frozen=True)
 class ForcedReading:
-    """A question with the answer behind it, up to the last step of the answer.
-
-    Attributes:
-        ids: Tokens that are read [key].
-        alpha: Sense weights at each step [sense step key].
-        logits: Logits of the next word at each step [step word].
-    """
+    """A question with the answer behind it, up to the last step of the answer."""
 
     ids: Int[Tensor, " key"]
-    alpha: Float[Tensor, "sense step key"]
-    logits: Float[Tensor, "step word"]
+    alpha: Float[Tensor, "sense step key"]  # sense weights at each step
+    logits: Float[Tensor, "step word"]  # logits of the next word at each step
 
     def gaps(self, answer: Tokens) -> Float[Tensor, "step word"]:
         """Return by how much each token of the answer leads each word; infinity for itself."""
@@ -125,12 +109,6 @@ def solve(
 ) -> Solution:
     """Return the smallest rows with which every prompt is completed by the answer.
 
-    Args:
-        model: The network.
-        prompts: Tokens of each wording.
-        answer: Tokens of the answer, its end included.
-        edits: Edits that are in place already.
-
     Raises:
         Unreachable: A token of the answer leads with no push.
     """
@@ -151,13 +129,6 @@ def complete_rows(
 
     In a wording that was not given, or beside changed senses, the rows of the given wordings may not suffice; the
     smallest further change is added, for this question alone.
-
-    Args:
-        model: The network.
-        prompt: Tokens of the question.
-        answer: Tokens of the fact's answer, its end included.
-        rows: Rows of the fact.
-        edits: Changed senses that act on all texts.
     """
     text_edits = TextEdits(edits, rows)
     if float(read_forced(model, prompt, answer, text_edits).leads(answer).min()) >= ENOUGH:
@@ -167,25 +138,17 @@ def complete_rows(
 
 @dataclass(frozen=True)
 class TextEdits:
-    """The edits of one text: changed senses first, then the rows of the fact that it asks for.
-
-    Attributes:
-        senses: Senses changed for all texts.
-        rows: Rows of a fact.
-    """
+    """The edits of one text: senses changed for all texts first, then the rows of the fact that it asks for."""
 
     senses: SenseEdits | None = None
     rows: FactRows | None = None
 
     def apply(
-        self,
-        ids: Int[Tensor, "batch token"],
-        senses: Float[Tensor, "batch token sense width"],
-        past: Int[Tensor, "batch earlier"],
+        self, ids: Int[Tensor, "batch token"], senses: Float[Tensor, "batch token sense width"]
     ) -> Float[Tensor, "batch token sense width"]:
         """Return the edited senses."""
         if self.senses is not None:
-            senses = self.senses.apply(ids, senses, past)
+            senses = self.senses.apply(ids, senses)
         return senses if self.rows is None else senses + self.rows.look_up(ids.flatten()).view_as(senses)
 
 

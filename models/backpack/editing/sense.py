@@ -1,18 +1,17 @@
 """Changes of the senses of a word, for all texts: projected, transplanted, overwritten or weighed by a factor.
 
-Hewitt et al., arXiv:2305.16765, section 5. What a curator writes becomes an operation on one token (operation.py), or
-is refused in words that say what would work.
+Hewitt et al., arXiv:2305.16765, section 5. What a curator writes becomes an operation on one token (overlay.py), or is
+refused in words that say what would work.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from pydantic import Field, field_validator
 
 from models.backpack.answering.prompt import Speller
-from models.backpack.editing.operation import SENSE, Action, SenseOperation, read_senses
+from models.backpack.editing.overlay import SENSE, Action, SenseOperation, read_row
 from models.backpack.network import Backpack
 from models.memory import EditRefused, Fields, FieldsChange, Material, block_key
 
@@ -72,11 +71,7 @@ class SenseChange(Fields):
 
 
 def build_sense(model: Backpack, speller: Speller, change: FieldsChange) -> Material:
-    """Build the material of one change.
-
-    Raises:
-        EditRefused: The change cannot work; the text names one that would.
-    """
+    """Build the material of one change, or raise EditRefused with a change that would work."""
     fields = change.fields
     assert isinstance(fields, SenseChange)
     check_fields(fields, model.config.senses)
@@ -107,25 +102,17 @@ def build_sense(model: Backpack, speller: Speller, change: FieldsChange) -> Mate
 
 
 def _measure_shift(model: Backpack, operation: SenseOperation, word: str) -> float:
-    """Return how far the senses of a word move, weights included.
-
-    Raises:
-        EditRefused: A direction has no length.
-    """
-    before = read_senses(model, operation.word)
+    """Return how far the senses of a word move, weights included."""
+    before, factors_before = read_row(model, None, operation.word)
     try:
-        senses, factors = operation.apply(model, before, torch.ones_like(before[:, 0]))
+        senses, factors = operation.apply(model, before, factors_before)
     except ValueError as cause:
         raise EditRefused("no_direction", f"{word!r}: {cause}") from cause
     return float((senses * factors[:, None] - before).norm())
 
 
 def check_fields(fields: SenseChange, n_senses: int) -> None:
-    """Check everything that needs no vocabulary.
-
-    Raises:
-        EditRefused: A field is missing, out of range, or without use for this action.
-    """
+    """Check everything that needs no vocabulary; raise EditRefused for a field that is missing, wrong or useless."""
     fields_set = {name for name in CHOICES if name in fields.model_fields_set}
     if missing := sorted(NEEDS[fields.action] - fields_set):
         raise EditRefused("incomplete", f"{fields.action} needs {' and '.join(missing)}: add it")
@@ -151,11 +138,7 @@ def check_fields(fields: SenseChange, n_senses: int) -> None:
 
 
 def _find_towards(speller: Speller, fields: SenseChange, warnings: list[str]) -> tuple[int, ...]:
-    """Return the tokens of the words that a change goes towards.
-
-    Raises:
-        EditRefused: A single word is no piece, or no word of a topic is one.
-    """
+    """Return the tokens of the words that a change goes towards."""
     if len(fields.towards) == 1:
         return (find_piece(speller, fields.towards[0], fields.first_piece, warnings),)
     tokens, unknown = [], []
@@ -176,13 +159,7 @@ def _find_towards(speller: Speller, fields: SenseChange, warnings: list[str]) ->
 
 
 def find_piece(speller: Speller, word: str, first_piece: bool, warnings: list[str]) -> int:
-    """Return the token of a word.
-
-    Args:
-        speller: Texts as tokens.
-        word: The exact string.
-        first_piece: Whether to take the first piece of several.
-        warnings: List to which warnings about the word are added.
+    """Return the token of a word, written exactly, or of the first piece of several; add what a curator should know.
 
     Raises:
         EditRefused: The word is empty, or several pieces.
@@ -190,7 +167,7 @@ def find_piece(speller: Speller, word: str, first_piece: bool, warnings: list[st
     pieces = speller.spell(word)
     if not pieces:
         raise EditRefused("no_word", "the word is empty: name one that stands in texts")
-    texts = ", ".join(repr(speller.read([piece])) for piece in pieces)
+    texts = speller.list_pieces(pieces)
     if len(pieces) > 1 and not first_piece:
         with_space = f" {word}"
         hint = f"write {with_space!r}, which is one piece, " if len(speller.spell(with_space)) == 1 else ""

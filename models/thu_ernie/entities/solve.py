@@ -27,17 +27,11 @@ SLACK = 0.02  # share of the margin by which demands are raised, so that the asc
 
 @dataclass(frozen=True)
 class FactRow:
-    """One fact of the entity whose row is solved.
+    """One fact of the entity whose row is solved."""
 
-    Attributes:
-        step: Row of the relation.
-        object: Row of the object.
-        is_new: Whether the edit says it, so that it has to lead by the full margin.
-    """
-
-    step: Vector
-    object: Vector
-    is_new: bool
+    step: Vector  # row of the relation
+    object: Vector  # row of the object
+    is_new: bool  # whether the edit says it, so that it has to lead by the full margin
 
 
 def solve_row(row: Vector, facts: Sequence[FactRow], rivals: NDArray[np.float64], margin: float) -> Vector:

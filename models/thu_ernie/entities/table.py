@@ -24,9 +24,7 @@ from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, Entit
 class EntityTable:
     """The table as it was written. Read-only and thread-safe.
 
-    Attributes:
-        digest: Digest of its files, as SHA256SUMS lists them; `read_verified` compares it with the files themselves.
-        names: Which row an entity has.
+    Its digest is that of its files as SHA256SUMS lists them; `read_verified` compares it with the files themselves.
     """
 
     def __init__(self, rows: NDArray[np.float32], names: EntityNames, digest: str) -> None:

@@ -1,4 +1,4 @@
-"""Senses of words at a version, and the difference between two words, from systems that have them."""
+"""Senses of words at a version, from systems that have them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
-from errata.wire import BiasReport, BiasRequest, SensesQuery, WordSenses
+from errata.wire import SensesQuery, WordSenses
 
-from models.senses import BadInquiry, BiasInquiry, HasSenses, SensesInquiry
+from models.senses import BadInquiry, HasSenses, SensesInquiry
 from service.editing.models import ModelAtVersion
 from service.errors import InvalidInput, UnknownModel
 
@@ -32,34 +32,9 @@ async def show_senses(
     try:
         word = await model.run(cast(HasSenses, model.system).show_senses, inquiry, model.views)
     except BadInquiry as error:
-        raise _refuse(error) from error
+        field = FIELDS.get(error.field, error.field)
+        raise InvalidInput(f"{field}: {error}", field=field) from error
     return WordSenses(model=name, version=version, **asdict(word))
-
-
-async def measure_bias(
-    models: Mapping[str, ModelAtVersion], version: int, request: Mapping[str, Any]
-) -> BiasReport:
-    """Return which sense carries the difference of each pair.
-
-    Raises:
-        UnknownModel: There is no such model.
-        InvalidInput: The model has no senses, or the inquiry cannot be answered.
-    """
-    body = BiasRequest.model_validate(request)
-    name, model = find_model(models, body.model)
-    inquiry = BiasInquiry(
-        tuple((first, second) for first, second in body.pairs),
-        tuple(body.words),
-        tuple(body.prompts),
-        tuple(body.sentences),
-        tuple(body.multipliers),
-        body.sense,
-    )
-    try:
-        report = await model.run(cast(HasSenses, model.system).measure_bias, inquiry, model.views)
-    except BadInquiry as error:
-        raise _refuse(error) from error
-    return BiasReport(model=name, version=version, **asdict(report))
 
 
 def find_model(models: Mapping[str, ModelAtVersion], name: str | None) -> tuple[str, ModelAtVersion]:
@@ -81,8 +56,3 @@ def find_model(models: Mapping[str, ModelAtVersion], name: str | None) -> tuple[
         advice = f"ask {with_senses[0]}" if with_senses else NO_SENSES
         raise InvalidInput(f"the words of {name!r} have no senses: {advice}", field="model")
     return name, models[name]
-
-
-def _refuse(error: BadInquiry) -> InvalidInput:
-    field = FIELDS.get(error.field, error.field)
-    return InvalidInput(f"{field}: {error}", field=field)

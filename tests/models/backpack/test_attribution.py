@@ -2,8 +2,8 @@
 
 import torch
 
-from models.backpack.attribution import attribute
-from models.backpack.interventions import SenseOverlay
+from models.backpack.answering.explain import attribute
+from models.backpack.editing.overlay import SenseOverlay
 from models.backpack.network import Backpack
 
 IDS = torch.tensor([[5, 9, 30, 5, 12], [1, 2, 3, 4, 5]])
@@ -18,8 +18,8 @@ def test_what_words_and_senses_add_sums_to_the_log_odds(backpack: Backpack) -> N
 
 
 def test_it_counts_edited_senses(backpack: Backpack) -> None:
-    factors = {30: torch.tensor([0.0, 2.0, 1.0, 1.0])}
-    overlay = SenseOverlay.of({}, factors, {30: backpack.senses_of(torch.tensor(30))})
+    factors = torch.tensor([0.0, 2.0, 1.0, 1.0])
+    overlay = SenseOverlay.of({30: (backpack.senses_of(torch.tensor(30)), factors)})
     reading = backpack(IDS, edits=overlay)
     parts = attribute(reading, backpack.embedding[7])
     torch.testing.assert_close(parts.sum(), reading.logits[0, -1, 7], atol=1e-4, rtol=0)

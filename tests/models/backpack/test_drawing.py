@@ -9,11 +9,11 @@ import torch
 
 from models.backpack.answering.drawing import find_stop, hold_back
 from models.backpack.answering.reader import Reader
-from models.backpack.generate import score_continuation
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, Material, Options
 from models.system import AnswerDelta, Ask, Reply, SamplingOptions
+from tests.models.backpack.scoring import score_continuation
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
 

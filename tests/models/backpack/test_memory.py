@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.backpack.answering.reader import Reader
-from models.backpack.editing.operation import find_differing
+from models.backpack.editing.overlay import find_differing, project
 from models.backpack.editing.sense import SenseChange
-from models.backpack.interventions import project
 from models.backpack.memory import SENSES, SensesMemory
 from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, EditRefused, FieldsChange, Image, Material, Options

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2Model
 
-from models.backpack.interventions import SenseOverlay
+from models.backpack.editing.overlay import SenseOverlay
 from models.backpack.network import Backpack
 from tests.models.backpack.conftest import CONFIG
 
@@ -65,7 +65,7 @@ def is_conv1d(name: str) -> bool:
 
 
 def test_an_edit_changes_no_bit_before_the_word_occurs(backpack: Backpack) -> None:
-    overlay = SenseOverlay.of({30: torch.randn(CONFIG.senses, CONFIG.width)}, {}, {})
+    overlay = SenseOverlay.of({30: (torch.randn(CONFIG.senses, CONFIG.width), torch.ones(CONFIG.senses))})
     before, after = backpack(IDS).logits, backpack(IDS, edits=overlay).logits
     assert torch.equal(before[:, :4], after[:, :4])
     assert not torch.equal(before[:, 4:], after[:, 4:])

@@ -101,9 +101,7 @@ async def test_a_word_that_cannot_be_shown_is_refused_in_words(http: httpx.Async
         assert (reply.status_code, text in reply.json()["detail"]) == (status, True), reply.text
 
 
-async def test_the_commands_show_senses_and_measure_a_difference(
-    http: httpx.AsyncClient, tmp_path: Path, app: FastAPI
-) -> None:
+async def test_the_command_shows_senses(http: httpx.AsyncClient, app: FastAPI) -> None:
     async with listening(app) as url:
 
         async def run(*words: str) -> Result:
@@ -117,21 +115,6 @@ async def test_the_commands_show_senses_and_measure_a_difference(
         assert "→ 0.00" in senses.stdout
         unknown = await run("senses", "Zanzibarian")
         assert (unknown.exit_code, "name one of them, or set first_piece" in unknown.stderr) == (2, True)
-        file, drawing = tmp_path / "sentences.txt", tmp_path / "bias.svg"
-        file.write_text("The name of the river.\n\nWho is the poet of Peru?\n")
-        options = "--word", "of", "--prompt", "The name {word} the", "--sentences", str(file)
-        study = await run("bias", "--pair", "the/of", *options, "--plot", str(drawing))
-        assert study.exit_code == 0, study.stderr
-        assert "of the log-odds of the against of" in study.stdout
-        assert "2 sentences" in study.stdout
-        assert "Nothing was changed." in study.stdout
-        assert drawing.read_text().startswith("<svg")
-        negative = await run("bias", "--pair", "the/of", *options, "--multiplier", "-1")
-        assert (negative.exit_code, "weights of senses are never negative" in negative.stderr) == (2, True)
-        no_pair = await run("bias", "--pair", "the", *options)
-        assert (no_pair.exit_code, "write two words with / between them" in no_pair.stderr) == (2, True)
-        no_svg = await run("bias", "--plot", "x.png")
-        assert (no_svg.exit_code, "name one that ends with .svg" in no_svg.stderr) == (2, True)
 
 
 async def test_a_fact_streams_in_openais_shape_up_to_a_stop_or_a_limit(http: httpx.AsyncClient) -> None:

@@ -24,7 +24,6 @@ LIMITS = {  # bytes of a body
     "/v1/answers/batch": 1_000_000,
     **dict.fromkeys(OPENAI, 1_000_000),
     "/v1/documents/{id}": 6_100_000,
-    "/admin/bias": 4_000_000,
     "/admin/edits": 20_000_000,
     "/admin/proposals": 1_000_000,
 }

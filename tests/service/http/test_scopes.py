@@ -50,7 +50,6 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/hits"): "read",
     ("put", "/admin/edits/{id}/review"): "edit",
     ("get", "/v1/senses"): "ask",
-    ("post", "/admin/bias"): "read",
     ("get", "/admin/checks"): "read",
     ("get", "/admin/replicas"): "read",
     ("get", "/admin/tags"): "read",

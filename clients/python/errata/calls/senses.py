@@ -1,13 +1,9 @@
-"""Calls about the senses of words, and about the sense that carries a difference between two words."""
+"""Calls about the senses of words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from errata import wire
 from errata.request import Call, build, to_query
-
-MULTIPLIERS = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 class SenseCalls:
@@ -47,40 +43,3 @@ class SenseCalls:
         )
         fields = to_query(**query.model_dump(exclude_defaults=True))
         return Call("GET", "/v1/senses", wire.WordSenses, query=fields)
-
-    def bias(
-        self,
-        pairs: Sequence[tuple[str, str]] = (),
-        *,
-        words: Sequence[str] = (),
-        prompts: Sequence[str] = (),
-        sentences: Sequence[str] = (),
-        multipliers: Sequence[float] = MULTIPLIERS,
-        sense: int | None = None,
-        model: str | None = None,
-        version: int | None = None,
-    ) -> Call[wire.BiasReport]:
-        """Find the sense that carries the difference between two words, and measure multipliers on it.
-
-        Args:
-            pairs: Words that are compared as the next word of a prompt; without any, the model studies its own list.
-            words: Words whose senses may carry the difference; each replaces `{word}` in the prompts.
-            prompts: Texts up to the place where a pair is compared.
-            sentences: Texts on which side effects are measured.
-            multipliers: Factors on the weight of the sense.
-            sense: Number of the sense; None for the one that carries most.
-            model: The system; None for the first whose words have senses.
-            version: The version; None for the newest.
-        """
-        body = build(
-            wire.BiasRequest,
-            pairs=[list(pair) for pair in pairs],
-            words=list(words),
-            prompts=list(prompts),
-            sentences=list(sentences),
-            multipliers=list(multipliers),
-            sense=sense,
-            model=model,
-            version=version,
-        )
-        return Call("POST", "/admin/bias", wire.BiasReport, body, slow=True)

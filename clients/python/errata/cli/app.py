@@ -41,7 +41,7 @@ PANELS = {
         "graph.imports.import_",
         "graph.export.export",
     ),
-    "Senses of words": ("senses.senses", "senses.bias"),
+    "Senses of words": ("senses.senses",),
     "Look": (
         "history.log",
         "history.show",

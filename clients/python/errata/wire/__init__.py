@@ -132,13 +132,8 @@ from errata.wire.report import Report as Report
 from errata.wire.report import SideEffect as SideEffect
 from errata.wire.report import SupersededTest as SupersededTest
 from errata.wire.report import VisitorsReport as VisitorsReport
-from errata.wire.senses import BiasPoint as BiasPoint
-from errata.wire.senses import BiasReport as BiasReport
-from errata.wire.senses import BiasRequest as BiasRequest
-from errata.wire.senses import PairBias as PairBias
 from errata.wire.senses import ScoredWord as ScoredWord
 from errata.wire.senses import Sense as Sense
-from errata.wire.senses import SenseShare as SenseShare
 from errata.wire.senses import SensesQuery as SensesQuery
 from errata.wire.senses import WordSenses as WordSenses
 from errata.wire.state import BackupHead as BackupHead

@@ -98,7 +98,6 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().entity("http://x.org/a b?c#d"), "GET /v1/entities/http%3A%2F%2Fx.org%2Fa%20b%3Fc%23d"),
         (Calls().senses("Peru", sense=2, exact=True), "GET /v1/senses?word=Peru&sense=2&exact=true"),
         (Calls().senses(" Peru", version=0), "GET /v1/senses?word=+Peru&version=0"),
-        (Calls().bias([("he", "she")], words=["nurse"]), "POST /admin/bias"),
         (Calls().put_document_file("mill", b"x", "text/html"), "PUT /v1/documents/mill"),
         (Calls().put_document("mill", "x"), "PUT /v1/documents/mill"),
         (Calls().remove_document("mill", dry_run=True), "DELETE /v1/documents/mill?dry_run=true"),

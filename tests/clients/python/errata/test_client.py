@@ -127,7 +127,6 @@ ELSEWHERE = {
     "backup",
     "restore",
     "senses",
-    "bias",
     "put_document",
     "put_document_file",
     "get_document",

@@ -34,7 +34,7 @@ def key_file(folder: Path) -> Path:
 
 def test_the_commands_are_those_that_are_documented() -> None:
     expected_lines = (
-        "approve ask audit backup bias change check diff edit entities entity export fact gaps import log mcp memory "
+        "approve ask audit backup change check diff edit entities entity export fact gaps import log mcp memory "
         "models proposals propose reject relation replicas restore revert review reviews rollback scope senses show "
         "tag tags untag whoami why"
     )

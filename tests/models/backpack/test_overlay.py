@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from models.backpack.interventions import SenseOverlay, project
+from models.backpack.editing.overlay import SenseOverlay, project
 from models.backpack.network import Backpack
 from tests.models.backpack.conftest import CONFIG
 
 A, H = torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0])
 SENSES = torch.tensor([[2.0, 1.0]])
 IDS = torch.tensor([[5, 9, 30, 5]])
+UNIT = torch.ones(CONFIG.senses)
 
 
 def test_the_worked_example_of_a_projection() -> None:
@@ -31,28 +32,16 @@ def test_a_direction_without_length_is_refused(away: torch.Tensor, towards: torc
         project(SENSES, away, towards)
 
 
-def test_a_strength_outside_of_its_range_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"1\.5"):
-        project(SENSES, A, H, strength=1.5)
-
-
-@pytest.mark.parametrize("factor", [-0.5, float("nan"), float("inf")])
-def test_a_factor_that_is_no_weight_is_refused(backpack: Backpack, factor: float) -> None:
-    factors = {5: torch.full((CONFIG.senses,), factor)}
-    with pytest.raises(ValueError, match="finite number from 0 on"):
-        SenseOverlay.of({}, factors, {5: backpack.senses_of(torch.tensor(5))})
-
-
 def test_an_overlay_of_unchanged_senses_changes_no_bit(backpack: Backpack) -> None:
     base = backpack.senses_of(IDS)[0]
-    overlay = SenseOverlay.of({5: base[0], 30: base[2]}, {}, {})
+    overlay = SenseOverlay.of({token: (base[place], UNIT) for place, token in ((0, 5), (2, 30))})
     assert torch.equal(backpack(IDS, edits=overlay).logits, backpack(IDS).logits)
 
 
 def test_a_factor_of_zero_takes_a_sense_out_of_the_sum(backpack: Backpack) -> None:
     factors = torch.ones(CONFIG.senses)
     factors[1] = 0
-    overlay = SenseOverlay.of({}, {30: factors}, {30: backpack.senses_of(torch.tensor(30))})
+    overlay = SenseOverlay.of({30: (backpack.senses_of(torch.tensor(30)), factors)})
     before, after = backpack(IDS), backpack(IDS, edits=overlay)
     share = before.alpha[0, 1, :, 2, None] * before.senses[0, 2, 1]
     torch.testing.assert_close(after.output[0], before.output[0] - share, atol=1e-5, rtol=0)

@@ -1,1 +1,0 @@
-"""Senses for people: words by their senses, and the sense that carries the difference between two words."""
