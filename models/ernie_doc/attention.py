@@ -22,15 +22,10 @@ from models.ernie_doc.positions import shift
 
 
 class Tables(NamedTuple):
-    """The tables that one layer attends to besides states: they depend on weights alone and are computed once.
+    """The tables that one layer attends to besides states: they depend on weights alone and are computed once."""
 
-    Attributes:
-        rows: r, projected rows of the position table in feed order.
-        tasks: t, projected rows of the task table.
-    """
-
-    rows: Float[Tensor, "head place d"]
-    tasks: Float[Tensor, "head task d"]
+    rows: Float[Tensor, "head place d"]  # r, projected rows of the position table in feed order
+    tasks: Float[Tensor, "head task d"]  # t, projected rows of the task table
 
 
 def attention_bias(

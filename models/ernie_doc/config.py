@@ -14,57 +14,39 @@ RATES = ("hidden_dropout", "attention_dropout", "inner_dropout")
 
 @dataclass(frozen=True)
 class ErnieDocConfig:
-    """The sizes that a checkpoint fixes.
+    """The sizes that a checkpoint fixes."""
 
-    Attributes:
-        vocab: Rows of the word table.
-        width: H, numbers of a hidden state.
-        layers: Number of transformer layers.
-        heads: Number of attention heads; divides the width.
-        inner: Width of the feed-forward layer.
-        segment: T, tokens of a segment. The position row of a past key depends on it, so it is part of the model.
-        memory: M, slots of memory of each layer.
-        position_rows: Rows of the position table, 2T + M or more; the last of 2T + M is never used.
-        task_types: Rows of the task table.
-        epsilon: Constant of the layer norms in the encoder.
-        embedding_epsilon: Constant of the three layer norms of the embeddings.
-        hidden_dropout: Rate on embeddings and on the outputs of attention and feed-forward layer.
-        attention_dropout: Rate on attention weights.
-        inner_dropout: Rate inside the feed-forward layer.
-        shares_biases: True if all layers use one u, w and s.
-        mask_value: Magnitude of the mask.
-        shares_memory_task: True if memory slots take the task of the first token of the batch, as in the authors' code;
-            by default it is the first of their row.
-        skips_padding: True if the last real tokens become memory; by default it is the last positions, padding
-            included, as in the authors' code.
-        mask_empty_memory: True if slots that no segment has written are hidden. The authors' weights saw them.
-        points: True if the state of a [MASK] behind the question points at its answer, as in models/reading; by default
-            a linear layer tells start and end, as in the authors' code.
-        classes: Labels of the authors' head for sequence classification; 0 for a model that answers with spans.
-        pools_first: True if that head reads the first state of a segment; by default it is the last.
-    """
-
-    vocab: int
-    width: int
+    vocab: int  # rows of the word table
+    width: int  # H, numbers of a hidden state
     layers: int
-    heads: int
-    inner: int
+    heads: int  # divides the width
+    inner: int  # width of the feed-forward layers
+    # T, tokens of a segment. The position row of a past key depends on it, so it is part of the model.
     segment: int
-    memory: int
-    position_rows: int
-    task_types: int
-    epsilon: float
-    embedding_epsilon: float
-    hidden_dropout: float
+    memory: int  # M, slots of memory of each layer
+    position_rows: int  # rows of the position table, 2T + M or more; the last of 2T + M is never used
+    task_types: int  # rows of the task table
+    epsilon: float  # constant of the layer norms in the encoder
+    embedding_epsilon: float  # constant of the three layer norms of the embeddings
+    hidden_dropout: float  # rate on embeddings and on the outputs of attention and feed-forward layer
     attention_dropout: float
     inner_dropout: float
-    shares_biases: bool = False
+    shares_biases: bool = False  # True if all layers use one u, w and s
     mask_value: float = MASK_VALUE
+    # True if memory slots take the task of the first token of the batch, as in the authors' code; by default
+    # it is the first of their row.
     shares_memory_task: bool = False
+    # True if the last real tokens become memory; by default it is the last positions, padding included, as in
+    # the authors' code.
     skips_padding: bool = False
+    # True if slots that no segment has written are hidden. The authors' weights saw them.
     mask_empty_memory: bool = False
+    # True if the state of a [MASK] behind the question points at its answer, as in models/reading; by default
+    # a linear layer tells start and end, as in the authors' code.
     points: bool = False
+    # Labels of the authors' head for sequence classification; 0 for a model that answers with spans.
     classes: int = 0
+    # True if that head reads the first state of a segment; by default it is the last.
     pools_first: bool = False
 
     def __post_init__(self) -> None:

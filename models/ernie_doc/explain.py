@@ -20,17 +20,7 @@ def explain(
     n_windows: int,
     n_tokens: int,
 ) -> Mapping[str, Any]:
-    """Describe the windows that were read and the spans that were found.
-
-    Args:
-        id: The document's id; None for a context.
-        document: The document.
-        spans: The spans, the best first.
-        scores: Probability that each of them is right.
-        choice: The windows that were asked.
-        n_windows: All windows of the document.
-        n_tokens: Tokens of the document.
-    """
+    """Describe the windows that were read and the spans that were found."""
     return {
         "document": describe_document(id, document, n_windows, n_tokens),
         "asked_windows": [
@@ -67,13 +57,7 @@ def _describe(span: Span, score: float, text: str) -> Mapping[str, Any]:
 
 
 def find_passage(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the characters around a span that are worth showing: whole words of the paragraph it stands in.
-
-    Args:
-        text: The document.
-        start: First character of the span.
-        end: Character behind it.
-    """
+    """Return the characters around a span that are worth showing: whole words of the paragraph it stands in."""
     first, last = max(0, start - PASSAGE_CHARS), min(len(text), end + PASSAGE_CHARS)
     before, after = text[first:start], text[end:last]
     if "\n" in before:

@@ -1,19 +1,15 @@
-"""The memory that one segment hands to the next: its start, its content, and when it is emptied.
+"""The memory that one segment hands to the next: its start and its content.
 
 Ding et al. (arXiv:2012.15688), section 3.3, "enhanced recurrence": the memory of layer l holds outputs of layer l and
 is read by layer l of the next segment. One tensor [layer, batch, slot, width] in float32 holds all of it; nothing
 changes a memory in place.
 """
 
-from typing import Literal
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.ernie_doc.config import ErnieDocConfig
-
-Carry = Literal["reset", "authors"]
 
 
 def start_memory(
@@ -41,31 +37,9 @@ def advance(
     outputs: Float[Tensor, "batch token width"],
     index: Int[Tensor, "batch slot"],
 ) -> Float[Tensor, "batch slot width"]:
-    """Return the next memory of one layer, without a gradient.
-
-    Args:
-        memory: Memory before the segment.
-        outputs: States of the segment.
-        index: Which of both are the next memory, from `kept_index`.
-    """
+    """Return the next memory of one layer, without a gradient: those of memory and outputs that `kept_index` names."""
     states = torch.cat([memory, outputs.detach().to(memory.dtype)], 1)
     return states.gather(1, index[..., None].expand(-1, -1, states.shape[-1]))
-
-
-def carry_over(
-    memory: Float[Tensor, "layer batch slot width"], starts: Bool[Tensor, " batch"], carry: Carry = "reset"
-) -> Float[Tensor, "layer batch slot width"]:
-    """Return the memory with which the next segments are read.
-
-    Args:
-        memory: Memory after the previous segments.
-        starts: Rows whose next segment is the first of a document.
-        carry: `reset` empties these rows. `authors` leaves them the memory of another document, as the authors' code
-            does; it is there for comparisons only.
-    """
-    if carry == "authors":
-        return memory
-    return memory.masked_fill(starts[None, :, None, None], 0.0)
 
 
 def is_written(memory: Float[Tensor, "layer batch slot width"]) -> Bool[Tensor, "batch slot"]:

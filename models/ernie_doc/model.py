@@ -18,17 +18,11 @@ HEAD_DROPOUT = 0.1  # rate before the task head, in the authors' code
 
 
 class Reading(NamedTuple):
-    """The output for one segment.
+    """The output for one segment."""
 
-    Attributes:
-        states: Outputs of the last layer, rows of padding included.
-        pooled: tanh(W h) of the last position, or the first.
-        memory: For the next segment; without a gradient.
-    """
-
-    states: Float[Tensor, "batch token width"]
-    pooled: Float[Tensor, "batch width"]
-    memory: Float[Tensor, "layer batch slot width"]
+    states: Float[Tensor, "batch token width"]  # outputs of the last layer, rows of padding included
+    pooled: Float[Tensor, "batch width"]  # tanh(W h) of the last position, or the first
+    memory: Float[Tensor, "layer batch slot width"]  # for the next segment; without a gradient
 
 
 class Pooler(nn.Module):

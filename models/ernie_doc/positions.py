@@ -13,12 +13,7 @@ from torch import Tensor
 
 
 def row_index(segment: int, memory: int) -> Int[Tensor, "query key"]:
-    """Return row(i, j) for each query and key.
-
-    Args:
-        segment: T, tokens of the segment.
-        memory: M, slots of memory before it.
-    """
+    """Return row(i, j) for each query and key."""
     distance = memory + torch.arange(segment)[:, None] - torch.arange(memory + segment)
     return torch.where(distance > 0, segment - 1 + distance, -distance)
 
@@ -34,12 +29,6 @@ def shift(scores: Float[Tensor, "batch head query place"]) -> Float[Tensor, "bat
 
     In feed order that row stands at place T + j - i for the past and the future alike. One step down and one place to
     the left is a constant step in memory, so the scores are viewed with rows that are shorter by one.
-
-    Args:
-        scores: Query against each row, places in `feed_order`; 2T + M places.
-
-    Returns:
-        T + M keys for each query.
     """
     batch, heads, segment, places = scores.shape
     flat = scores.reshape(batch, heads, segment * places)[..., segment:]

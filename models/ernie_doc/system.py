@@ -117,7 +117,6 @@ class ErnieDocSystem:
             "window": self.reader.packing.window,
             "reads": sorted(self.inputs),
             "asked_windows": self.rule.most_windows,
-            "retrospective": self.rule.is_retrospective,
             "longest_document": MAX_TOKENS,
             "unsure_below": self._settings.confidence.threshold,
             **({"classes": config.classes, "labels": self._checkpoint.labels} if config.classes else {}),

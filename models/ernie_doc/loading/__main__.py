@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from models.checkpoint import CheckpointError
-from models.ernie_doc.loading.convert import convert
+from models.ernie_doc.loading.paddle import convert
 
 
 def main() -> None:

@@ -108,11 +108,6 @@ def save(
 def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
     """Load a checkpoint folder.
 
-    Args:
-        folder: Folder that `save` wrote.
-        device: Where the model computes.
-        dtype: Type of the weights; scores, softmax and memory stay in float32.
-
     Raises:
         CheckpointError: A file is missing, damaged or of another model; the text names it.
         EncoderNotFound: The checkpoint needs MiniLM, whose files are missing.

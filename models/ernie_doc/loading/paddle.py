@@ -1,19 +1,42 @@
-"""PaddleNLP's spelling of a checkpoint; no other file knows it.
+"""PaddleNLP's checkpoints: their spelling, which no other file knows, and their conversion to ours.
 
 The key names are those of PaddleNLP 2.8.1. Its linear weights are [in, out] and are transposed here; tables, norms and
-biases are as in torch.
+biases are as in torch. A `.pdparams` file is a pickle of {name: numpy array} and one dictionary of names. It may name
+what arrays need and nothing else, so no code of the file runs.
 """
 
-from collections.abc import Mapping
+import json
+import pickle
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from tokenizers import BertWordPieceTokenizer, Tokenizer
 from torch import Tensor
 
 from models.checkpoint import CheckpointError, shorten
 from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.loading.checkpoint import Settings, save
 from models.ernie_doc.model import ErnieDoc
+from models.reading.confidence import NO_SCALE
 
+PADDLE_CONFIG, PADDLE_WEIGHTS = "model_config.json", "model_state.pdparams"
+WORDS, MERGES = (
+    "vocab.txt",
+    "vocab.bpe",
+)  # the second belongs to the English models, whose words are byte pairs
+STRUCTURE = "StructuredToParameterName@@"  # PaddlePaddle's table of names beside the arrays
+ALLOWED = {
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.numeric", "_frombuffer"),
+    ("_codecs", "encode"),  # by which old pickles write bytes
+}
+LONGEST = 100  # tokens of an answer, in the authors' scripts
 PREFIX = "ernie_doc."  # the model's name in front of all keys but the task head's
 LINEAR = ("_proj.weight", "linear1.weight", "linear2.weight", "dense.weight", "linear.weight")
 EMBEDDING_EPSILON = 1e-5  # constant of the port's embedding norms, which its configuration leaves out
@@ -36,19 +59,52 @@ POOLS_FIRST = {-1: False, 0: True}  # the port's `cls_token_idx`
 FEED_FORWARD = 4  # the port's inner width, in widths
 
 
+class UnsafeCheckpoint(CheckpointError):
+    """A pickle asks for more than arrays. The sentence names the refused object."""
+
+    code = "unsafe_checkpoint"
+
+
 @dataclass(frozen=True)
 class Report:
-    """The use of the tensors of a checkpoint.
-
-    Attributes:
-        applied: Names in the checkpoint that the model has taken.
-        ignored: Names in the checkpoint that the model has no place for.
-        missing: Names of the model that the checkpoint lacks; they keep their random values.
-    """
+    """The use of the tensors of a checkpoint, by name."""
 
     applied: tuple[str, ...]
-    ignored: tuple[str, ...]
-    missing: tuple[str, ...]
+    ignored: tuple[str, ...]  # the model has no place for them
+    missing: tuple[str, ...]  # the checkpoint lacks them; they keep their random values
+
+
+class ArrayUnpickler(pickle.Unpickler):
+    """Knows the names in `ALLOWED` and no other."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return an allowed object; raise UnsafeCheckpoint for any other."""
+        today = module.replace("numpy.core.", "numpy._core.")
+        if (today, name) not in ALLOWED:
+            raise UnsafeCheckpoint(f"unsafe_checkpoint: the file asks for {module}.{name}; nothing was run")
+        return super().find_class(today, name)
+
+
+def read_pdparams(path: Path) -> dict[str, Tensor]:
+    """Read the arrays of a `.pdparams` file by name.
+
+    Raises:
+        UnsafeCheckpoint: The file asks for more than arrays.
+        CheckpointError: The file is damaged, or no dictionary of finite arrays of floats.
+    """
+    try:
+        with path.open("rb") as file:
+            content = ArrayUnpickler(file).load()
+        arrays = {name: value for name, value in content.items() if name != STRUCTURE}
+    except CheckpointError:
+        raise
+    except Exception as cause:  # a damaged pickle raises nearly everything
+        raise CheckpointError(f"{path} is no whole pickle of arrays ({cause}): fetch it again") from cause
+    for name, value in arrays.items():
+        is_floats = isinstance(name, str) and isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        if not is_floats or not np.isfinite(value).all():
+            raise CheckpointError(f"{path}: {name} is no array of finite floats")
+    return {name: torch.tensor(value.astype(np.float32)) for name, value in arrays.items()}
 
 
 def read_config(raw: Mapping[str, Any]) -> ErnieDocConfig:
@@ -120,3 +176,45 @@ def load_weights(model: ErnieDoc, tensors: Mapping[str, Tensor]) -> Report:
     model.load_state_dict(state, strict=False)
     ignored = tuple(name for name in tensors if name not in set(applied))
     return Report(tuple(applied), ignored, tuple(missing))
+
+
+def convert(source: Path, target: Path, labels: Sequence[str] = ()) -> Report:
+    """Write our checkpoint of PaddleNLP's folder, and report what became of each tensor.
+
+    Args:
+        source: Holds `model_config.json` and `model_state.pdparams`, and maybe `vocab.txt`.
+        target: Made if it is not there.
+        labels: Names of the labels of a model for sequence classification, in the order of its training.
+
+    Raises:
+        CheckpointError: A file is missing, damaged or unsafe, or describes another model, or there are more or fewer
+            labels.
+    """
+    for name in (PADDLE_CONFIG, PADDLE_WEIGHTS):
+        if not (source / name).is_file():
+            raise CheckpointError(
+                f"{source / name} is missing: give PaddleNLP's folder, which has both files"
+            )
+    try:
+        raw = json.loads((source / PADDLE_CONFIG).read_text(encoding="utf-8"))
+    except ValueError as cause:
+        raise CheckpointError(f"{source / PADDLE_CONFIG} is not JSON: {cause}") from cause
+    if not isinstance(raw, dict):
+        raise CheckpointError(f"{source / PADDLE_CONFIG} is not a JSON object")
+    model = ErnieDoc(read_config(raw))
+    config = model.config
+    if labels and len(labels) != config.classes:
+        raise CheckpointError(f"{len(labels)} names were given for the {config.classes} labels of {source}")
+    report = load_weights(model, read_pdparams(source / PADDLE_WEIGHTS))
+    has_spans = not config.classes and not report.missing
+    # A head for spans was trained elsewhere, and nothing has calibrated its scores.
+    settings = Settings(config.segment // 4, config.segment // 8, LONGEST, NO_SCALE) if has_spans else None
+    save(model, target, settings=settings, labels=labels, tokenizer=_read_words(source))
+    return report
+
+
+def _read_words(source: Path) -> Tokenizer | None:
+    """Return the tokenizer of a model whose words are pieces as BERT's; None where there is none."""
+    if not (source / WORDS).is_file() or (source / MERGES).is_file():
+        return None
+    return Tokenizer.from_str(BertWordPieceTokenizer(str(source / WORDS), lowercase=True).to_str())

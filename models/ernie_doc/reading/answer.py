@@ -1,8 +1,7 @@
 """Answer a question with spans of a document, from the windows that are likeliest to hold them.
 
 The document was read without the question. A first pass chooses windows; each is read again with the question, from the
-state before it, so that windows can be read at once. The authors' way is there too: the question in every segment,
-whose memory is carried.
+state before it, so that windows can be read at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,24 +20,17 @@ from models.ernie_doc.reading.state import State
 from models.reading.document import Document, DocumentRefused
 from models.reading.reader import Reader as SpanReader
 from models.reading.spans import Span, SpanRule, follow_spans
-from models.reading.windows import Window, cover
+from models.reading.windows import Window
 
-Pack = Literal["document", "authors"]
 Phase = Literal["choosing", "reading", "asking"]
-AUTHORS_STRIDE = 128  # tokens from window to window, in the authors' scripts
 
 
 @dataclass(frozen=True)
 class Second:
-    """The reader of all systems, which reads the windows that the model's attention and memory picked, once more.
+    """The reader of all systems, which reads the windows that the model's attention and memory picked, once more."""
 
-    Attributes:
-        reader: Reads a window with the question, without what stands before it.
-        share: Its share of the logits; the rest is the model's.
-    """
-
-    reader: SpanReader
-    share: float
+    reader: SpanReader  # reads a window with the question, without what stands before it
+    share: float  # its share of the logits; the rest is the model's
 
     def mix(
         self,
@@ -54,56 +46,30 @@ class Second:
 
 @dataclass(frozen=True)
 class AnswerRule:
-    """The settings with which a question is asked.
+    """The settings with which a question is asked."""
 
-    Attributes:
-        spans: How spans are compared.
-        batch: Windows that are read at once.
-        most_windows: Windows that the question is put to; the authors put it to all.
-        is_retrospective: True if the whole document is read once before.
-        uses_memory: False leaves every memory empty, to measure its contribution.
-        second: Reads the windows, too.
-        pack: `document` reads windows from the states of the document, `authors` carries the memory of the question.
-    """
-
-    spans: SpanRule
-    batch: int
-    most_windows: int
-    is_retrospective: bool = False
-    uses_memory: bool = True
-    second: Second | None = None
-    pack: Pack = "document"
+    spans: SpanRule  # how spans are compared
+    batch: int  # windows that are read at once
+    most_windows: int  # windows that the question is put to; the authors put it to all
+    uses_memory: bool = True  # False leaves every memory empty, to measure its contribution
+    second: Second | None = None  # reads the windows, too
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The spans of a document that answer a question.
+    """The spans of a document that answer a question."""
 
-    Attributes:
-        spans: The best ones, the best first; none where no span of the text keeps the rule.
-        choice: The windows that were asked.
-        is_question_cut: True if the question was longer than its room.
-        is_retrospective: True if the document was read twice.
-    """
-
-    spans: tuple[Span, ...]
-    choice: Choice
+    spans: tuple[Span, ...]  # the best first; none where no span of the text keeps the rule
+    choice: Choice  # the windows that were asked
     is_question_cut: bool
-    is_retrospective: bool
 
 
 class Progress(NamedTuple):
-    """The progress of an answer.
-
-    Attributes:
-        phase: Comparing chunks of the text with the question, reading windows, or asking some of them.
-        done: Chunks or windows that are done.
-        total: Chunks or windows of the phase; None if it is not known before its end.
-    """
+    """The progress of an answer: comparing chunks of the text with it, reading windows, or asking some of them."""
 
     phase: Phase
-    done: int
-    total: int | None
+    done: int  # chunks or windows
+    total: int | None  # None if it is not known before the end of the phase
 
 
 def answer(
@@ -141,34 +107,27 @@ def answer_in_steps(
     if not len(ids):
         raise DocumentRefused("the question has no words: ask something")
     is_cut, ids = len(ids) > reader.packing.question_room, ids[: reader.packing.question_room]
-    start = reader.second_start(document) if rule.is_retrospective else reader.start()
-    if rule.pack == "authors":
-        room = reader.packing.window + reader.packing.question_room - len(ids)
-        windows = cover(len(document), room, AUTHORS_STRIDE)
-        choice = Choice(range(len(windows)), None)
-        logits = carry(reader, document, windows, ids, start)
-    else:
-        windows = reader.packing.windows(len(document))
-        for item in chooser.choose(document, windows, question, rule.most_windows):
-            if isinstance(item, Choice):
-                choice = item
-            else:
-                yield Progress("choosing", item, None)
-        states = dict.fromkeys(choice.numbers, start)
-        if rule.uses_memory:
-            for number, state in reader.read_before(document, choice.numbers, start):
-                if number in states:
-                    states[number] = state
-                yield Progress("reading", number, choice.numbers[-1])
-        logits = ask_windows(reader, document, windows, ids, states, rule.batch)
-        if rule.second is not None:
-            texts = (document.ids[slice(*windows[number])].tolist() for number in choice.numbers)
-            logits = rule.second.mix(logits, ids.tolist(), texts)
+    start, windows = reader.start(), reader.packing.windows(len(document))
+    for item in chooser.choose(document, windows, question, rule.most_windows):
+        if isinstance(item, Choice):
+            choice = item
+        else:
+            yield Progress("choosing", item, None)
+    states = dict.fromkeys(choice.numbers, start)
+    if rule.uses_memory:
+        for number, state in reader.read_before(document, choice.numbers):
+            if number in states:
+                states[number] = state
+            yield Progress("reading", number, choice.numbers[-1])
+    logits = ask_windows(reader, document, windows, ids, states, rule.batch)
+    if rule.second is not None:
+        texts = (document.ids[slice(*windows[number])].tolist() for number in choice.numbers)
+        logits = rule.second.mix(logits, ids.tolist(), texts)
     spans: Sequence[Span] = ()
     for done, best in enumerate(follow_spans(document, windows, choice.numbers, logits, rule.spans), 1):
         spans = best
         yield Progress("asking", done, len(choice.numbers))
-    yield Answer(tuple(spans), choice, is_cut, rule.is_retrospective)
+    yield Answer(tuple(spans), choice, is_cut)
 
 
 def ask_windows(
@@ -179,35 +138,10 @@ def ask_windows(
     states: Mapping[int, State],
     batch: int,
 ) -> Iterator[Float[Tensor, "token 2"]]:
-    """Yield the logits of start and end in some windows, each read with the question from the state before it.
-
-    Args:
-        reader: Reads.
-        document: The document.
-        windows: All of its windows.
-        question: Token ids.
-        states: Number of a window -> the state before it, in the order in which they are asked.
-        batch: Windows that are read at once.
-    """
+    """Yield the logits of start and end in some windows, each read with the question from the state before it."""
     for numbers in chunked(states, batch):
         memory = torch.stack([states[number].memory.to(reader.device) for number in numbers], 1)
         segments = reader.packing.pack(
             [document.ids[slice(*windows[number])] for number in numbers], question
         )
         yield from reader.encode(segments, memory)[1].cpu()
-
-
-def carry(
-    reader: Reader,
-    document: Document,
-    windows: Sequence[Window],
-    question: Int[Tensor, " asked"],
-    start: State,
-) -> Iterator[Float[Tensor, "token 2"]]:
-    """Yield the logits of all windows as the authors read them: the question in each, memory from one to the next."""
-    memory = start.memory[:, None]
-    for first, last in windows:
-        segments = reader.packing.pack([document.ids[first:last]], question)
-        reading, logits = reader.encode(segments, memory)
-        memory = reading.memory
-        yield logits[0].cpu()

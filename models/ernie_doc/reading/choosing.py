@@ -27,23 +27,15 @@ FAR = -1.0  # cosine of a window in which no chunk begins
 
 @dataclass(frozen=True)
 class Choice:
-    """The windows that a question is asked of.
+    """The windows that a question is asked of."""
 
-    Attributes:
-        numbers: Numbers of the windows, in the order of the text.
-        cosines: Nearness of each of them; None if all windows are asked, for then none is compared.
-    """
-
-    numbers: Sequence[int]
+    numbers: Sequence[int]  # in the order of the text
+    # Nearness of each of them; None if all windows are asked, for then none is compared.
     cosines: Sequence[float] | None
 
 
 class Chooser:
-    """Choose windows by their sentence vectors, which are kept for the documents that were asked last. Thread-safe.
-
-    Args:
-        encoder: Reads chunks and questions.
-    """
+    """Choose windows by their sentence vectors, which are kept for the documents that were asked last. Thread-safe."""
 
     def __init__(self, encoder: MiniLM) -> None:
         self._encoder = encoder
@@ -55,14 +47,7 @@ class Chooser:
     def choose(
         self, document: Document, windows: Sequence[Window], question: str, n_windows: int
     ) -> Iterator[int | Choice]:
-        """Yield the number of chunks that are read, now and then, and last the choice.
-
-        Args:
-            document: Whose windows are compared.
-            windows: All of them.
-            question: In the caller's words.
-            n_windows: Windows that are chosen at the most; so few are all taken without being compared.
-        """
+        """Yield the number of chunks that are read, now and then, and last the choice."""
         if len(windows) <= n_windows:
             yield Choice(range(len(windows)), None)
             return

@@ -29,15 +29,7 @@ Tokens = Int[Tensor, " token"]
 def rate_answers(
     reader: Reader, document: Document, question: str, answers: Sequence[str], tokenizer: Tokenizer
 ) -> Iterator[Progress | list[float]]:
-    """Yield the progress after each window, and last the probability of each answer.
-
-    Args:
-        reader: Has a model with labels.
-        document: The text.
-        question: Read by a model of one label only.
-        answers: The labels of the model, or the answers of which a model of one label chooses one.
-        tokenizer: Without truncation.
-    """
+    """Yield the progress after each window, and last the probability of each answer."""
     config, device = reader.model.config, reader.device
     if config.classes == 1:
         limit = config.segment // PAIR_SHARE

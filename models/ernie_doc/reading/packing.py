@@ -31,25 +31,15 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True)
 class Packing:
-    """Sizes in tokens, and the ids of special tokens.
+    """Sizes in tokens, and the ids of special tokens."""
 
-    Attributes:
-        segment: T of the model.
-        question_room: Tokens of a question that a segment has room for.
-        stride: From the start of a window to that of the next.
-        cls: Id of [CLS].
-        sep: Id of [SEP].
-        pad: Id of [PAD].
-        mask: Id of the [MASK] behind a question; None for a model that does not point.
-    """
-
-    segment: int
-    question_room: int
-    stride: int
+    segment: int  # T of the model
+    question_room: int  # tokens of a question that a segment has room for
+    stride: int  # from the start of a window to that of the next
     cls: int
     sep: int
     pad: int
-    mask: int | None = None
+    mask: int | None = None  # behind a question; None for a model that does not point
 
     def __post_init__(self) -> None:
         if self.question_room < 1 or self.window < 1:
@@ -63,15 +53,7 @@ class Packing:
     def of(
         tokenizer: Tokenizer, segment: int, question_room: int, overlap: int, points: bool = False
     ) -> "Packing":
-        """Take the special tokens of a BERT tokenizer.
-
-        Args:
-            tokenizer: Has [CLS], [SEP], [PAD] and [MASK].
-            segment: T of the model.
-            question_room: Tokens of a question.
-            overlap: Tokens that a window shares with the next.
-            points: Whether the model points.
-        """
+        """Take the special tokens of a BERT tokenizer."""
         ids = tokenizer.get_vocab(with_added_tokens=True)
         names = ("[CLS]", "[SEP]", "[PAD]", *(["[MASK]"] if points else []))
         stride = segment - question_room - SPECIAL_TOKENS - points - overlap
@@ -89,12 +71,7 @@ class Packing:
     def pack(
         self, windows: Sequence[Int[Tensor, " _"]], question: Int[Tensor, " asked"] | None = None
     ) -> Segments:
-        """Make one segment of each window, padded to T.
-
-        Args:
-            windows: Ids of each window.
-            question: Ids that stand behind each; None leaves the question out.
-        """
+        """Make one segment of each window, padded to T."""
         cls, sep = torch.tensor([self.cls]), torch.tensor([self.sep])
         pointer = [] if self.mask is None else [torch.tensor([self.mask])]
         tail = [sep] if question is None else [sep, question, *pointer, sep]

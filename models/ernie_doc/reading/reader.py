@@ -1,8 +1,7 @@
 """Read a document once, segment by segment, and again only what has changed.
 
-Ding et al. (arXiv:2012.15688): memory is carried from segment to segment; the retrospective feed reads all segments a
-second time, from the memory that the first reading left. States are streamed: a reading holds one state, however long
-the document is.
+Ding et al. (arXiv:2012.15688): memory is carried from segment to segment. States are streamed: a reading holds one
+state, however long the document is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import Reading
 from models.ernie_doc.reading.packing import Packing, Segments
-from models.ernie_doc.reading.state import State, StateError, chain, name_digest
+from models.ernie_doc.reading.state import State, chain, name_digest
 from models.ernie_doc.reading.store import States
 from models.reading.document import Document
 from models.reading.windows import Window
@@ -35,11 +34,8 @@ class Route(NamedTuple):
 class Reader:
     """A model that reads documents into states, packed in one way. Thread-safe: it holds no document.
 
-    Args:
-        checkpoint: The model and its digest.
-        packing: How windows become segments; its T is the model's.
-        store: Where states are kept; None reads everything each time.
-        every: Number of segments for each kept state; the last state of a document is always kept.
+    A store keeps the state after `every` so many segments, and the last of a document; without one everything is read
+    each time.
     """
 
     def __init__(
@@ -57,46 +53,17 @@ class Reader:
         memory = start_memory(self.model.config, 1, self.device)[:, 0]
         return State(self.origin, self.origin, 0, 0, memory)
 
-    def second_start(self, document: Document) -> State:
-        """Return the state before the retrospective reading: the memory that a whole reading left.
+    def read(self, document: Document) -> Iterator[State]:
+        """Return the state after each segment, from the store if it is there."""
+        return self._continue(self._route(document), self.start(), 0)
 
-        Whatever changes in the document, this changes, so the second reading is made anew.
+    def read_before(self, document: Document, numbers: Sequence[int]) -> Iterator[tuple[int, State]]:
+        """Read on to each of some windows, rising, from the last state before it that is stored.
+
+        A text that was appended to, or a part that was replaced, is read from the last state before the change. Yield
+        the number of each window that was read on the way, and of each of `numbers`, with the state before it.
         """
-        skim = self.last(document)
-        return State(self.origin, name_digest("second", skim.digest), 0, 0, skim.memory)
-
-    def read(self, document: Document, start: State | None = None) -> Iterator[State]:
-        """Return the state after each segment, from the store if it is there.
-
-        Args:
-            document: What to read.
-            start: The state before it; None is the empty memory.
-
-        Raises:
-            StateError: `start` is of another model or packing.
-        """
-        start = start or self.start()
-        return self._continue(self._route(document, start), start, 0)
-
-    def read_before(
-        self, document: Document, numbers: Sequence[int], start: State | None = None
-    ) -> Iterator[tuple[int, State]]:
-        """Read on to each of some windows, from the last state before it that is stored.
-
-        Args:
-            document: What to read.
-            numbers: Numbers of the windows, rising.
-            start: The state before the document; None is the empty memory.
-
-        Yields:
-            The number of a window and the state before it: one for each window that was read on the way, and
-            for each of `numbers`.
-
-        Raises:
-            StateError: `start` is of another model or packing.
-        """
-        state = start or self.start()
-        route, place = self._route(document, state), 0
+        route, state, place = self._route(document), self.start(), 0
         for number in numbers:
             for number_read in reversed(range(place + 1, number + 1)):
                 snapshot = self._store and self._store.get(route.digests[number_read - 1])
@@ -108,25 +75,6 @@ class Reader:
             for following in islice(self._continue(route, state, place), number - place):
                 state, place = following, place + 1
                 yield place, state
-
-    def last(self, document: Document, start: State | None = None) -> State:
-        """Return the state after the whole document, reading only what follows the last state that is stored.
-
-        A text that was appended to, or a part that was replaced, is read from the last state before the change.
-
-        Raises:
-            StateError: `start` is of another model or packing.
-        """
-        state = start or self.start()
-        route, first = self._route(document, state), 0
-        for number in reversed(range(len(route.digests))):
-            snapshot = self._store and self._store.get(route.digests[number])
-            if snapshot:
-                state, first = snapshot, number + 1
-                break
-        for following in self._continue(route, state, first):
-            state = following
-        return state
 
     def read_segments(self, segments: Segments, memory: Float[Tensor, "layer batch slot width"]) -> Reading:
         """Read one batch of segments."""
@@ -143,14 +91,10 @@ class Reader:
         with torch.inference_mode():
             return reading, self.model.span_logits(reading.states, segments.mask.to(self.device))
 
-    def _route(self, document: Document, start: State) -> Route:
-        if start.origin != self.origin:
-            raise StateError(
-                f"the state {start.digest} is of another model or packing: read the document again with this model"
-            )
+    def _route(self, document: Document) -> Route:
         windows = self.packing.windows(len(document))
         parts = [document.ids[first:last] for first, last in windows]
-        return Route(windows, parts, list(chain(start.digest, parts)))
+        return Route(windows, parts, list(chain(self.origin, parts)))
 
     def _continue(self, route: Route, state: State, first: int) -> Iterator[State]:
         for number in range(first, len(route.windows)):

@@ -26,21 +26,13 @@ class StateError(ValueError):
 
 @dataclass(frozen=True)
 class State:
-    """The memory after some segments of a document.
+    """The memory after some segments of a document."""
 
-    Attributes:
-        origin: Digest of the model and of how documents are packed for it.
-        digest: Digest of the origin and all windows that were read.
-        n_segments: Segments that were read.
-        n_tokens: Tokens of the document up to the end of the last.
-        memory: For the next segment, float32.
-    """
-
-    origin: str
-    digest: str
+    origin: str  # digest of the model and of how documents are packed for it
+    digest: str  # digest of the origin and all windows that were read
     n_segments: int
-    n_tokens: int
-    memory: Float[Tensor, "layer slot width"]
+    n_tokens: int  # tokens of the document up to the end of the last
+    memory: Float[Tensor, "layer slot width"]  # for the next segment, float32
 
     def encode(self) -> bytes:
         """Return the state as safetensors bytes with a header and the digest of its content."""

@@ -8,9 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.ernie_doc.loading.convert import PADDLE_CONFIG, PADDLE_WEIGHTS
-from models.ernie_doc.loading.paddle import LINEAR, PREFIX
-from models.ernie_doc.loading.pickles import STRUCTURE
+from models.ernie_doc.loading.paddle import LINEAR, PADDLE_CONFIG, PADDLE_WEIGHTS, PREFIX, STRUCTURE
 from models.ernie_doc.model import ErnieDoc
 
 Arrays = dict[str, Any]

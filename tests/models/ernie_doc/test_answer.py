@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows, carry
+from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows
 from models.ernie_doc.reading.choosing import Choice
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import StateStore
 from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule
-from models.reading.windows import cover
 from tests.models.ernie_doc.documents import (
     ROOM,
-    SEGMENT,
     Counter,
     chooser,
     document,
@@ -112,32 +110,6 @@ def test_without_memory_the_windows_are_read_alone() -> None:
     with_memory, without = (read_logits(reader, content, uses_memory=uses) for uses in (True, False))
     assert torch.allclose(with_memory[0], without[0], atol=1e-5)
     assert not torch.allclose(with_memory[1:], without[1:], atol=1e-3)
-
-
-def test_the_retrospective_reading_changes_the_first_window_too() -> None:
-    reader, content = tiny_reader(), document(text(50))
-    start = reader.second_start(content)
-    windows = reader.packing.windows(50)
-    first, second = (
-        next(ask_windows(reader, content, windows, ids(QUESTION), {0: state}, 1))
-        for state in (reader.start(), start)
-    )
-    assert not torch.allclose(second, first, atol=1e-3)
-    rule = replace(RULE, is_retrospective=True)
-    assert answer(reader, chooser(), content, QUESTION, tokenizer(), rule).is_retrospective
-
-
-def test_the_authors_carry_the_question_in_their_memory() -> None:
-    reader, content = tiny_reader(), document(text(300))
-    question = ids(QUESTION)
-    windows = cover(300, SEGMENT - 3 - len(question), 128)
-    logits = list(carry(reader, content, windows, question, reader.start()))
-    memory = reader.start().memory[:, None]
-    for (first, last), actual in zip(windows, logits, strict=True):
-        segments = reader.packing.pack([content.ids[first:last]], question)
-        reading = reader.model(*segments, memory)
-        assert actual.equal(reader.model.span_logits(reading.states, segments.mask)[0])
-        memory = reading.memory
 
 
 def test_a_document_of_half_words_has_no_span() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import load
-from models.ernie_doc.loading.convert import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
+from models.ernie_doc.loading.paddle import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
 from tests.models.ernie_doc.documents import text

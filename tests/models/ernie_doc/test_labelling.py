@@ -8,7 +8,7 @@ import torch
 
 from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
-from models.ernie_doc.loading.convert import convert
+from models.ernie_doc.loading.paddle import convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.reading.labelling import pack_alone, pack_pairs
 from models.ernie_doc.system import load

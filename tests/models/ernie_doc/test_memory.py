@@ -1,9 +1,9 @@
-"""Memory is emptied with each document, keeps the last states, and is never changed in place."""
+"""Memory keeps the last states, and is never changed in place."""
 
 import pytest
 import torch
 
-from models.ernie_doc.memory import carry_over, kept_index, start_memory
+from models.ernie_doc.memory import kept_index, start_memory
 from models.ernie_doc.model import ErnieDoc
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 
@@ -54,23 +54,6 @@ def test_reading_changes_no_memory_in_place(model: ErnieDoc) -> None:
     before = memory.clone()
     model(*segment(1), memory)
     assert memory.equal(before)
-
-
-def test_each_document_starts_from_an_empty_memory(model: ErnieDoc) -> None:
-    memory = model(*segment(2), start_memory(CONFIG, 2)).memory
-    following = carry_over(memory, torch.tensor([True, False]))
-    assert following[:, 0].eq(0).all()
-    assert following[:, 1].equal(memory[:, 1])
-
-
-def test_the_authors_hand_a_document_the_memory_of_another(model: ErnieDoc) -> None:
-    following = segment(1)
-    starts = torch.tensor([True])
-    alone = model(*following, start_memory(CONFIG, 1)).states
-    memory = model(*segment(1), start_memory(CONFIG, 1)).memory
-    assert model(*following, carry_over(memory, starts)).states.equal(alone)
-    with_leak = model(*following, carry_over(memory, starts, "authors")).states
-    assert not torch.allclose(with_leak, alone, atol=1e-3)
 
 
 def test_memory_has_no_gradient() -> None:

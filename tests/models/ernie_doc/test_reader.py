@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import State, StateError
+from models.ernie_doc.reading.state import State
 from models.ernie_doc.reading.store import StateStore
+from models.reading.document import Document
 from tests.models.ernie_doc.documents import Counter, document, text, tiny_reader
 
 PLENTY = 10**9
@@ -18,6 +19,11 @@ PLENTY = 10**9
 
 def read_anew(content: str) -> list[State]:
     return list(tiny_reader().read(document(content)))
+
+
+def read_last(reader: Reader, content: Document) -> State:
+    *_, (_, state) = reader.read_before(content, [len(reader.packing.windows(len(content)))])
+    return state
 
 
 def assert_same(actual: list[State], expected: list[State]) -> None:
@@ -53,7 +59,7 @@ def test_a_document_that_was_read_is_not_read_again(store: StateStore) -> None:
     first = list(reader.read(document(content)))
     assert counter.take() == len(first)
     assert_same(list(reader.read(document(content))), first)
-    assert reader.last(document(content)).memory.equal(first[-1].memory)
+    assert read_last(reader, document(content)).memory.equal(first[-1].memory)
     assert counter.take() == 0
 
 
@@ -64,7 +70,7 @@ def test_appending_reads_only_what_is_new(store: StateStore, n_words: int) -> No
     counter = Counter(reader)
     before = list(reader.read(document(content)))
     counter.take()
-    last = reader.last(document(longer))
+    last = read_last(reader, document(longer))
     expected = read_anew(longer)
     n_kept = sum(state.digest == other.digest for state, other in zip(before, expected, strict=False))
     assert n_kept >= len(before) - 1
@@ -85,11 +91,11 @@ def test_a_replaced_part_is_read_from_the_last_state_before_it(store: StateStore
     place = content.index(" ", len(content) // 2)
     changed = content[:place] + " seventy barrels" + content[place:]
     counter, expected = Counter(reader), read_anew(changed)
-    assert reader.last(document(changed)).memory.equal(expected[-1].memory)
+    assert read_last(reader, document(changed)).memory.equal(expected[-1].memory)
     assert 0 < counter.take() <= n_states // 2 + 2
     assert_same(list(reader.read(document(changed))), expected)
     counter.take()
-    reader.last(document(content))
+    read_last(reader, document(content))
     assert counter.take() == 0
 
 
@@ -113,7 +119,7 @@ def test_snapshots_of_every_few_segments_are_enough(tmp_path: Path, store: State
     counter = Counter(reader)
     assert_same(list(reader.read(document(content))), expected)
     assert counter.take() == 5
-    reader.last(document(content + " " + text(8, seed=1)))
+    read_last(reader, document(content + " " + text(8, seed=1)))
     assert counter.take() <= 3
 
 
@@ -130,39 +136,18 @@ def test_documents_with_one_beginning_share_its_states(store: StateStore) -> Non
     reader, beginning = tiny_reader(store), text(30)
     list(reader.read(document(beginning + " " + text(10, seed=1))))
     counter = Counter(reader)
-    reader.last(document(beginning + " " + text(10, seed=2)))
+    read_last(reader, document(beginning + " " + text(10, seed=2)))
     assert counter.take() == 2
 
 
 def test_another_model_finds_no_state_and_takes_none(store: StateStore) -> None:
     content = document(text(20))
-    state = tiny_reader(store).last(content)
+    state = read_last(tiny_reader(store), content)
     other = tiny_reader(store, digest="other")
     counter = Counter(other)
-    other.last(content)
+    read_last(other, content)
     assert counter.take() == 3
-    with pytest.raises(StateError, match="is of another model or packing"):
-        other.last(content, state)
-    with pytest.raises(StateError, match="is of another model or packing"):
-        next(other.read(content, state))
-
-
-def test_the_second_reading_starts_from_what_the_first_left(store: StateStore) -> None:
-    reader, content = tiny_reader(store), document(text(40))
-    first = list(reader.read(content))
-    start = reader.second_start(content)
-    assert start.memory.equal(first[-1].memory)
-    second = list(reader.read(content, start))
-    assert not second[0].memory.equal(first[0].memory)
-    assert not {state.digest for state in first} & {state.digest for state in second}
-    by_hand = list(tiny_reader().read(content, tiny_reader().second_start(content)))
-    assert_same(second, by_hand)
-
-
-def test_a_change_at_the_end_changes_the_whole_second_reading(store: StateStore) -> None:
-    reader, content = tiny_reader(store), text(40)
-    starts = [reader.second_start(document(content + end)) for end in ("", " again")]
-    assert starts[0].digest != starts[1].digest
+    assert other.origin != state.origin
 
 
 def test_reading_holds_one_state_however_long_the_document() -> None:
@@ -174,12 +159,12 @@ def test_reading_holds_one_state_however_long_the_document() -> None:
 
 
 def test_reading_needs_no_gradient() -> None:
-    assert not tiny_reader().last(document(text(10))).memory.requires_grad
+    assert not read_last(tiny_reader(), document(text(10))).memory.requires_grad
     assert torch.is_grad_enabled()
 
 
 def test_a_reader_without_a_store_reads_everything_each_time() -> None:
     reader: Reader = tiny_reader()
     counter, content = Counter(reader), document(text(20))
-    assert reader.last(content).memory.equal(reader.last(content).memory)
+    assert read_last(reader, content).memory.equal(read_last(reader, content).memory)
     assert counter.take() == 6
