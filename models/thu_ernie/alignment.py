@@ -91,10 +91,6 @@ class Vocabulary:
     def align(self, text: str, links: Sequence[Link]) -> AlignedText:
         """Split a text and put each link on the first piece inside it; of overlapping ones the longest and surest wins.
 
-        Args:
-            text: Any text. A special token spelt in it is characters like any other.
-            links: Mentions of the text. They are not changed.
-
         Raises:
             InvalidLink: A link lies outside the text.
         """

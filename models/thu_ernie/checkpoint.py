@@ -61,10 +61,6 @@ def load(
 def convert(source: Path, target: Path) -> LoadReport:
     """Write a checkpoint as a folder with safetensors and SHA256SUMS, and report what it holds.
 
-    Args:
-        source: The authors' folder.
-        target: A folder that does not exist yet, or is empty.
-
     Raises:
         CheckpointError: The source is no THU-ERNIE, or the target is in use.
     """
@@ -120,11 +116,6 @@ def rename(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def compare(tensors: Mapping[str, Tensor], state: Mapping[str, Tensor], source: Path) -> LoadReport:
     """Report which tensors of a checkpoint a model takes.
-
-    Args:
-        tensors: The checkpoint's, under today's names.
-        state: The model's; only its names and shapes count.
-        source: Where the checkpoint lies, for the sentences.
 
     Raises:
         CheckpointError: A shared tensor is missing, a tensor has another shape or a number that is not finite, or the

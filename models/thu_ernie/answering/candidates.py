@@ -80,14 +80,7 @@ def list_neighbours(entity: Entity, subject: FoundRow | None, finder: RowFinder)
 def list_texts(
     texts: Iterable[str], choices: Sequence[Choice], names: Mapping[str, str], finder: RowFinder
 ) -> Choice:
-    """Return the candidates of a request: each is a neighbour of this name, or a known answer, or its text.
-
-    Args:
-        texts: Answers to choose from.
-        choices: Neighbours of the mentioned entities.
-        names: Known answers in lower case -> their row.
-        finder: Rows at the asked version.
-    """
+    """Return the candidates of a request: each is a neighbour of this name, a known answer (`names`), or its text."""
     rows = {
         fact.object.casefold(): row
         for choice in choices

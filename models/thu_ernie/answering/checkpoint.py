@@ -36,12 +36,7 @@ TABLES = tuple(f"{TABLE}/{name}" for name in (*TABLE_FILES, SUMS))
 def load(
     folder: Path = DEFAULT, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
 ) -> Model:
-    """Load the model of a folder.
-
-    Args:
-        folder: Folder that `save` wrote.
-        device: Where the network computes.
-        dtype: Type of its weights; the table stays in float32 on the disk.
+    """Load the model of a folder; the table stays on the disk in float32.
 
     Raises:
         CheckpointError: A file is missing, damaged or does not fit; the sentence names it.
@@ -71,15 +66,7 @@ def save(
     confidences: Mapping[str, Confidence],
     folder: Path,
 ) -> None:
-    """Write a checkpoint beside the table that already lies in the folder; equal weights give equal bytes.
-
-    Args:
-        network: Network to write, in 16 bits.
-        answers: Every answer -> the name of its row.
-        settings: How it reads.
-        confidences: Scale of each kind of answer.
-        folder: Holds `entities/`.
-    """
+    """Write a checkpoint in 16 bits beside the table that lies in the folder; equal weights give equal bytes."""
     state = network.state_dict()
     base = minilm_weights(state)
     tensors = {

@@ -44,14 +44,7 @@ class LinkedQuestion:
 
 
 def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, limit: int) -> LinkedQuestion:
-    """Give each mention its row; of mentions that overlap the longest counts.
-
-    Args:
-        text: The question.
-        mentions: Facts of the graph about its words.
-        finder: Rows at the asked version.
-        limit: Entities that are tried as the subject; those with the most facts of each name come first.
-    """
+    """Give each mention its row, for at most `limit` subjects; of mentions that overlap the longest counts."""
     subjects: list[LinkedMention] = []
     rejections: list[Rejection] = []
     longest: list[Mention] = []

@@ -57,12 +57,7 @@ class Model:
 
     @torch.inference_mode()
     def query(self, masks: Sequence[MaskedRow], vectors: Sequence[Vectors]) -> Float[Tensor, "row size"]:
-        """Return the vector of each mask for comparisons with rows, in float32 on the CPU.
-
-        Args:
-            masks: Questions with their masks.
-            vectors: For each of them, the row of each entity that its links name.
-        """
+        """Return the vector of each mask, with the rows of its links, in float32 on the CPU."""
         queries = torch.zeros(len(masks), self.network.config.entity_size)
         rows, rows_by_name = _tell_apart([mask.row for mask in masks], vectors)
         for places in self._passes(rows):

@@ -34,10 +34,6 @@ class EntityTable:
     def open(folder: Path, size: int) -> "EntityTable":
         """Map the table of a folder. Its vectors are not read.
 
-        Args:
-            folder: Folder that `write_table` wrote.
-            size: Width of a vector that the model reads.
-
         Raises:
             CheckpointError: A file is missing or damaged, or the vectors have another width.
         """
