@@ -1,4 +1,4 @@
-"""Relative attention over memory and segment, and the mask of the scores.
+"""Relative attention over memory and segment: the row of a position, the scores and their mask.
 
 Ding et al. (arXiv:2012.15688) after Transformer-XL (arXiv:1901.02860), equation of section 3.3. With c = [memory ; x]:
 
@@ -6,7 +6,10 @@ Ding et al. (arXiv:2012.15688) after Transformer-XL (arXiv:1901.02860), equation
     score(i, j) = ((q_i + u) k_j + (q_i + w) r_row(i,j) + (q_i + s) t_j) / sqrt(d) + bias(i, j)
 
 u, w and s are `r_w_bias`, `r_r_bias` and `r_t_bias`. The attention is bidirectional within the segment. Scores, bias
-and softmax are float32 whatever the weights are.
+and softmax are float32 whatever the weights are. With d = (M + i) - j for query i of a segment and key j of c:
+
+    row(i, j) = T - 1 + d   if d > 0    (past, memory included)
+    row(i, j) = -d          if d <= 0   (self is row 0, then the future)
 """
 
 from math import sqrt
@@ -18,7 +21,23 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.positions import shift
+
+
+def feed_order(segment: int, memory: int, device: torch.device) -> Int[Tensor, " place"]:
+    """Return the rows in the order 2T+M-1, ..., T, 0, ..., T-1, in which `shift` expects their scores."""
+    past = torch.arange(2 * segment + memory - 1, segment - 1, -1, device=device)
+    return torch.cat([past, torch.arange(segment, device=device)])
+
+
+def shift(scores: Float[Tensor, "batch head query place"]) -> Float[Tensor, "batch head query key"]:
+    """Pick the score of row(i, j) for each query i and key j.
+
+    In feed order that row stands at place T + j - i for the past and the future alike. One step down and one place to
+    the left is a constant step in memory, so the scores are viewed with rows that are shorter by one.
+    """
+    batch, heads, segment, places = scores.shape
+    flat = scores.reshape(batch, heads, segment * places)[..., segment:]
+    return flat.view(batch, heads, segment, places - 1)[..., : places - segment]
 
 
 class Tables(NamedTuple):

@@ -12,10 +12,9 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias
+from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias, feed_order
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.memory import advance, is_written, kept_index
-from models.ernie_doc.positions import feed_order
 
 INITIAL_DEVIATION = 0.02  # standard deviation of the first weights, in the paper and the port
 BIASES = ("r_w_bias", "r_r_bias", "r_t_bias")

@@ -2,10 +2,17 @@
 
 import pytest
 import torch
+from torch import Tensor
 
-from models.ernie_doc.positions import feed_order, row_index, shift
+from models.ernie_doc.attention import feed_order, shift
 
 CPU = torch.device("cpu")
+
+
+def row_index(segment: int, memory: int) -> Tensor:
+    """Return row(i, j) for each query and key."""
+    distance = memory + torch.arange(segment)[:, None] - torch.arange(memory + segment)
+    return torch.where(distance > 0, segment - 1 + distance, -distance)
 
 
 def test_the_example_of_four_tokens_and_two_slots() -> None:

@@ -28,8 +28,8 @@ class NewerParrot(Parrot):
     memories: tuple[str, ...] = (NEWER,)
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        renamed: list[Mapping[str, Any]] = [{RULES: view[NEWER]} for view in views]
-        return super().answer(asks, renamed)
+        views_by_name: list[Mapping[str, Any]] = [{RULES: view[NEWER]} for view in views]
+        return super().answer(asks, views_by_name)
 
 
 def load_newer(device: torch.device, dtype: torch.dtype) -> Bundle:
