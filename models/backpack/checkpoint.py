@@ -1,17 +1,24 @@
 """A Backpack from a folder or the hub, and back: read without unpickling and without remote code."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from models.backpack.config import BackpackConfig
 from models.backpack.layouts import to_ours
 from models.backpack.network import Backpack
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
+from models.kit.checkpoint import (
+    CONFIG,
+    WEIGHTS,
+    CheckpointError,
+    fill,
+    locate,
+    read_config,
+    read_tensors,
+    save,
+)
 
 TOKENIZER = "tokenizer.json"
 
@@ -39,25 +46,12 @@ def build_backpack(config: BackpackConfig, tensors: Mapping[str, Tensor]) -> Bac
     weights = to_ours(tensors, config.layers)
     with torch.device("meta"):
         model = Backpack(config)
-    expected = model.state_dict()
-    if missing := sorted(expected.keys() - weights.keys()):
-        raise CheckpointError(f"the checkpoint lacks {shorten(missing)}")
-    if unknown := sorted(weights.keys() - expected.keys()):
-        raise CheckpointError(f"the checkpoint has tensors that no Backpack has: {shorten(unknown)}")
-    for name, value in weights.items():
-        if value.shape != expected[name].shape:
-            shapes = f"{list(value.shape)}, and config.json asks for {list(expected[name].shape)}"
-            raise CheckpointError(f"{name} is {shapes}")
-        if not value.isfinite().all():
-            raise CheckpointError(f"{name} has values that are not finite")
-    model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+    floats = {name: value.float() for name, value in weights.items()}
+    fill(model, floats, "the checkpoint of a Backpack", assign=True)
     return model.eval()
 
 
 def save_backpack(folder: Path, model: Backpack, dtype: torch.dtype = torch.float32) -> None:
     """Write config.json and model.safetensors, each tied tensor once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(json.dumps(model.config.to_hf(), indent=1) + "\n")
-    save_file(
-        {name: value.to(dtype).contiguous() for name, value in model.state_dict().items()}, folder / WEIGHTS
-    )
+    tensors = {name: value.to(dtype) for name, value in model.state_dict().items()}
+    save(folder, {WEIGHTS: tensors}, {CONFIG: model.config.to_hf()})

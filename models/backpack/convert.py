@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.backpack.checkpoint import build_backpack, save_backpack
 from models.backpack.config import BackpackConfig
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 
 ALLOWED = {
     ("collections", "OrderedDict"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.checkpoint import CheckpointError, shorten
+from models.kit.checkpoint import CheckpointError, shorten
 
 WORDS, PLACES = "gpt2_model.wte.weight", "gpt2_model.wpe.weight"
 CONV1D = re.compile(r"\.(attn|mlp|final_mlp)\.(c_attn|c_proj|c_fc)\.weight$")  # GPT-2's Conv1D

@@ -6,7 +6,7 @@ where the scope routes a question to it (editing/fact.py). A change of the sense
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,15 +16,14 @@ from models.backpack.answering.reader import Reader
 from models.backpack.editing.fact import FACT, build_fact
 from models.backpack.editing.overlay import SENSE, SenseOperation, SenseOverlay, compose
 from models.backpack.editing.sense import SenseChange, build_sense
+from models.kit.material import UnionMemory
 from models.memory import (
     AnswerChange,
     ChangeKind,
-    EditRefused,
     Fields,
     FieldsChange,
     Image,
     Material,
-    Options,
     Usage,
 )
 from models.scope.active import ActiveEdits
@@ -44,17 +43,12 @@ class SensesView:
     changes: tuple[str, ...]  # digests of all changes of senses, in their order; equal where the overlays are
 
 
-class SensesMemory:
-    """Keeps the contract of models/memory.py.
-
-    Args:
-        reader: The checkpoint.
-    """
+class SensesMemory(UnionMemory):
+    """The senses of a checkpoint."""
 
     name = SENSES
     accepts: frozenset[ChangeKind] = frozenset({"answer", SENSE})
     fields: Mapping[ChangeKind, type[Fields]] = {SENSE: SenseChange}
-    options = Options
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -65,24 +59,12 @@ class SensesMemory:
         """Return the memory with no edits."""
         return Image(self._reader.digest)
 
-    def build(
-        self, changes: Sequence[AnswerChange | FieldsChange], options: Options
-    ) -> list[Material | EditRefused]:
-        """Build each change from the base alone; one that cannot work is refused in its place."""
-        return [self._build(change) for change in changes]
-
     @torch.inference_mode()
-    def _build(self, change: AnswerChange | FieldsChange) -> Material | EditRefused:
-        try:
-            if isinstance(change, FieldsChange):
-                return build_sense(self._reader.model, self._reader.speller, change)
-            return build_fact(self._reader, change)
-        except EditRefused as refusal:
-            return refusal
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        """Return the image of the active materials."""
-        return Image(self._reader.digest, {material.block.key: material.block for material in materials})
+    def make(self, change: AnswerChange | FieldsChange) -> Material:
+        """Build a change from the base alone. EditRefused: it cannot work."""
+        if isinstance(change, FieldsChange):
+            return build_sense(self._reader.model, self._reader.speller, change)
+        return build_fact(self._reader, change)
 
     @torch.inference_mode()
     def view(self, image: Image) -> SensesView:

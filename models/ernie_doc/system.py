@@ -15,7 +15,6 @@ from cachetools import LRUCache
 from more_itertools import unique_everseen
 from tokenizers import Tokenizer
 
-from models.checkpoint import ADVICE, CheckpointError
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
@@ -31,13 +30,15 @@ from models.ernie_doc.reading.labelling import PAIR_SHARE, rate_answers
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.store import RecentStates
+from models.kit.checkpoint import ADVICE, CheckpointError
+from models.kit.replies import decline, reply
 from models.memory import Views
 from models.reading.checkpoint import load as load_reader
 from models.reading.confidence import NO_SCALE, rate
 from models.reading.document import Document as Tokens
 from models.reading.document import DocumentRefused, tokenize
 from models.reading.spans import SpanRule
-from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reason, Reply
+from models.system import AnswerDelta, Ask, Bundle, Input, Probes, Reason, Reply
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "ernie-doc"
 N_BEST = 10  # spans that are kept of a document; a question asks for ten answers at the most
@@ -158,19 +159,16 @@ class ErnieDocSystem:
             pairs = [
                 pair for pair in zip(step, answers, strict=True) if pair[1] in (ask.candidates or answers)
             ]
-            ranking = [Alternative(answer, score) for score, answer in sorted(pairs, reverse=True)]
-            best = ranking[0]
+            ranking = [(answer, score) for score, answer in sorted(pairs, reverse=True)]
             explanation = {
                 "document": describe_document(ask.document, document, n_windows, len(tokens)),
-                "labels": [{"answer": label.answer, "score": label.score} for label in ranking],
+                "labels": [{"answer": answer, "score": score} for answer, score in ranking],
             }
-            yield Reply(
-                best.answer,
-                best.score,
-                best.answer,
+            yield reply(
+                *ranking[0],
                 None,
                 document.edits,
-                tuple(ranking[1 : ask.top_k]),
+                ranking[1 : ask.top_k],
                 explanation=explanation if ask.explain else None,
             )
 
@@ -193,18 +191,14 @@ class ErnieDocSystem:
             if ask.explain
             else None
         )
-        return Reply(
-            spans[0].text if is_sure else None,
-            scores[0] if spans else 0.0,
+        return reply(
             spans[0].text if spans else "",
+            scores[0] if spans else 0.0,
             None if is_sure else NOT_SAID,
             document.edits,
-            tuple(
-                Alternative(span.text, score)
-                for span, score in list(zip(spans, scores, strict=True))[1 : ask.top_k]
-            ),
-            result.is_question_cut,
-            explanation,
+            list(zip([span.text for span in spans], scores, strict=True))[1 : ask.top_k],
+            truncated=result.is_question_cut,
+            explanation=explanation,
             place=(spans[0].start, spans[0].end) if is_sure else None,
         )
 
@@ -238,11 +232,6 @@ def find_answers(ask: Ask, checkpoint: Checkpoint) -> Sequence[str] | Reason:
         )
         return Reason("unknown_label", sentence)
     return ask.candidates
-
-
-def decline(reason: Reason, edits: tuple[str, ...] = ()) -> Reply:
-    """Return the reply of a question for which nothing was found to read."""
-    return Reply(None, 0.0, "", reason, edits)
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:

@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import CheckpointError, read_config, read_tensors, shorten, write_sums
+from models.kit.checkpoint import CheckpointError, read_config, read_tensors, shorten, write_sums
 from models.thu_ernie.config import LAYER_TYPES, ConfigError, ErnieConfig, LayerKind
 from models.thu_ernie.heads import ErniePretraining, ErnieWithHead, LoadReport
 

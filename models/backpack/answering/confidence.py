@@ -8,13 +8,13 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from models.checkpoint import CheckpointError, Contents
 from models.confidence import Confidence
+from models.kit.checkpoint import CheckpointError, Contents
+from models.kit.replies import log_odds
 from models.nkb.answers import features
 
 CONFIDENCE = "confidence.json"
 SCALES = ("free", "choice")
-SMALLEST = 1e-6  # distance of a share from 0 and 1
 
 
 def free_features(logprobs: Sequence[float]) -> tuple[float, ...]:
@@ -25,9 +25,7 @@ def free_features(logprobs: Sequence[float]) -> tuple[float, ...]:
 def choice_features(scores: Sequence[float]) -> tuple[float, ...]:
     """Return the log-odds of the best candidate among all."""
     best = max(scores)
-    share = 1 / sum(math.exp(score - best) for score in scores)
-    share = min(max(share, SMALLEST), 1 - SMALLEST)
-    return (math.log(share / (1 - share)),)
+    return (log_odds(1 / sum(math.exp(score - best) for score in scores)),)
 
 
 def read_scales(contents: Contents) -> dict[str, Confidence]:

@@ -5,18 +5,17 @@ and no sense weight depends on them. So a greedy answer stays as it is unless th
 given before, has a changed word.
 """
 
-import threading
 from collections.abc import Sequence, Set
 from functools import cached_property
 
 import torch
-from cachetools import LRUCache
 
 from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.editing.overlay import find_differing
 from models.backpack.editing.rows import TextEdits
 from models.backpack.generate import Task, complete
 from models.backpack.memory import SENSES, SensesView
+from models.kit.batching import Cache
 from models.memory import Views
 from models.scope.change import Change
 from models.scope.probe_index import ProbeIndex
@@ -42,8 +41,7 @@ class Foresight:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._answers: LRUCache[tuple[str, tuple[str, ...]], tuple[int, ...]] = LRUCache(ANSWERS_CACHED)
-        self._lock = threading.Lock()
+        self._answers: Cache[tuple[str, tuple[str, ...]], tuple[int, ...]] = Cache(ANSWERS_CACHED)
 
     @torch.inference_mode()
     def reads(
@@ -65,29 +63,22 @@ class Foresight:
         return has_token
 
     def carry_over(self, questions: Sequence[str], before: SensesView, after: SensesView) -> None:
-        """Keep the answers of questions that are answered alike at two versions for the second one, too."""
-        with self._lock:
-            for question in questions:
-                answer = self._answers.get((question, before.changes))
-                if answer is not None:
-                    self._answers[question, after.changes] = answer
+        """Keep the base's answers to questions that are answered alike at two versions for the second one, too."""
+        answers = zip(questions, self._answer(questions, before), strict=True)
+        self._answers.keep({(question, after.changes): answer for question, answer in answers})
 
     def _answer(self, questions: Sequence[str], view: SensesView) -> list[tuple[int, ...]]:
         """Return the tokens of the answers that the base gives under the changes of a version."""
-        with self._lock:
-            answers = {
-                question: self._answers[question, view.changes]
-                for question in questions
-                if (question, view.changes) in self._answers
-            }
-        if missing := [question for question in dict.fromkeys(questions) if question not in answers]:
+
+        def compute(keys: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[int, ...]]:
             edits = None if view.overlay is None else TextEdits(view.overlay)
-            tasks = [Task(self._reader.ask(question)[0], MAX_TOKENS, edits=edits) for question in missing]
-            fresh = complete(self._reader.model, tasks, self._reader.speller.stop)
-            answers |= {question: answer.tokens for question, answer in zip(missing, fresh, strict=True)}
-            with self._lock:
-                self._answers.update(((question, view.changes), answers[question]) for question in missing)
-        return [answers[question] for question in questions]
+            tasks = [Task(self._reader.ask(question)[0], MAX_TOKENS, edits=edits) for question, _ in keys]
+            answers = complete(self._reader.model, tasks, self._reader.speller.stop)
+            return [answer.tokens for answer in answers]
+
+        keys = [(question, view.changes) for question in questions]
+        answers = self._answers.of(keys, compute)
+        return [answers[key] for key in keys]
 
 
 class ForesightRouter(Router):
@@ -111,9 +102,15 @@ class ForesightRouter(Router):
         is_free = [ask.top_k == 1 and not ask.candidates for ask in before.asks]
         places = [place for place, is_plain in enumerate(is_free) if is_plain and not differs[place]]
         texts = [questions[place] for place in places]
-        reads = self._foresight.reads(changed, texts, self.find_routes(texts, old.active_edits), old)
+        routes = self.find_routes(texts, old.active_edits)
+        reads = self._foresight.reads(changed, texts, routes, old)
         stay = {place for place, is_read in zip(places, reads, strict=True) if not is_read}
-        self._foresight.carry_over([questions[place] for place in stay], old, new)
+        by_base = [
+            text
+            for text, route, is_read in zip(texts, routes, reads, strict=True)
+            if route is None and not is_read
+        ]
+        self._foresight.carry_over(by_base, old, new)
         return [place not in stay for place in range(len(questions))]
 
     @torch.inference_mode()

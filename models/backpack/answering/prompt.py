@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tokenizers import Tokenizer
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 
 NEWLINE = "\u010a"  # the byte-level name of the piece that is one line feed
 BROKEN = "\ufffd"  # the decoder's sign for bytes that are no whole character

@@ -5,22 +5,21 @@ confidence.json, and SHA256SUMS, which says what each of the others has to be. T
 folder (models/scope/judge.py).
 """
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from cachetools import LRUCache
 
 from models.backpack.answering.confidence import CONFIDENCE, read_scales
 from models.backpack.answering.prompt import Speller
 from models.backpack.checkpoint import TOKENIZER, build_backpack
 from models.backpack.config import BackpackConfig
 from models.backpack.network import Backpack
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
+from models.kit.batching import Cache
+from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.scope.judge import Judge
 from models.scope.readings import Readings
 from models.scope.scope import Scope
@@ -40,8 +39,7 @@ class Reader:
     speller: Speller
     scales: Mapping[str, Confidence]  # scales of free answers and of choices
     scope: Scope  # which question an edit answers
-    _readings: LRUCache[str, Readings] = field(default_factory=lambda: LRUCache(READINGS_CACHED), repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _readings: Cache[str, Readings] = field(default_factory=lambda: Cache(READINGS_CACHED), repr=False)
 
     @staticmethod
     def load(folder: Path = DEFAULT, device: torch.device | str = "cpu") -> "Reader":
@@ -69,13 +67,9 @@ class Reader:
 
     def readings(self, questions: Sequence[str]) -> Readings:
         """Return questions as the scope compares them; recent ones come from a cache."""
-        with self._lock:
-            rows = {
-                question: self._readings[question] for question in questions if question in self._readings
-            }
-        if missing := [question for question in dict.fromkeys(questions) if question not in rows]:
-            fresh = self.scope.judge.encode(missing)
-            rows |= {question: fresh.select([row]) for row, question in enumerate(missing)}
-            with self._lock:
-                self._readings.update((question, rows[question]) for question in missing)
+        rows = self._readings.of(questions, self._read)
         return Readings.concatenate([rows[question] for question in questions])
+
+    def _read(self, questions: Sequence[str]) -> list[Readings]:
+        readings = self.scope.judge.encode(questions)
+        return [readings.select([row]) for row in range(len(questions))]

@@ -3,7 +3,8 @@
 A reply names the changes of senses that it rests on: those without which the answer would be another one.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +15,10 @@ from models.backpack.answering.reader import Reader
 from models.backpack.editing.rows import TextEdits
 from models.backpack.generate import Task, complete, rank, score_candidates
 from models.backpack.memory import SensesView
-from models.nkb.answers import DecodedAnswer, share_remainder
+from models.kit.replies import reply, share_rest
+from models.nkb.answers import DecodedAnswer
 from models.scope.scope import Match
-from models.system import UNSURE, Alternative, Ask, Reason, Reply
+from models.system import UNSURE, Ask, Reason, Reply
 
 WORDLESS = Reason("wordless", "The model wrote no word.")
 
@@ -52,11 +54,11 @@ class Replies:
         shifts = self._find_shifts(cases, answers)
         return [
             replace(
-                reply,
-                edits=(*reply.edits, *shifts.get(place, ())),
+                plain_reply,
+                edits=(*plain_reply.edits, *shifts.get(place, ())),
                 explanation=self._explain(case, answer.tokens) if case.ask.explain else None,
             )
-            for place, (case, answer, reply) in enumerate(zip(cases, answers, replies, strict=True))
+            for place, (case, answer, plain_reply) in enumerate(zip(cases, answers, replies, strict=True))
         ]
 
     def _reply(self, case: Case, answer: DecodedAnswer) -> Reply:
@@ -65,22 +67,20 @@ class Replies:
         score = scale.score(free_features(answer.logprobs)) if case.fact is None else case.fact.probability
         is_sure = case.fact is not None or (answer.finished and best != "" and score >= scale.threshold)
         runners_up = answer.alternatives
-        shares = share_remainder(1 - score, [sum(other.logprobs) for other in runners_up])
-        alternatives = [
-            Alternative(say(other.tokens), share) for other, share in zip(runners_up, shares, strict=True)
-        ]
-        return self._write(case, best, score, is_sure, alternatives)
+        shares = share_rest(score, [math.exp(sum(other.logprobs)) for other in runners_up])
+        rivals = zip([say(other.tokens) for other in runners_up], shares, strict=True)
+        return self._write(case, best, score, is_sure, rivals)
 
     def draw(self, case: Case, draft: Draft) -> Reply:
         """Return a drawn answer, which is not withheld; it rests on all edits that acted on its text."""
         score = self.reader.scales["free"].score(free_features(draft.logprobs))
         if case.fact is not None and self.reader.speller.answer(draft.text) == _answer_of(case.fact):
             score = case.fact.probability
-        reply = self._write(case, draft.text, score, draft.text != "", ())
+        plain_reply = self._write(case, draft.text, score, draft.text != "", ())
         return replace(
-            reply,
+            plain_reply,
             reason=None if draft.text else WORDLESS,
-            edits=(*reply.edits, *_edits_of(case, draft.tokens)),
+            edits=(*plain_reply.edits, *_edits_of(case, draft.tokens)),
             explanation=self._explain(case, draft.tokens) if case.ask.explain else None,
             finish=draft.finish,
             tokens=draft.scores,
@@ -97,32 +97,29 @@ class Replies:
         if case.fact is not None and speller.answer(best) == _answer_of(case.fact):
             score = case.fact.probability
         runners_up = order[1 : case.ask.top_k]
-        shares = share_remainder(1 - score, [scores[place] for place in runners_up])
-        alternatives = [
-            Alternative(candidates[place], share) for place, share in zip(runners_up, shares, strict=True)
-        ]
-        reply = self._write(case, best, score, score >= scale.threshold, alternatives)
+        shares = share_rest(score, [math.exp(scores[place]) for place in runners_up])
+        rivals = zip([candidates[place] for place in runners_up], shares, strict=True)
+        plain_reply = self._write(case, best, score, score >= scale.threshold, rivals)
         explanation = self._explain(case, tokens[order[0]]) if case.ask.explain else None
         return replace(
-            reply,
-            edits=(*reply.edits, *self._shift_of_choice(case, tokens, order[0])),
+            plain_reply,
+            edits=(*plain_reply.edits, *self._shift_of_choice(case, tokens, order[0])),
             explanation=explanation,
         )
 
     def _write(
-        self, case: Case, best: str, score: float, is_sure: bool, alternatives: Sequence[Alternative]
+        self, case: Case, best: str, score: float, is_sure: bool, rivals: Iterable[tuple[str, float]]
     ) -> Reply:
-        near = case.match if case.fact is None else None
-        return Reply(
-            best if is_sure else None,
-            score,
+        fact = case.fact
+        return reply(
             best,
+            score,
             None if is_sure else UNSURE,
-            () if case.fact is None else (case.fact.edit,),
-            tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
-            case.truncated,
-            nearby_edit=None if near is None else near.nearby_edit,
-            wording="" if case.fact is None else case.fact.wording,
+            () if fact is None else (fact.edit,),
+            sorted(rivals, key=lambda rival: -rival[1]),
+            truncated=case.truncated,
+            nearby_edit=case.match.nearby_edit if case.match is not None and fact is None else None,
+            wording="" if fact is None else fact.wording,
         )
 
     def _find_shifts(

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.backpack.network import Backpack
+from models.kit.material import read_text, to_tensor
 from models.memory import Block
 
 SENSE: Literal["sense"] = "sense"  # kind of these changes and of their blocks
@@ -107,13 +108,12 @@ class SenseOperation:
 
     def to_block(self, key: str) -> Block:
         """Return the block that stores the operation."""
-        data = json.dumps(asdict(self), sort_keys=True).encode()
-        return Block.of(key, 0, SENSE, {"json": torch.tensor(list(data), dtype=torch.uint8)})
+        return Block.of(key, 0, SENSE, {"json": to_tensor(json.dumps(asdict(self), sort_keys=True))})
 
     @staticmethod
     def of(block: Block) -> "SenseOperation":
         """Read the operation of a block."""
-        content = json.loads(bytes(block.tensors["json"].tolist()))
+        content = json.loads(read_text(block, "json"))
         lists = {name: tuple(content[name]) for name in ("towards", "senses")}
         return SenseOperation(**{**content, **lists})
 

@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.paddle import convert
+from models.kit.checkpoint import CheckpointError
 
 
 def main() -> None:

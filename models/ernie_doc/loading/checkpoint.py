@@ -9,30 +9,21 @@ A checkpoint with the base `minilm` leaves out what equals MiniLM's weights, suc
 half of the model and lies on every machine anyway.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import (
-    ADVICE,
-    CONFIG,
-    WEIGHTS,
-    CheckpointError,
-    read_verified,
-    shorten,
-    write_sums,
-)
 from models.confidence import Confidence
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
+from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, differing, fill, read_verified
+from models.kit.checkpoint import save as write
 
 MODEL_TYPE = "ernie-doc"
 TOKENIZER = "tokenizer.json"
@@ -84,13 +75,7 @@ def save(
     """
     state = unique_state(model)
     encoder = minilm_weights(state) if base == "minilm" else {}
-    tensors = {
-        name: value.to(dtype).contiguous()
-        for name, value in sorted(state.items())
-        if name not in encoder or not value.equal(encoder[name])
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / WEIGHTS)
+    tensors = {name: value.to(dtype) for name, value in differing(state, encoder).items()}
     config = {
         "model_type": MODEL_TYPE,
         "base": base,
@@ -99,10 +84,10 @@ def save(
         **({"labels": list(labels)} if labels else {}),
         **({"tokenizer": TOKENIZER} if tokenizer else {}),
     }
-    (folder / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
     if tokenizer:
+        folder.mkdir(parents=True, exist_ok=True)
         tokenizer.save(str(folder / TOKENIZER))
-    write_sums(folder, (*FILES, TOKENIZER) if tokenizer else FILES)
+    write(folder, {WEIGHTS: tensors}, {CONFIG: config}, (TOKENIZER,) if tokenizer else ())
 
 
 def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
@@ -120,14 +105,13 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         raise CheckpointError(
             f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
         )
-    try:
+    with contents.whole():
         model, raw = ErnieDoc(ErnieDocConfig(**config["model"])), config.get("reading")
-        settings = _parse_settings(raw) if raw is not None else None
-        tensors = {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
-    except (KeyError, TypeError, ValueError) as cause:
-        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
+        settings = (
+            None if raw is None else Settings(**raw | {"confidence": Confidence.parse(raw["confidence"])})
+        )
     base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
-    fill(model, base | tensors, folder)
+    fill(model, base | contents.floats(WEIGHTS), folder)
     return Checkpoint(
         model.to(device, dtype).eval().requires_grad_(False),
         contents.digest,
@@ -135,31 +119,6 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         tuple(config.get("labels", ())),
         contents.tokenizer(TOKENIZER) if TOKENIZER in contents.files else None,
     )
-
-
-def _parse_settings(raw: dict[str, Any]) -> Settings:
-    return Settings(**{**raw, "confidence": Confidence.parse(raw["confidence"])})
-
-
-def fill(model: ErnieDoc, tensors: dict[str, Tensor], folder: Path) -> None:
-    """Put tensors into the model, in place.
-
-    Raises:
-        CheckpointError: A tensor is missing, unknown or of another shape.
-    """
-    expected = unique_state(model)
-    missing, unknown = sorted(expected.keys() - tensors.keys()), sorted(tensors.keys() - expected.keys())
-    if missing or unknown:
-        sides = ("lacks", missing), ("has no place for", unknown)
-        text = " and ".join(f"{verb} {shorten(names)}" for verb, names in sides if names)
-        raise CheckpointError(f"{folder} {text}: {ADVICE}")
-    for name, value in tensors.items():
-        if value.shape != expected[name].shape:
-            raise CheckpointError(
-                f"{folder}: {name} has the shape {list(value.shape)}, its configuration asks for "
-                f"{list(expected[name].shape)}"
-            )
-    model.load_state_dict(tensors, strict=False)
 
 
 def unique_state(model: ErnieDoc) -> dict[str, Tensor]:

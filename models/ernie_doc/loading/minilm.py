@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.encoder.weights import find
+from models.kit.checkpoint import fitting
 
 WORDS = "embeddings.word_emb.weight"
 LAYER_NAMES = {
@@ -50,11 +51,7 @@ def minilm_weights(
             for number in range(n_layers(weights))
             for name, source in LAYER_NAMES.items()
         }
-    return {
-        name: value
-        for name, value in tensors.items()
-        if name in expected and value.shape == expected[name].shape
-    }
+    return fitting(tensors, expected)
 
 
 def load_tokenizer() -> Tokenizer:

@@ -17,10 +17,10 @@ import torch
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 from torch import Tensor
 
-from models.checkpoint import CheckpointError, shorten
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.checkpoint import Settings, save
 from models.ernie_doc.model import ErnieDoc
+from models.kit.checkpoint import CheckpointError, shorten
 from models.reading.confidence import NO_SCALE
 
 PADDLE_CONFIG, PADDLE_WEIGHTS = "model_config.json", "model_state.pdparams"

@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.kit.replies import decline, fact_json, reply, share_rest
 from models.memory import Views
-from models.system import UNSURE, Alternative, Ask, Reason, Reply
+from models.system import UNSURE, Ask, Reason, Reply
 from models.thu_ernie.answering.candidates import (
     AlignedCandidate,
     Alignment,
@@ -95,21 +96,17 @@ class Aligner:
         """Reply with the best candidate if it is sure enough."""
         entries = reading.alignment.entries
         if not entries:
-            return Reply(None, 0.0, "", _why_nothing(reading), truncated=reading.truncated)
+            return decline(_why_nothing(reading), truncated=reading.truncated)
         scale = self.model.confidences[reading.kind]
         best, score = entries[0], scale.score(reading.alignment.features)
-        shares, no_answer = reading.alignment.shares()
-        is_sure = score >= scale.threshold
         subject = reading.subject_of(best)
-        edits = (*best.candidate.edits, *([subject.row.edit] if subject and subject.row.edit else ()))
-        return Reply(
-            best.candidate.answer if is_sure else None,
-            score,
+        return reply(
             best.candidate.answer,
-            None if is_sure else _why_unsure(reading, best),
-            tuple(dict.fromkeys(edits)),
-            _alternatives(reading, shares, no_answer, score),
-            reading.truncated,
+            score,
+            None if score >= scale.threshold else _why_unsure(reading, best),
+            (*best.candidate.edits, subject.row.edit if subject else ""),
+            _rivals(reading, score),
+            truncated=reading.truncated,
             facts=fact_rows(best.candidate),
         )
 
@@ -202,30 +199,17 @@ def _why_unsure(reading: Reading, best: AlignedCandidate) -> Reason:
     return NO_FACT if best.logit < 0 and best.candidate.facts else UNSURE
 
 
-def _alternatives(
-    reading: Reading, shares: Sequence[float], no_answer: float, score: float
-) -> tuple[Alternative, ...]:
+def _rivals(reading: Reading, score: float) -> list[tuple[str, float]]:
     """Divide the probability that the best answer leaves among the others."""
-    rest = max(sum(shares[1:]) + no_answer, 1e-9)
+    entries, (shares, no_answer) = reading.alignment.entries, reading.alignment.shares()
     scores: dict[str, float] = {}
-    for entry, share in zip(reading.alignment.entries[1:], shares[1:], strict=True):
-        scores.setdefault(entry.candidate.answer, (1 - score) * share / rest)
-    scores.pop(reading.alignment.entries[0].candidate.answer, None)
-    return tuple(Alternative(text, share) for text, share in scores.items())[: reading.ask.top_k - 1]
+    for entry, share in zip(entries[1:], share_rest(score, shares[1:], no_answer), strict=True):
+        scores.setdefault(entry.candidate.answer, share)
+    scores.pop(entries[0].candidate.answer, None)
+    return list(scores.items())[: reading.ask.top_k - 1]
 
 
 def fact_rows(candidate: Candidate) -> tuple[dict[str, str], ...]:
     """Return the facts of a candidate as replies name them."""
-    if candidate.entity is None:
-        return ()
-    return tuple(
-        {
-            "entity": candidate.entity.id,
-            "subject": candidate.entity.label,
-            "relation": fact.relation,
-            "label": fact.label,
-            "object": fact.object,
-            "edit": fact.edit,
-        }
-        for fact in candidate.facts
-    )
+    entity = candidate.entity
+    return () if entity is None else tuple(fact_json(entity.id, entity.label, f) for f in candidate.facts)

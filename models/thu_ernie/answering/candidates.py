@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.graph.knowledge import Entity, Fact
+from models.kit.replies import clip
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
 from models.thu_ernie.entities.files import TEXT
 
@@ -119,7 +120,7 @@ class Alignment:
         """Return the features of the best answer's confidence: its lead over no answer, and over the second."""
         best = self.entries[0].logit
         second = self.entries[1].logit if len(self.entries) > 1 else best - FEATURE_LIMIT
-        return _clip(best - NO_ANSWER), _clip(best - second)
+        return clip(best - NO_ANSWER, FEATURE_LIMIT), clip(best - second, FEATURE_LIMIT)
 
     def shares(self) -> tuple[list[float], float]:
         """Return the probability of each candidate, and of no answer."""
@@ -141,7 +142,3 @@ def align(
     ]
     pairs = zip(candidates, logits, strict=True)
     return [AlignedCandidate(candidate, logit, subject) for candidate, logit in pairs if math.isfinite(logit)]
-
-
-def _clip(value: float) -> float:
-    return max(-FEATURE_LIMIT, min(FEATURE_LIMIT, value))

@@ -8,18 +8,17 @@ entities/            the table (models/thu_ernie/entities)
 SHA256SUMS           what each of the others has to be
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, SUMS, WEIGHTS, CheckpointError, read_verified, shorten, write_sums
 from models.confidence import Confidence
 from models.encoder.weights import find
+from models.kit.checkpoint import SUMS, WEIGHTS, differing, fill, fitting, read_verified
+from models.kit.checkpoint import save as write
 from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.reader import SCALES, Model, Settings
 from models.thu_ernie.checkpoint import CONFIG, read_sizes
@@ -44,16 +43,13 @@ def load(
     """
     contents = read_verified(folder, READ, TABLES)
     config = read_sizes(folder)
-    try:
-        network = ErnieAnswers(config)
-        tensors = {name: value.float() for name, value in contents.tensors(WEIGHTS).items()}
+    network = ErnieAnswers(config)
+    with contents.whole():
         reading = contents.json(READING)
         settings = Settings(**reading["settings"])
         confidences = {kind: Confidence.parse(reading["confidences"][kind]) for kind in SCALES}
         answers = dict(contents.json(ANSWERS))
-    except (KeyError, TypeError, ValueError) as cause:
-        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
-    fill(network, minilm_weights(network.state_dict()) | tensors, folder)
+    fill(network, minilm_weights(network.state_dict()) | contents.floats(WEIGHTS), folder)
     table = EntityTable.open(folder / TABLE, config.entity_size)
     network.to(device, dtype).eval().requires_grad_(False)
     return Model(network, minilm_vocabulary(), table, answers, settings, confidences, contents.digest)
@@ -68,44 +64,11 @@ def save(
 ) -> None:
     """Write a checkpoint in 16 bits beside the table that lies in the folder; equal weights give equal bytes."""
     state = network.state_dict()
-    base = minilm_weights(state)
-    tensors = {
-        name: value.half().contiguous()
-        for name, value in sorted(state.items())
-        if name not in base or not value.equal(base[name])
-    }
-    save_file(tensors, folder / WEIGHTS)
-    reading = {
-        "settings": asdict(settings),
-        "confidences": {kind: confidences[kind].to_json() for kind in SCALES},
-    }
-    contents = ((CONFIG, network.config.to_json()), (READING, reading), (ANSWERS, dict(answers)))
-    for name, content in contents:
-        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=name != ANSWERS)
-        (folder / name).write_text(text + "\n", "utf-8")
-    write_sums(folder, (*READ, *TABLES))
-
-
-def fill(network: ErnieAnswers, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Put tensors into a network, in place.
-
-    Raises:
-        CheckpointError: A tensor is missing, unknown or of another shape.
-    """
-    expected = network.state_dict()
-    for verb, names in (
-        ("lacks", expected.keys() - tensors.keys()),
-        ("has no place for", tensors.keys() - expected.keys()),
-    ):
-        if names:
-            raise CheckpointError(f"{folder} {verb} {shorten(sorted(names))}: {ADVICE}")
-    for name, value in tensors.items():
-        if value.shape != expected[name].shape:
-            raise CheckpointError(
-                f"{folder}: {name} has the shape {list(value.shape)} and the configuration asks for "
-                f"{list(expected[name].shape)}"
-            )
-    network.load_state_dict(dict(tensors))
+    weights = {name: value.half() for name, value in differing(state, minilm_weights(state)).items()}
+    scales = {kind: confidences[kind].to_json() for kind in SCALES}
+    reading = {"settings": asdict(settings), "confidences": scales}
+    content = {CONFIG: network.config.to_json(), READING: reading, ANSWERS: dict(answers)}
+    write(folder, {WEIGHTS: weights}, content, TABLES)
 
 
 def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -114,12 +77,7 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         EncoderNotFound: MiniLM's files are not there.
     """
-    tensors = {f"bert.{name}": value for name, value in find().weights.items()}
-    return {
-        name: value
-        for name, value in tensors.items()
-        if name in expected and value.shape == expected[name].shape
-    }
+    return fitting({f"bert.{name}": value for name, value in find().weights.items()}, expected)
 
 
 def minilm_vocabulary() -> Vocabulary:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Mention
+from models.kit.mentions import keep_longest
 from models.thu_ernie.alignment import OVERLAP, Link, Rejection
 from models.thu_ernie.answering.rows import FoundRow, RowFinder
 
@@ -47,13 +48,11 @@ def link_question(text: str, mentions: Sequence[Mention], finder: RowFinder, lim
     """Give each mention its row, for at most `limit` subjects; of mentions that overlap the longest counts."""
     subjects: list[LinkedMention] = []
     rejections: list[Rejection] = []
-    longest: list[Mention] = []
+    longest = keep_longest(mentions, lambda mention: mention)
     for mention in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
-        if any(mention.start < other.end and other.start < mention.end for other in longest):
+        if not any(mention is other for other in longest):
             rejections += [Rejection(link, OVERLAP) for link, _ in _links(mention)]
-            continue
-        longest.append(mention)
-    for mention in sorted(longest, key=lambda mention: mention.start):
+    for mention in longest:
         for link, entity in _links(mention):
             row = finder.of_entity(entity)
             if row is None:

@@ -3,7 +3,7 @@
 Rows of one pass are of like length; the result of a text depends on no other text and on no padding (1e-5).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.confidence import Confidence
+from models.kit.batching import by_length
 from models.thu_ernie.alignment import Vocabulary
 from models.thu_ernie.answering.rows import BatchRows
 from models.thu_ernie.entities.table import EntityTable, EntityView
@@ -60,9 +61,11 @@ class Model:
         """Return the vector of each mask, with the rows of its links, in float32 on the CPU."""
         queries = torch.zeros(len(masks), self.network.config.entity_size)
         rows, rows_by_name = _tell_apart([mask.row for mask in masks], vectors)
-        for places in self._passes(rows):
+        budget = TOKENS_PER_PASS[self.device.type]
+        for places in by_length([len(row.tokens) for row in rows], budget):
+            entities = BatchRows(self.network.config.entity_size, rows_by_name)
             batch = collate(
-                [rows[place] for place in places], self._rows(rows_by_name), self._padding, self.device
+                [rows[place] for place in places], entities, self.vocabulary.spans.padding, self.device
             )
             columns = torch.tensor([masks[place].place for place in places], device=self.device)
             queries[places] = self.network.query(batch, columns).float().cpu()
@@ -82,24 +85,6 @@ class Model:
     def _base_rows(self) -> Float[Tensor, "answer size"]:
         numbers = [self.table.names.row_of(name) for name in self.answers.values()]
         return self.table.look_up(torch.tensor(numbers, dtype=torch.long))
-
-    @property
-    def _padding(self) -> int:
-        return self.vocabulary.spans.padding
-
-    def _rows(self, vectors: Vectors) -> BatchRows:
-        return BatchRows(self.network.config.entity_size, vectors)
-
-    def _passes(self, rows: Sequence[Row]) -> Iterator[list[int]]:
-        """Yield the places of rows that are read together, the shortest first."""
-        part: list[int] = []
-        for place in sorted(range(len(rows)), key=lambda place: len(rows[place].tokens)):
-            if part and (len(part) + 1) * len(rows[place].tokens) > TOKENS_PER_PASS[self.device.type]:
-                yield part
-                part = []
-            part.append(place)
-        if part:
-            yield part
 
 
 def _tell_apart(rows: Sequence[Row], vectors: Sequence[Vectors]) -> tuple[list[Row], dict[str, Tensor]]:

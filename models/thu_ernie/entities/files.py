@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from models.checkpoint import CheckpointError, write_sums
+from models.kit.checkpoint import CheckpointError, write_sums
 
 ROWS, NAMES = "rows.safetensors", "names.safetensors"
 FILES = (ROWS, NAMES)

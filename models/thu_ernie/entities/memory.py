@@ -16,6 +16,7 @@ from jaxtyping import Float
 from pydantic import Field, FiniteFloat, model_validator
 from torch import Tensor
 
+from models.kit.material import UnionMemory, read_text, to_tensor
 from models.memory import (
     Block,
     ChangeKind,
@@ -24,7 +25,6 @@ from models.memory import (
     FieldsChange,
     Image,
     Material,
-    Options,
     Usage,
     block_key,
 )
@@ -76,7 +76,7 @@ class RowsFields(Fields):
         return super().outline() | size
 
 
-class EntityMemory:
+class EntityMemory(UnionMemory):
     """The entity table of one process. A view parses only the blocks that the last one lacked.
 
     Args:
@@ -88,7 +88,6 @@ class EntityMemory:
     name = ENTITIES
     accepts: frozenset[ChangeKind] = frozenset({"rows"})
     fields: Mapping[ChangeKind, type[Fields]] = {"rows": RowsFields}
-    options = Options
 
     def __init__(self, table: EntityTable, facts: GraphFacts | None = None, margin: float = 1.0) -> None:
         self.table, solver = table, FactSolver(table, facts or GraphFacts(), margin)
@@ -100,10 +99,6 @@ class EntityMemory:
     def base(self) -> Image:
         """The table with no edits."""
         return Image(self.table.digest)
-
-    def build(self, changes: Sequence[FieldsChange], options: Options) -> list[Material | EditRefused]:
-        """Compute the row of each change from the unedited table, or refuse it in its place."""
-        return [self._build(change) for change in changes]
 
     def fold(self, materials: Sequence[Material]) -> Image:
         """Keep each active edit as a block; of two that write one entity, the view reads the later.
@@ -142,22 +137,23 @@ class EntityMemory:
         """Count the rows that differ from the table; edits bring their rows, so none are reserved."""
         return Usage(len(self.view(image).vectors), None)
 
-    def _build(self, change: FieldsChange) -> Material | EditRefused:
+    def make(self, change: FieldsChange) -> Material:
+        """Compute the row of a change from the unedited table. EditRefused: it cannot be computed."""
         fields, key = change.fields, block_key(change.id)
         assert isinstance(fields, RowsFields)
-        fact = None
         if fields.fact is not None:
             fact = NewFact(fields.entity, fields.fact.relation, fields.fact.object)
             row = self._solve((fact,))
+            if isinstance(row, EditRefused):
+                raise row
+            block = write_fact(key, fact, row)
         else:
             row = self._copy(fields.copy_of) if fields.vector is None else self._check_vector(fields)
-        if isinstance(row, EditRefused):
-            return row
-        block = write_row(key, fields.entity, row) if fact is None else write_fact(key, fact, row)
+            block = write_row(key, fields.entity, row)
         is_new = self.table.names.row_of(fields.entity) == NO_ENTITY
         return Material(change.id, ROWS, block, {"rows": 1, "new": [fields.entity] if is_new else []})
 
-    def _check_vector(self, fields: RowsFields) -> Float[Tensor, " size"] | EditRefused:
+    def _check_vector(self, fields: RowsFields) -> Float[Tensor, " size"]:
         row = torch.tensor(fields.vector, dtype=torch.float32)
         if len(row) != self.table.size:
             fault = f"{len(row)} numbers, not {self.table.size}"
@@ -165,35 +161,30 @@ class EntityMemory:
             fault = "a number that is not finite in 32 bits"
         else:
             return row
-        return EditRefused("invalid_vector", f"the row of {fields.entity} has {fault}")
+        raise EditRefused("invalid_vector", f"the row of {fields.entity} has {fault}")
 
-    def _copy(self, source: str | None) -> Float[Tensor, " size"] | EditRefused:
+    def _copy(self, source: str | None) -> Float[Tensor, " size"]:
         row = self.table.names.row_of(source or "")
         if row == NO_ENTITY:
-            return EditRefused(
-                "unknown_entity", f"the table has no row of {source}: check the id, or give a vector"
-            )
+            detail = f"the table has no row of {source}: check the id, or give a vector"
+            raise EditRefused("unknown_entity", detail)
         return self.table.look_up(torch.tensor([row]))[0]
 
 
 def write_fact(key: str, fact: NewFact, row: Float[Tensor, " size"]) -> Block:
     """Keep a solved row with the fact that it says."""
     names = [fact.entity, fact.relation, fact.object]
-    return Block.of(key, 0, FACT, {"fact": _encode(names), "rows": row[None]})
+    return Block.of(key, 0, FACT, {"fact": to_tensor(json.dumps(names)), "rows": row[None]})
 
 
 def read_fact(block: Block) -> NewFact:
     """Return the fact of a block that `write_fact` made."""
-    return NewFact(*json.loads(block.tensors["fact"].numpy().tobytes()))
+    return NewFact(*json.loads(read_text(block, "fact")))
 
 
 def write_row(key: str, entity: str, row: Float[Tensor, " size"]) -> Block:
     """Keep the row of an entity as a block."""
-    return Block.of(key, 0, ROWS, {"entities": _encode([entity]), "rows": row[None]})
-
-
-def _encode(names: Sequence[str]) -> Tensor:
-    return torch.frombuffer(bytearray(json.dumps(names).encode()), dtype=torch.uint8)
+    return Block.of(key, 0, ROWS, {"entities": to_tensor(json.dumps([entity])), "rows": row[None]})
 
 
 def read_block(block: Block) -> dict[str, Tensor]:
@@ -201,5 +192,5 @@ def read_block(block: Block) -> dict[str, Tensor]:
     tensors = block.tensors
     if block.kind == FACT:
         return {read_fact(block).entity: tensors["rows"][0]}
-    names = json.loads(tensors["entities"].numpy().tobytes())
+    names = json.loads(read_text(block, "entities"))
     return dict(zip(names, tensors["rows"], strict=True))

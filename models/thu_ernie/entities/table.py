@@ -16,8 +16,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.checkpoint import SUMS, CheckpointError
 from models.graph.knowledge import Entity
+from models.kit.checkpoint import SUMS, CheckpointError
 from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, EntityNames, map_rows
 
 

@@ -95,10 +95,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
     [
         ({"linear.bias": None}, r"lacks linear\.bias: "),
         ({"other": torch.ones(1)}, "has no place for other: "),
-        (
-            {"linear.bias": torch.ones(3)},
-            r"linear\.bias has the shape \[3\], its configuration asks for \[2\]",
-        ),
+        ({"linear.bias": torch.ones(3)}, r"has in another shape than its settings say linear\.bias: "),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(
