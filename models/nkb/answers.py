@@ -81,13 +81,3 @@ def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]
         )  # fine steps near certainty, where answers crowd
         logits.append(math.log(doubt / (1 - doubt)))
     return *logits, math.log(max(1 - familiarity, 1e-3))
-
-
-def share_remainder(remainder: float, loglikelihoods: Sequence[float]) -> list[float]:
-    """Split a probability between alternatives in proportion to their likelihoods.
-
-    Scored alone, each would get the probability of an answer without rivals.
-    """
-    weights = [math.exp(loglikelihood) for loglikelihood in loglikelihoods]
-    total = max(sum(weights), 1e-9)
-    return [remainder * min(1.0, weight / total) for weight in weights]
