@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from models.backpack.answering.candidates import score_candidates
-from models.backpack.answering.completion import Task, complete
 from models.backpack.answering.confidence import choice_features, free_features
 from models.backpack.answering.prompt import Speller
 from models.backpack.answering.reader import MAX_TOKENS
+from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
 from models.confidence import Confidence, fit
 from models.memory import AnswerChange

@@ -12,15 +12,13 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.thu_ernie.alignment import Vocabulary
+from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_weights
-from models.thu_ernie.answering.layout import cut, lay_mask
-from models.thu_ernie.answering.network import ErnieAnswers
 from models.thu_ernie.answering.rows import BatchRows
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.links import Link
+from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import collate
+from models.thu_ernie.row import collate, cut, lay_mask
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast, split_rates

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.graph.statement import RELATION
 from models.packs.pack import Fact, Pack
-from models.thu_ernie.entities.names import row_name
+from models.thu_ernie.entities.files import row_name
 from models.training.kit.plan import Plan
 
 
