@@ -12,24 +12,16 @@ from models.training.texts.relations import Relations, RelationText, fits
 
 @dataclass(frozen=True)
 class World:
-    """Facts and names that training may see.
-
-    Attributes:
-        facts: Subject -> relation -> first object.
-        subjects: Relation -> ids of the subjects that have it.
-        held_out: Ids of the subjects that training never sees.
-        names: Type -> labels of the others.
-        pools: Relation or type -> objects.
-        near: Relation -> relations that are easily taken for it, the nearest first.
-    """
+    """Facts and names that training may see."""
 
     relations: Relations
     entities: Mapping[str, Entity]
-    facts: Mapping[str, Mapping[str, str]]
-    subjects: Mapping[str, Sequence[str]]
-    held_out: frozenset[str]
-    names: Mapping[str, Sequence[str]]
-    pools: Mapping[str, Sequence[str]]
+    facts: Mapping[str, Mapping[str, str]]  # subject -> relation -> first object
+    subjects: Mapping[str, Sequence[str]]  # relation -> ids of the subjects that have it
+    held_out: frozenset[str]  # ids of the subjects that training never sees
+    names: Mapping[str, Sequence[str]]  # type -> labels of the others
+    pools: Mapping[str, Sequence[str]]  # relation or type -> objects
+    # Relation -> relations that are easily taken for it, the nearest first
     near: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def fitting(self, type: str) -> list[str]:

@@ -48,24 +48,16 @@ class Example:
 
 @dataclass(frozen=True)
 class ExampleMaker:
-    """Makes examples.
+    """Makes examples."""
 
-    Attributes:
-        compositions: Paths that may be asked for.
-        wordings: Wordings of the questions.
-        mixture: Shares of the kinds of questions.
-        beside: Relations that stand beside the path: for each id those easily taken for it, the nearest first.
-        max_hops: Hops after which a walk ends by itself.
-        walks_back: Whether a walk may lead from an object to its subjects.
-    """
-
-    compositions: Compositions
-    wordings: Wordings
-    mixture: Plan
+    compositions: Compositions  # paths that may be asked for
+    wordings: Wordings  # wordings of the questions
+    mixture: Plan  # shares of the kinds of questions
+    # Relations that stand beside the path: for each id those easily taken for it, the nearest first
     beside: Mapping[str, RelationText]
     near: Mapping[str, Sequence[str]]
-    max_hops: int
-    walks_back: bool = False
+    max_hops: int  # hops after which a walk ends by itself
+    walks_back: bool = False  # whether a walk may lead from an object to its subjects
 
     def draw(self, rng: random.Random) -> Example:
         """Draw an example as training sees it."""
@@ -133,24 +125,16 @@ def put_names(
 
 @dataclass
 class _Drawing:
-    """A graph that grows along a path.
+    """A graph that grows along a path."""
 
-    Attributes:
-        maker: The maker, with mixture and relations.
-        path: The right path.
-        rng: Source of all choices.
-        breaks_at: Hop whose fact is missing; None if none is.
-        hops: Entities at which the walk stands at each hop, "" for a text, with the label to walk.
-        ends: Ids and labels of the right answers.
-    """
-
-    maker: ExampleMaker
-    path: Path
-    rng: random.Random
-    breaks_at: int | None
+    maker: ExampleMaker  # the maker, with mixture and relations
+    path: Path  # the right path
+    rng: random.Random  # source of all choices
+    breaks_at: int | None  # hop whose fact is missing; None if none is
     entities: dict[str, Entity] = field(default_factory=dict)
+    # Entities at which the walk stands at each hop, "" for a text, with the label to walk
     hops: list[list[tuple[str, str]]] = field(default_factory=lambda: [[], [], [], []])
-    ends: list[tuple[str, str]] = field(default_factory=list)
+    ends: list[tuple[str, str]] = field(default_factory=list)  # ids and labels of the right answers
     _labels: dict[str, str] = field(default_factory=dict)
     _n_objects: int = 0
 
@@ -194,8 +178,6 @@ class _Drawing:
 
         Args:
             hop: Number of the hop that leaves it.
-            type: Its type.
-            id: Its id.
             facts_before: Facts by which the walk reached it, if it came from their object.
         """
         is_last = hop == len(self.path)

@@ -25,19 +25,13 @@ FRAMES = (  # frames around a noun phrase
 
 @dataclass(frozen=True)
 class Wordings:
-    """Ways to ask; each has `{subject}` once.
+    """Ways to ask; each has `{subject}` once."""
 
-    Attributes:
-        train: Wordings of the training: two writers', and the pack's phrasings.
-        choose: The pack's held-out phrasings, on which the confidence is fitted.
-        test: The third writer's wordings.
-        strange: Ways to ask for relations that no fact of the pack has, by their relation; the splits have no
-            relation in common.
-    """
-
-    train: Mapping[str, Sequence[str]]
-    choose: Mapping[str, Sequence[str]]
-    test: Mapping[str, Sequence[str]]
+    train: Mapping[str, Sequence[str]]  # wordings of the training: two writers', and the pack's phrasings
+    choose: Mapping[str, Sequence[str]]  # the pack's held-out phrasings, on which the confidence is fitted
+    test: Mapping[str, Sequence[str]]  # the third writer's wordings
+    # Ways to ask for relations that no fact of the pack has, by their relation; the splits have no relation
+    # in common
     strange: Mapping[Split, Sequence[str]]
 
     @staticmethod
