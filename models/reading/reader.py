@@ -82,7 +82,11 @@ class Reader:
 
     def answer(self, ask: Ask) -> Reply:
         """Answer a question from its context."""
-        finding = self.find(ask.question, ask.context or "")
+        return finish(self.answer_in_steps(ask))
+
+    def answer_in_steps(self, ask: Ask) -> Steps[Reply]:
+        """Answer as `answer` does, and yield after each window."""
+        finding = yield from self.find_in_steps(ask.question, ask.context or "")
         reply = self.reply(ask, finding)
         return replace(reply, explanation=finding.to_json()) if ask.explain else reply
 

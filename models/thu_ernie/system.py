@@ -4,7 +4,7 @@ Zhang et al. (arXiv:1905.07129). The graph gives the candidates and the entity t
 encodes the facts of its entity, so an edit of the row changes the answer without a change of weights.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,13 @@ class ThuErnieSystem:
         return [
             replies[place] if place in replies else self.reader.answer(ask) for place, ask in enumerate(asks)
         ]
+
+    def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
+        """Yield None after each window of a context, and last the reply of `answer`."""
+        if ask.context:
+            yield (yield from self.reader.answer_in_steps(ask))
+        else:
+            yield from self.answer([ask], [views])
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         """Compare what an answer follows from: the question with its facts, and the rows that these name."""

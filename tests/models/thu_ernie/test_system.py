@@ -68,6 +68,15 @@ def test_a_batch_may_hold_questions_with_and_without_a_context(
     assert bare.explanation is None
 
 
+def test_a_long_context_is_read_in_turns(system: ThuErnieSystem, memory: EntityMemory) -> None:
+    views = {ENTITIES: memory.view(memory.base)}
+    ask = Ask("Where was Kim born?", context="Kim was born in Lima. " * 200, explain=True)
+    *steps, reply = system.answer_in_steps(ask, views)
+    assert steps == [None] * len(steps)
+    assert len(steps) > 4
+    assert [reply] == system.answer([ask], [views])
+
+
 def test_only_rows_that_a_question_rests_on_may_change_its_answer(
     system: ThuErnieSystem, memory: EntityMemory, ask_about: Callable[..., Ask]
 ) -> None:
