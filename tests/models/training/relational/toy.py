@@ -48,7 +48,7 @@ PLAN = DEFAULT.change(
     n_exam=40,
     max_declined=0.0,
 )
-BOTH_WAYS_PLAN = PLAN.change(config={"fan_in": 8})
+BOTH_WAYS_PLAN = PLAN.change(config={"fan_in": 8}, steps=600)
 INVERSES = InverseFrames(("the {type} whose {label} is {subject}",), (), ("What is {noun}?", "Name {noun}."))
 FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
 MAKER = ExampleMaker(
