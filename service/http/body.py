@@ -199,13 +199,15 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
     rest = [f"and {n_more} more"] if n_more > 0 else []
     if all(item["type"] == "string_too_long" and not TEXTS.isdisjoint(item["loc"]) for item in mistakes):
         limit: int = mistakes[0]["ctx"]["max_length"]
-        sizes = [
-            complain(locate(item), f"has {len(''.join(map(str, item['input'])).strip()):,} characters")
-            for item in first
-        ]
+        sizes = [complain(locate(item), f"has {_count_chars(item['input']):,} characters") for item in first]
         return TooLarge(f"{'; '.join(sizes + rest)}; {limit:,} is the most", limit=limit, errors=faults)
     complaints = [complain(locate(item), describe_mistake(item)) for item in first]
     return InvalidInput("; ".join(complaints + rest), errors=faults)
+
+
+def _count_chars(value: str | list[str]) -> int:
+    """Count the characters of a text, or of the texts of a context."""
+    return len(value.strip()) if isinstance(value, str) else sum(map(len, value))
 
 
 async def read_chunks(request: Request) -> AsyncIterator[bytes]:

@@ -121,7 +121,6 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "token": "The id of the word in the model's vocabulary.",
         "senses": "The senses of the word.",
         "logit": "The logit that a sense of weight one adds to the word.",
-        "sense": "The number of one sense; by default all are shown.",
         "media_type": "`text/plain` or `text/markdown`.",
         "characters": "Number of characters of the text.",
         "digest": "SHA-256 of the text in UTF-8: equal where every character is.",
