@@ -14,7 +14,7 @@ from jaxtyping import Int
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import ADVICE, CheckpointError, read_verified, write_sums
+from models.kit.checkpoint import ADVICE, CheckpointError, read_verified, write_sums
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import Readings, StoredReadings, dequantize, may_share, quantize, scales_of

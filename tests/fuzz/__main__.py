@@ -6,7 +6,7 @@ import sys
 
 import atheris
 
-MODULES = ["models.memory", "models.checkpoint", "service.graph", "service.ledger"]
+MODULES = ["models.memory", "models.kit.checkpoint", "service.graph", "service.ledger"]
 
 with atheris.instrument_imports(include=MODULES):
     from tests.fuzz.targets import TARGETS

@@ -11,7 +11,7 @@ from models.backpack.answering.reader import FILES, Reader
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.backpack.memory import SENSES, SensesMemory
 from models.backpack.system import BackpackSystem
-from models.checkpoint import write_sums
+from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack
 from models.training.backpack.exam import draw_cases, draw_groups, fit_scales
 from models.training.backpack.learning import Batches, Learning, build_net, count_parameters

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from models.checkpoint import WEIGHTS
 from models.ernie_doc.config import ErnieDocConfig
+from models.kit.checkpoint import WEIGHTS
 from models.reading.checkpoint import DEFAULT as READER
 from models.training.kit import fingerprint as harness
 from models.training.reading.written.texts import DOCUMENTS, PASSAGES

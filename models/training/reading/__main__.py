@@ -4,10 +4,10 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from models.checkpoint import parse_tensors
 from models.device import resolve_device
 from models.encoder.weights import find
 from models.kbert.text import WordPieces
+from models.kit.checkpoint import parse_tensors
 from models.packs.pack import Pack
 from models.reading.checkpoint import DEFAULT, load, save
 from models.reading.confidence import NO_SCALE

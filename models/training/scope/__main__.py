@@ -19,12 +19,12 @@ from jaxtyping import Float
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import CONFIG, WEIGHTS, parse_tensors, write_sums
 from models.confidence import Confidence
 from models.device import resolve_device
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
 from models.encoder.rounded import restore_matrices, round_matrices
+from models.kit.checkpoint import CONFIG, WEIGHTS, parse_tensors, write_sums
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
 from models.scope.judge import FILES, Calibration, Judge

@@ -18,9 +18,9 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from models.checkpoint import write_sums
 from models.encoder.bert import EPSILON, HEADS, LAYERS, WIDTH
 from models.encoder.layers import DEFAULT, GRAPH
+from models.kit.checkpoint import write_sums
 
 OPSET, IR_VERSION = 20, 10  # versions that ONNX Runtime 1.18 and later read
 RUNTIME = "com.microsoft"  # domain of ONNX Runtime's own operators

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from models.checkpoint import write_sums
 from models.confidence import Confidence, fit
 from models.encoder.minilm import MiniLM
+from models.kit.checkpoint import write_sums
 from models.packs.own_question import FOLDER, SCALE, SUBJECT, OwnFact, OwnQuestions
 from models.packs.pack import Item
 from models.scope.judge import Judge

@@ -12,7 +12,7 @@ from models.backpack.checkpoint import build_backpack, load_backpack, save_backp
 from models.backpack.config import BackpackConfig
 from models.backpack.layouts import CONV1D, PUBLISHED_ALIASES, WORDS
 from models.backpack.network import Backpack
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 
 

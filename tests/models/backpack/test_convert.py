@@ -11,7 +11,7 @@ import torch
 from models.backpack.checkpoint import load_backpack
 from models.backpack.convert import main, read_training_file
 from models.backpack.network import Backpack
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 
 

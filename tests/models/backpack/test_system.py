@@ -11,7 +11,7 @@ from models.backpack.answering.reader import FILES, Reader
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem, load
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, FieldsChange, Material, Options
 from models.system import (
     UNSURE,

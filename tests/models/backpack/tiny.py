@@ -11,8 +11,8 @@ from models.backpack.answering.reader import FILES
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.backpack.config import BackpackConfig
 from models.backpack.network import Backpack
-from models.checkpoint import write_sums
 from models.confidence import Confidence
+from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack
 from models.training.backpack.texts import Texts, learn_tokenizer
 from models.training.backpack.training import PLAN

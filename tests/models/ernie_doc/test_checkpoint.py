@@ -8,13 +8,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models.checkpoint import CONFIG as CONFIG_FILE
-from models.checkpoint import WEIGHTS, CheckpointError, write_sums
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import FILES, Settings, load, save
 from models.ernie_doc.loading.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
+from models.kit.checkpoint import CONFIG as CONFIG_FILE
+from models.kit.checkpoint import WEIGHTS, CheckpointError, write_sums
 from tests.models.ernie_doc.tiny import CONFIG, tiny_model
 
 MINILM = replace(CONFIG, vocab=30522, width=384, heads=12, inner=1536)

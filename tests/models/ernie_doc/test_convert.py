@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.checkpoint import load
 from models.ernie_doc.loading.paddle import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
+from models.kit.checkpoint import CheckpointError
 from tests.models.ernie_doc.documents import text
 from tests.models.ernie_doc.loading_files import paddle_arrays, write_paddle
 from tests.models.ernie_doc.test_labelling import label, load_converted

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.checkpoint import CheckpointError
 from models.ernie_doc.loading.paddle import STRUCTURE, UnsafeCheckpoint, read_pdparams
+from models.kit.checkpoint import CheckpointError
 
 ARRAYS = {
     "matrix": np.arange(6, dtype=np.float32).reshape(2, 3),

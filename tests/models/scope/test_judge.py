@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import WEIGHTS, CheckpointError, parse_tensors, write_sums
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
+from models.kit.checkpoint import WEIGHTS, CheckpointError, parse_tensors, write_sums
 from models.scope.judge import DEFAULT, FILES, Judge
 from models.training.scope.__main__ import read_weights
 from models.training.scope.trials import read_near

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, Material
 from models.nkb.memory import BANK, BankMemory
 from models.nkb.reader import DEFAULT, ReadCache, digest

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from models.thu_ernie.alignment import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
 from tests.parity.ernie_words import NO_WORD, align_as_authors, clean
 

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, BertModel
 
-from models.checkpoint import CheckpointError, read_verified
+from models.kit.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.checkpoint import DECODER, KNOWLEDGE, convert, load
 from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
 from models.thu_ernie.heads import ErniePretraining

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.checkpoint import CheckpointError
+from models.kit.checkpoint import CheckpointError
 from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_weights, save
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.heads import ErnieAnswers

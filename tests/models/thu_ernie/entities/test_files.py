@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
-from models.checkpoint import CheckpointError, read_verified
+from models.kit.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.entities import files
 from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, EntityNames, convert, write_table
 from models.thu_ernie.entities.table import EntityTable

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from models.checkpoint import CheckpointError, read_verified
+from models.kit.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.answering.checkpoint import DEFAULT, TABLE
 from models.thu_ernie.entities.files import FILES, NAMES, ROWS

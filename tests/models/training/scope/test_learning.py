@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.checkpoint import WEIGHTS
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
+from models.kit.checkpoint import WEIGHTS
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
 from models.training.kit.progress import Progress
