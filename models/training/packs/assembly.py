@@ -1,25 +1,41 @@
-"""The assembly of a pack from raw facts, step by step."""
+"""The assembly of a pack from raw facts, step by step, and its files; the same facts give the same bytes."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from re import sub
 
-from models.packs.pack import Entity, Fact, Pack, Relation
-from models.training.packs.cleaning import (
+from models.packs.files import digests
+from models.packs.pack import (
+    ALIAS_SEPARATOR,
+    ENTITY_COLUMNS,
+    FACT_COLUMNS,
+    PROBE_COLUMNS,
+    STRANGER_COLUMNS,
+    Entity,
+    Fact,
+    Pack,
+    Relation,
+)
+from models.training.packs.naming import ANY_TYPE, LITERALS, Name, about_its_names, key, settle
+from models.training.packs.samples import draw_probes, draw_strangers
+from models.training.packs.selection import (
     ALIASES,
+    SEED,
+    Candidate,
     canonical,
+    find_candidates,
     is_askable,
+    select,
     without_homonyms,
     words_of_templates,
 )
-from models.training.packs.naming import ANY_TYPE, LITERALS, Name, about_its_names, key, settle
-from models.training.packs.raw import RawFact
-from models.training.packs.samples import draw_probes, draw_strangers
-from models.training.packs.selection import Candidate, find_candidates, select
+from models.training.packs.sources import BY_HAND, RawFact
 
 NAME, VERSION = "world", "1.0.0"
+BUILD_DATE = "2026-11-21"
 
 
 def make(raw: Iterable[RawFact], relations: dict[str, Relation]) -> Pack:
@@ -85,3 +101,54 @@ def _ids(names: Mapping[str, Name]) -> dict[str, str]:
 def _slug(label: str) -> str:
     plain = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode()
     return sub(r"[^a-z0-9]+", "-", plain.casefold()).strip("-") or sha256(label.encode()).hexdigest()[:8]
+
+
+def write(pack: Pack, folder: Path) -> None:
+    """Write all files but relations.toml and README.md, which are written by hand."""
+    entities = ((e.id, e.label, e.type, ALIAS_SEPARATOR.join(e.aliases)) for e in pack.entities.values())
+    facts = ((f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts)
+    _table(folder / "entities.tsv", ENTITY_COLUMNS, entities)
+    _table(folder / "facts.tsv", FACT_COLUMNS, facts)
+    _table(
+        folder / "strangers.tsv",
+        STRANGER_COLUMNS,
+        ((s.subject, s.relation_id, s.split) for s in pack.strangers),
+    )
+    _table(
+        folder / "probe.tsv",
+        PROBE_COLUMNS,
+        ((p.question, p.relation_id, p.answer, p.subject_id) for p in pack.probes),
+    )
+    (folder / "pack.toml").write_text(_about(pack, folder), "utf-8", newline="\n")
+
+
+def _table(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    lines = ["\t".join(columns), *("\t".join(row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
+
+
+def _about(pack: Pack, folder: Path) -> str:
+    counts = {
+        "relations": len(pack.relations),
+        "items": sum(1 for _ in pack.items()),
+        "entities": len(pack.entities),
+        "facts": len(pack.facts),
+        "strangers": len(pack.strangers),
+        "probes": len(pack.probes),
+    }
+    lines = [
+        "# Written by `python -m models.training.packs`; edit the sources, not this file.",
+        f'name = "{pack.name}"',
+        f'version = "{pack.version}"',
+        f'built = "{BUILD_DATE}"',
+        f"seed = {SEED}",
+        *(
+            "\n[[licences]]\n" + "\n".join(f'{field} = "{text}"' for field, text in licence.items())
+            for licence in BY_HAND["licences"]
+        ),
+        "\n[counts]",
+        *(f"{name} = {count}" for name, count in counts.items()),
+        "\n[files] # sha256",
+        *(f'"{name}" = "{digest}"' for name, digest in digests(folder).items()),
+    ]
+    return "\n".join(lines) + "\n"

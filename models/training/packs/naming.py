@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from models.packs.pack import Relation
-from models.training.packs.raw import RawFact, Source
+from models.training.packs.sources import RawFact, Source
 
 LITERALS = {"text", "number"}
 ANY_TYPE = "any"

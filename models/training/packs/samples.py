@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from models.packs.pack import Item, Probe, Stranger
-from models.training.packs.cleaning import is_label, words
 from models.training.packs.names import Half, Name
 from models.training.packs.naming import key
-from models.training.packs.raw import RawFact, Source
-from models.training.packs.selection import rank
+from models.training.packs.selection import is_label, rank, words
+from models.training.packs.sources import RawFact, Source
 
 MAX_STRANGERS = 1500
 MAX_NAME_CHARS = 60

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from models.packs.pack import WORLD, Item, Pack
-from models.training.packs.cleaning import words
+from models.training.packs.selection import words
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,9 @@ import pytest
 
 from models.packs.files import FILES
 from models.packs.pack import Pack, Relation
-from models.training.packs.assembly import make
-from models.training.packs.raw import RawFact, Source
+from models.training.packs.assembly import make, write
 from models.training.packs.samples import NameSpans
-from models.training.packs.writing import write
+from models.training.packs.sources import RawFact, Source
 
 COUNTRIES = ["Peru", "Chile", "Bolivia", "Ecuador", "Colombia"]
 
@@ -32,8 +31,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
 from test_assembly import FACTS
-from models.training.packs.assembly import make
-from models.training.packs.writing import write
+from models.training.packs.assembly import make, write
 from models.packs.pack import read_relations
 folder = Path({folder!r})
 write(make(FACTS, read_relations(folder / "relations.toml")), folder)
