@@ -27,7 +27,7 @@ SCALE = "scale.json"
 SUBJECT = "{subject}"
 # Writers of own questions; others are kept to choose and test by.
 HANDS = ("hand1.jsonl", "hand4.jsonl", "hand5.jsonl")
-N_NEAREST = 5  # own questions that the judge reads
+N_NEAREST = 2  # own questions that the judge reads; five tell no more and take the time of an answer
 WORD = re.compile(r"[\w'’-]+")
 MOST_WORDS = 8  # words of a declined question that are left out by turns
 

@@ -23,9 +23,7 @@ Result = TypeVar("Result")
 
 NO_ASKER = Asker()
 REST_CHECK_S = 0.005  # interval at which a queue whose callers all rest is checked
-TURNS_PER_BATCH = (
-    2  # number of turns in a batch; fewer turns give more answers a second, more turns shorter waits
-)
+TURNS_PER_BATCH = 4  # fewer turns give more answers a second, more turns shorter waits
 
 
 class Requeue(Enum):
@@ -151,6 +149,7 @@ class BatchQueue(Generic[Item, Result]):
         except Exception as error:  # the callers of the batch get the error
             failure, requeue = error, []
         finally:
+            self._waiting.expect(batch)
             for entry in batch:
                 if entry not in requeue:
                     settle(entry.future, failure)

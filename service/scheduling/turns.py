@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-RECENT_S = 0.5  # period after which a caller who asked is no longer expected to ask again
+RECENT_S = 0.5  # period after its last question or answer in which a caller is expected to ask again
 
 
 class Asker(NamedTuple):
@@ -32,6 +32,7 @@ class Waiting(Protocol):
 
 
 Item = TypeVar("Item", bound=Waiting)
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Flow(Generic[Item]):
@@ -87,6 +88,32 @@ class Flow(Generic[Item]):
         return work
 
 
+class Recent(Generic[Key]):
+    """Who asked or was answered in the last RECENT_S, the latest last.
+
+    Args:
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._times = clock, OrderedDict[Key, float]()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._times
+
+    def note(self, key: Key) -> None:
+        """Take the key as the latest."""
+        now = self._times[key] = self._clock()
+        self._times.move_to_end(key)
+        while now - next(iter(self._times.values())) >= RECENT_S:
+            self._times.popitem(last=False)
+
+    def other_than(self, key: Key) -> Key | None:
+        """Return the latest other key, if there is one."""
+        latest = next((other for other in reversed(self._times) if other != key), None)
+        return latest if latest is not None and self._clock() - self._times[latest] < RECENT_S else None
+
+
 class Turns(Generic[Item]):
     """The waiting items.
 
@@ -100,9 +127,8 @@ class Turns(Generic[Item]):
         self._root: Flow[Item] = Flow(quantum)
         self._items: set[Item] = set()
         self._counts: Counter[str] = Counter()
-        self._newest_caller: str | None = None
-        self._short_request: Asker | None = None
-        self._other_caller_at = self._short_request_at = float("-inf")
+        self._callers: Recent[str] = Recent(clock)
+        self._short_requests: Recent[Asker] = Recent(clock)
         self._rests: dict[Hashable, float] = {}
 
     def __len__(self) -> int:
@@ -120,9 +146,7 @@ class Turns(Generic[Item]):
         self._root.add(item, item.asker)
         self._items.add(item)
         self._counts[item.asker.caller] += 1
-        if self._newest_caller not in (None, item.asker.caller):
-            self._other_caller_at = self._clock()
-        self._newest_caller = item.asker.caller
+        self._callers.note(item.asker.caller)
 
     def take(self, max_work: int, running: Sequence[Item] = (), n_turns: int = 1) -> list[Item]:
         """Take the next items.
@@ -164,29 +188,37 @@ class Turns(Generic[Item]):
             return
         self._items.remove(item)
         if self._root.remove(item, item.asker) <= self._quantum:
-            self._short_request, self._short_request_at = item.asker, self._clock()
+            self._short_requests.note(item.asker)
         self._counts[item.asker.caller] -= 1
         if not self._counts[item.asker.caller]:
             del self._counts[item.asker.caller]
 
+    def expect(self, items: Sequence[Item]) -> None:
+        """Expect that the askers of items, which were answered just now, ask again."""
+        for asker in {item.asker for item in items}:
+            self._callers.note(asker.caller)
+            if asker in self._short_requests:
+                self._short_requests.note(asker)
+
     def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
         """Return whether the asker rests, or would get more work done than `max_work` and than the others together."""
-        now, asker = self._clock(), item.asker
-        if self._is_resting(asker, now):
+        asker = item.asker
+        if self._is_resting(asker):
             return True
-        if now - self._other_caller_at < RECENT_S:
+        if self._callers.other_than(asker.caller) is not None:
             rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
-        elif self._short_request != asker and now - self._short_request_at < RECENT_S:
+        elif self._short_requests.other_than(asker) is not None:
             rivals = [rival.work for rival in share if rival.asker != asker]
         else:
             return False
         share_work = sum(entry.work for entry in share) - sum(rivals)
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))
 
-    def _is_resting(self, asker: Asker, now: float) -> bool:
+    def _is_resting(self, asker: Asker) -> bool:
         """Return whether the asker rests, as it does only while another has a short question."""
-        short = self._short_request
-        if short is None or short == asker or now - self._short_request_at >= RECENT_S:
+        short = self._short_requests.other_than(asker)
+        if short is None:
             return False
         key: Hashable = asker if short.caller == asker.caller else asker.caller
+        now = self._clock()
         return now < self._rests.get(key, now)

@@ -27,8 +27,9 @@ from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phras
 
 N_FACTS = 600  # facts that are asked for, and that other questions look like
 MAX_ITERATIONS = 200
-# Set with lookalike.jsonl in view: `nkb` declines 93 % of what only looks like a fact, and loses one of 32 controls.
-THRESHOLD = 0.03
+# The highest at which every question for the fact passes that the second writer's phrasings give. `nkb` then declines
+# 94 % of what only looks like a fact, and loses one of 32 controls.
+THRESHOLD = 0.07
 NO_SCALE = Confidence((0.0, 0.0), 0.0, 0.0)
 Example = tuple[str, str, bool]  # a question, the name of its subject, whether it asks for the fact
 

@@ -102,3 +102,25 @@ def test_who_rests_lets_others_go_first(turns: Turns[Piece], clock: Clock, other
     assert [piece.asker for piece in turns.take(32)] == [Asker(other, "single")]
     clock.now += 0.2
     assert callers(turns.take(32)) == {"stranger": 32}
+
+
+def test_a_stranger_has_no_whole_batch_after_a_pass_that_took_long(turns: Turns[Piece], clock: Clock) -> None:
+    """On a slow machine one pass takes longer than RECENT_S, and who was answered in it asks at once again."""
+    add(turns, "stranger", 256)
+    for _ in range(3):
+        add(turns, "victim", 1, request="short")
+        batch = turns.take(32)
+        assert callers(batch) == {"victim": 1, "stranger": 8}
+        clock.now += 2.0
+        turns.expect(batch)
+        assert callers(turns.take(32)) == {"stranger": 8}
+
+
+def test_a_caller_who_is_alone_again_fills_whole_batches(turns: Turns[Piece], clock: Clock) -> None:
+    add(turns, "stranger", 256)
+    add(turns, "victim", 1, request="short")
+    turns.expect(turns.take(32))
+    clock.now += 0.6
+    batch = turns.take(32)
+    turns.expect(batch)
+    assert callers(batch) == callers(turns.take(32)) == {"stranger": 32}
