@@ -13,7 +13,7 @@ from more_itertools import chunked
 from torch import Tensor
 
 from models.backpack.network import Backpack, Reading, SenseEdits
-from models.nkb.answers import Answers, DecodedAnswer
+from models.kit.decoded import Answers, DecodedAnswer
 
 TOO_LONG = -1e6  # below the log-probability of any text that the network reads
 BATCH = 32  # candidates that are read together; each has a copy of the question's cache

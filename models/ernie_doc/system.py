@@ -29,7 +29,7 @@ from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.labelling import PAIR_SHARE, rate_answers
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.store import RecentStates
+from models.ernie_doc.reading.state import RecentStates
 from models.kit.checkpoint import ADVICE, CheckpointError
 from models.kit.replies import decline, reply
 from models.memory import Views

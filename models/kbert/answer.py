@@ -20,14 +20,12 @@ from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_me
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.kit.batching import by_length
-from models.kit.replies import clip, decline, reply, share_rest
+from models.kit.replies import NO_ENTITY, NO_GRAPH, clip, decline, reply, share_rest
 from models.reading.reader import Finding, Reader
 from models.steps import Steps
 from models.system import UNSURE, Ask, Reason, Reply
 
-NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
 NO_FACT = Reason("no_fact", "No fact of the graph answers the question.")
-NO_GRAPH = Reason("no_graph", "Without the graph there is nothing to read an answer from.")
 ROWS_PER_PASS = 64
 # tokens of one pass, some 30 ms of two cores; more would not be quicker there
 TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}

@@ -21,10 +21,10 @@ from models.encoder.weights import EncoderFiles, find
 from models.kbert.encoder import Encoder
 from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
-from models.kbert.text import Tokens, WordPieces
 from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.kit import checkpoint as kit
 from models.kit.checkpoint import CONFIG, CheckpointError, read_sums, read_verified
+from models.kit.text import Tokens, WordPieces
 from models.packs.own_question import OwnQuestions
 from models.scope.judge import Judge
 

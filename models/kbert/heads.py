@@ -16,7 +16,7 @@ from torch import Tensor
 
 from models.kbert.query import HungRelation
 from models.kbert.row import QuestionRow
-from models.kbert.text import contains_name
+from models.kit.text import contains_name
 
 POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.weight")
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")

@@ -16,8 +16,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.kbert.query import HungRelation, Link
-from models.kbert.text import CLS, SEP, Tokens, Word
 from models.kbert.tree import InputRefused, Tree, grow, shorten
+from models.kit.text import CLS, SEP, Tokens, Word
 
 TRUNK = 0  # the branch of the sentence itself; facts are branches 1, 2, ...
 

@@ -8,7 +8,7 @@ Only a text that is too long without any fact is cut, the longer one of a pair, 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from models.kbert.text import CLS, SEP, Piece, Tokens, Word
+from models.kit.text import CLS, SEP, Piece, Tokens, Word
 
 SEPARATORS = (CLS, SEP)  # tokens that no cut may lose
 

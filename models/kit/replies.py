@@ -7,6 +7,8 @@ from typing import Any
 from models.graph.knowledge import Fact
 from models.system import Alternative, Reason, Reply
 
+NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
+NO_GRAPH = Reason("no_graph", "Without the graph there is nothing to read an answer from.")
 SMALLEST_SHARE = 1e-6  # distance of a share from 0 and 1, so that its log-odds are finite
 
 

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
+from models.kit.decoded import Answers, DecodedAnswer
 from models.matrix import Matrix
-from models.nkb.answers import Answers, DecodedAnswer
 from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
 from models.nkb.overlay import Changes, GateRows, Overlay, find_changes, find_gates
 

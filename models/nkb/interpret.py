@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.nkb.answers import DecodedAnswer
+from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder
 from models.nkb.overlay import Overlay
 from models.nkb.reader import END, Read, Reader

@@ -25,8 +25,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from models.kit.decoded import DecodedAnswer
 from models.memory import EditRefused
-from models.nkb.answers import DecodedAnswer
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import Trace, trace

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from models.kit.decoded import DecodedAnswer, features
 from models.kit.replies import reply, share_rest
 from models.memory import Views
-from models.nkb.answers import DecodedAnswer, features
 from models.nkb.interpret import explain
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
 from models.nkb.overlay import Overlay, same_rows

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models.kbert.answer import NO_ENTITY, NO_GRAPH
-from models.kit.replies import decline, fact_json, log_odds, reply
+from models.kit.replies import NO_ENTITY, NO_GRAPH, decline, fact_json, log_odds, reply
 from models.relational.checkpoint import Model
 from models.relational.neighbours import EntityNeighbours
 from models.relational.network import FORMS

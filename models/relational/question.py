@@ -14,10 +14,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Mention
-from models.kbert.query import CACHED_TEXTS, MENTION, label_question
 from models.kit.batching import Cache
-from models.kit.mentions import keep_longest
+from models.kit.mentions import MENTION, keep_longest, label_question
 
+CACHED_LABELS = 16_384
 CACHED_QUESTIONS = 1_024  # questions in the cache, some 25 KB each; probes recur with every commit
 
 
@@ -57,7 +57,7 @@ class TextReader:
 
     def __init__(self, encoder: MiniLM) -> None:
         self._encoder = encoder
-        self._labels: Cache[str, Tensor] = Cache(CACHED_TEXTS)
+        self._labels: Cache[str, Tensor] = Cache(CACHED_LABELS)
         self._questions: Cache[str, Tensor] = Cache(CACHED_QUESTIONS)
 
     @property

@@ -13,7 +13,7 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from models.kbert.text import UNK, Piece, WordPieces
+from models.kit.text import UNK, Piece, WordPieces
 
 NO_TOKEN = "no token lies inside the mention"
 OVERLAP = "it overlaps a longer or surer mention"

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.kbert.text import CLS, MASK, SEP, Piece
+from models.kit.text import CLS, MASK, SEP, Piece
 from models.thu_ernie.alignment import AlignedText, Link, Rejection, Vocabulary
 from models.thu_ernie.entities.files import NO_ENTITY
 from models.thu_ernie.network import Batch

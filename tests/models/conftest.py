@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from models.encoder.weights import find
+from models.kit.text import WordPieces
 from models.nkb.memory import BankMemory
 from models.nkb.reader import ReadCache, Reader
 from models.nkb.system import NkbSystem
@@ -29,3 +31,8 @@ def system(reader: Reader, reads: ReadCache) -> NkbSystem:
 def memory(reader: Reader, reads: ReadCache) -> BankMemory:
     """Return the bank of the system; as the loader gives them, both share their reads."""
     return BankMemory(reader, reads)
+
+
+@pytest.fixture(scope="session")
+def pieces() -> WordPieces:
+    return WordPieces(find().tokenizer())

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from models.kbert.encoder import Encoder
 from models.kbert.row import Batch, Row, collate, lay_out
-from models.kbert.text import CLS, MASK, PAD, SEP, UNK, Piece, Word
 from models.kbert.tree import grow
+from models.kit.text import CLS, MASK, PAD, SEP, UNK, Piece, Word
 
 TAGS = (PAD, UNK, CLS, SEP, MASK, "[ENT]", "[SUB]", "[PRE]", "[OBJ]")  # never split, never a subject
 Kind = Literal["single", "pair", "tagging"]

@@ -17,7 +17,8 @@ from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.neighbours import Reach
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
-from models.kbert.answer import NO_ENTITY, NO_FACT, NO_GRAPH
+from models.kbert.answer import NO_FACT
+from models.kit.replies import NO_ENTITY, NO_GRAPH
 from models.memory import Views
 from models.packs.pack import Relation
 from models.system import Ask, Bundle, Input, Probes, Reply, Side

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from models.confidence import Confidence
 from models.kit.checkpoint import CheckpointError, Contents
+from models.kit.decoded import features
 from models.kit.replies import log_odds
-from models.nkb.answers import features
 
 CONFIDENCE = "confidence.json"
 SCALES = ("free", "choice")

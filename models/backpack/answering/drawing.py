@@ -12,7 +12,7 @@ import torch
 from models.backpack.answering.prompt import Speller
 from models.backpack.generate import Completion, Task, draw_from
 from models.backpack.network import Backpack
-from models.nkb.answers import DecodedAnswer
+from models.kit.decoded import DecodedAnswer
 from models.system import SamplingOptions, TokenScore
 
 

@@ -15,8 +15,8 @@ from models.backpack.answering.reader import Reader
 from models.backpack.editing.rows import TextEdits
 from models.backpack.generate import Task, complete, rank, score_candidates
 from models.backpack.memory import SensesView
+from models.kit.decoded import DecodedAnswer
 from models.kit.replies import reply, share_rest
-from models.nkb.answers import DecodedAnswer
 from models.scope.scope import Match
 from models.system import UNSURE, Ask, Reason, Reply
 

@@ -17,8 +17,7 @@ from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import Reading
 from models.ernie_doc.reading.packing import Packing, Segments
-from models.ernie_doc.reading.state import State, chain, name_digest
-from models.ernie_doc.reading.store import States
+from models.ernie_doc.reading.state import RecentStates, State, chain, name_digest
 from models.reading.document import Document
 from models.reading.windows import Window
 
@@ -39,7 +38,7 @@ class Reader:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, packing: Packing, store: States | None = None, every: int = 1
+        self, checkpoint: Checkpoint, packing: Packing, store: RecentStates | None = None, every: int = 1
     ) -> None:
         self.model, self.packing, self.every = checkpoint.model, packing, every
         self.origin = name_digest(checkpoint.digest, repr(sorted(asdict(packing).items())))

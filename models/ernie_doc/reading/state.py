@@ -1,4 +1,4 @@
-"""The state of a reading as one file: the memory behind a segment and the name of all segments up to it.
+"""The state of a reading: the memory behind a segment and the name of all segments up to it.
 
 A state's digest is a chain: the model and the packing, then the ids of each window. Equal digests are equal bits, so a
 document that shares its beginning with another shares its states, and one that changed finds the last state before the
@@ -6,22 +6,15 @@ change by its name alone.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from threading import Lock
 
+from cachetools import LRUCache
 from jaxtyping import Float, Int
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
-
-MEMORY = "memory"  # the tensor's name
-HEADER_START = 8  # bytes that hold the length of the header in a safetensors file
-
-
-class StateError(ValueError):
-    """Bytes that are no state, or the state of another model. The sentence says which."""
 
 
 @dataclass(frozen=True)
@@ -34,42 +27,27 @@ class State:
     n_tokens: int  # tokens of the document up to the end of the last
     memory: Float[Tensor, "layer slot width"]  # for the next segment, float32
 
-    def encode(self) -> bytes:
-        """Return the state as safetensors bytes with a header and the digest of its content."""
-        memory = self.memory.cpu().contiguous()
-        header = {
-            "origin": self.origin,
-            "digest": self.digest,
-            "n_segments": str(self.n_segments),
-            "n_tokens": str(self.n_tokens),
-            "content": content_digest(memory),
-        }
-        return save({MEMORY: memory}, header)
 
+class RecentStates:
+    """The states that were used last. Threads may share it.
 
-def decode(data: bytes) -> State:
-    """Return the state that `encode` wrote.
-
-    Raises:
-        StateError: The bytes are no state, or were damaged.
+    Args:
+        most_bytes: Bound of all states together; a state that is larger is not kept.
     """
-    try:
-        memory = load(data)[MEMORY]
-        header = json.loads(data[HEADER_START : HEADER_START + int.from_bytes(data[:HEADER_START], "little")])
-        header = header["__metadata__"]
-        state = State(
-            header["origin"], header["digest"], int(header["n_segments"]), int(header["n_tokens"]), memory
-        )
-    except (SafetensorError, KeyError, ValueError) as cause:
-        raise StateError(f"these bytes are no state of a document ({cause})") from cause
-    if content_digest(memory) != header["content"]:
-        raise StateError(f"the state {state.digest} is damaged")
-    return state
 
+    def __init__(self, most_bytes: int) -> None:
+        self._states: LRUCache[str, State] = LRUCache(most_bytes, getsizeof=lambda state: state.memory.nbytes)
+        self._lock = Lock()
 
-def content_digest(memory: Float[Tensor, "layer slot width"]) -> str:
-    """Return the SHA-256 of the numbers of a memory."""
-    return hashlib.sha256(memory.numpy().tobytes()).hexdigest()
+    def get(self, digest: str) -> State | None:
+        """Return a state, or None if it is not there."""
+        with self._lock:
+            return self._states.get(digest)
+
+    def put(self, state: State) -> None:
+        """Keep a state for a while."""
+        with self._lock, suppress(ValueError):  # the state is larger than the bound
+            self._states[state.digest] = replace(state, memory=state.memory.cpu())
 
 
 def name_digest(*parts: str) -> str:

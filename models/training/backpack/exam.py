@@ -16,8 +16,8 @@ from models.backpack.answering.reader import MAX_TOKENS
 from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
 from models.confidence import Confidence, fit
+from models.kit.decoded import DecodedAnswer
 from models.memory import AnswerChange
-from models.nkb.answers import DecodedAnswer
 from models.system import Ask
 from models.training.backpack.texts import SPLITS, Split, Texts
 from models.training.kit.exam import Case, Question

@@ -3,7 +3,6 @@
 The steps resume where they stopped; the rest takes minutes.
 """
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from models.ernie_doc.reading.answer import AnswerRule, Second
 from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.store import StateStore
+from models.ernie_doc.reading.state import RecentStates
 from models.packs.pack import Pack
 from models.reading.checkpoint import load as load_reader
 from models.reading.checkpoint import read_tensors
@@ -99,33 +98,32 @@ def finish(plan: Plan, pack_folder: Path, model: ErnieDoc, work: Path, out: Path
     pack, tokenizer, device = Pack.load(pack_folder), load_tokenizer(), model.device
     packing, chooser = make_packing(plan, tokenizer), Chooser(MiniLM(device=device))
     rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), BATCH, MOST_WINDOWS)
-    with tempfile.TemporaryDirectory() as folder:
-        store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
-        say("fitting the confidence")
-        parts = exam_texts(pack, "choose", plan.seed)
-        reader = Reader(Checkpoint(model, "choosing"), packing, store)
-        share, scale = choose_share(
-            lambda rule: {
-                name: examine(reader, chooser, texts, tokenizer, rule)
-                for name, texts in parts.items()
-                if texts and name != LONGEST
-            },
-            rule,
-            device,
-            say,
-        )
-        settings = Settings(plan.question_room, plan.overlap, plan.longest, scale, share)
-        rule = with_reader(rule, share, device)
-        save(model.cpu(), out, "minilm", torch.float16, settings)
-        say(f"wrote {out}, measuring")
-        reader, exam = Reader(load(out, device), packing, store), {}
-        for name, part in exam_texts(pack, "test", plan.seed).items():
-            exam[name] = {
-                reading: examine(reader, chooser, part, tokenizer, replace(rule, **READINGS[reading]))
-                for reading in readings_of(name)
-            }
-            for reading, outcomes in exam[name].items():
-                say(f"{name}, {reading}: {by_kind(outcomes, scale)['all']}")
+    store = RecentStates(STORE_BYTES)  # each question of a document finds its states there
+    say("fitting the confidence")
+    parts = exam_texts(pack, "choose", plan.seed)
+    reader = Reader(Checkpoint(model, "choosing"), packing, store)
+    share, scale = choose_share(
+        lambda rule: {
+            name: examine(reader, chooser, texts, tokenizer, rule)
+            for name, texts in parts.items()
+            if texts and name != LONGEST
+        },
+        rule,
+        device,
+        say,
+    )
+    settings = Settings(plan.question_room, plan.overlap, plan.longest, scale, share)
+    rule = with_reader(rule, share, device)
+    save(model.cpu(), out, "minilm", torch.float16, settings)
+    say(f"wrote {out}, measuring")
+    reader, exam = Reader(load(out, device), packing, store), {}
+    for name, part in exam_texts(pack, "test", plan.seed).items():
+        exam[name] = {
+            reading: examine(reader, chooser, part, tokenizer, replace(rule, **READINGS[reading]))
+            for reading in readings_of(name)
+        }
+        for reading, outcomes in exam[name].items():
+            say(f"{name}, {reading}: {by_kind(outcomes, scale)['all']}")
     write_card(out, exam, scale, share, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.kbert.query import link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
-from models.kbert.text import Tokens
+from models.kit.text import Tokens
 from models.training.kbert.examples import Example, Examples
 from models.training.kbert.net import Net
 from models.training.kbert.ranks import Ranks

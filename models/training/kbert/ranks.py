@@ -20,8 +20,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
-from models.kbert.query import MENTION, Relevance, label_question
+from models.kbert.query import Relevance
 from models.kit.batching import Cache
+from models.kit.mentions import MENTION, label_question
 from models.training.kit.plan import Plan
 from models.training.kit.progress import FinishedPhase, add_seconds
 from models.training.texts.relations import RelationText

@@ -11,9 +11,10 @@ from models.encoder.minilm import WIDTH, MiniLM
 from models.encoder.weights import find
 from models.graph.memory import GRAPH, GraphMemory
 from models.kbert.checkpoint import load, save
-from models.kbert.query import Relevance, label_question
+from models.kbert.query import Relevance
 from models.kbert.system import KbertSystem
-from models.kbert.text import Tokens, WordPieces
+from models.kit.mentions import label_question
+from models.kit.text import Tokens, WordPieces
 from models.reading.checkpoint import load as load_reader
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.exam import draw_cases, draw_groups

@@ -14,8 +14,8 @@ from transformers import T5ForConditionalGeneration
 
 from models import confidence as scales
 from models.confidence import Confidence
+from models.kit.decoded import features
 from models.memory import AnswerChange
-from models.nkb.answers import features
 from models.nkb.decode import Decoder
 from models.nkb.reader import Subjects
 from models.nkb.system import MAX_TOKENS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from models.device import resolve_device
 from models.encoder.weights import find
-from models.kbert.text import WordPieces
 from models.kit.checkpoint import parse_tensors
+from models.kit.text import WordPieces
 from models.packs.pack import Pack
 from models.reading.checkpoint import DEFAULT, load, save
 from models.reading.confidence import NO_SCALE

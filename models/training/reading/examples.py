@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.encoder.minilm import MiniLM
-from models.kbert.text import CLS, MASK, SEP, Piece, WordPieces
+from models.kit.text import CLS, MASK, SEP, Piece, WordPieces
 from models.training.reading.composed import PassageMaker
 from models.training.reading.plan import Mixture
 from models.training.reading.rows import NO_ANSWER, Row

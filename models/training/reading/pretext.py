@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 
-from models.kbert.text import CLS, MASK, SEP, Piece, WordPieces, is_inside_word
+from models.kit.text import CLS, MASK, SEP, Piece, WordPieces, is_inside_word
 from models.training.reading.rows import Row
 
 MOST_WORDS = 8  # words of a span

@@ -18,7 +18,7 @@ from models.backpack.generate import (
     score_candidates,
 )
 from models.backpack.network import Backpack
-from models.nkb.answers import DecodedAnswer
+from models.kit.decoded import DecodedAnswer
 from tests.models.backpack.conftest import CONFIG
 from tests.models.backpack.scoring import score_continuation
 

@@ -12,7 +12,7 @@ from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.reading.choosing import Chooser
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.store import StateStore
+from models.ernie_doc.reading.state import RecentStates
 from models.reading.document import Document, tokenize
 from tests.models.ernie_doc.tiny import tiny_model
 
@@ -47,7 +47,7 @@ def packing() -> Packing:
 
 
 def tiny_reader(
-    store: StateStore | None = None, every: int = 1, digest: str = "tiny", **sizes: Any
+    store: RecentStates | None = None, every: int = 1, digest: str = "tiny", **sizes: Any
 ) -> Reader:
     """Equal weights each time, so that readers of one digest are one model."""
     torch.manual_seed(7)

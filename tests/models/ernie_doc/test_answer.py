@@ -1,7 +1,6 @@
 """A question is answered from states that do not depend on it, and a decline has its reason."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +8,7 @@ import torch
 from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows
 from models.ernie_doc.reading.choosing import Choice
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.store import StateStore
+from models.ernie_doc.reading.state import RecentStates
 from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule
 from tests.models.ernie_doc.documents import (
@@ -58,10 +57,10 @@ def test_each_window_is_read_from_the_state_before_it() -> None:
         torch.testing.assert_close(actual, reader.model.span_logits(states, segments.mask)[0])
 
 
-def test_few_windows_are_asked_from_the_states_before_them(tmp_path: Path) -> None:
+def test_few_windows_are_asked_from_the_states_before_them() -> None:
     content = document(text(50))
     rule = replace(RULE, most_windows=2)
-    reader = tiny_reader(StateStore(tmp_path, 10**9), every=2)
+    reader = tiny_reader(RecentStates(10**9), every=2)
     counter = Counter(reader)
     first = answer(reader, chooser(), content, QUESTION, tokenizer(), rule)
     assert len(first.choice.numbers) == 2
@@ -88,8 +87,8 @@ def test_the_progress_tells_what_is_done() -> None:
     assert not isinstance(result, Progress)
 
 
-def test_a_second_question_reads_every_window_once(tmp_path: Path) -> None:
-    reader, content = tiny_reader(StateStore(tmp_path, 10**9)), document(text(50))
+def test_a_second_question_reads_every_window_once() -> None:
+    reader, content = tiny_reader(RecentStates(10**9)), document(text(50))
     n_windows = len(reader.packing.windows(50))
     counter = Counter(reader)
     answer(reader, chooser(), content, QUESTION, tokenizer(), RULE)
@@ -98,9 +97,9 @@ def test_a_second_question_reads_every_window_once(tmp_path: Path) -> None:
     assert counter.take() == n_windows
 
 
-def test_answers_from_stored_states_have_the_same_bits(tmp_path: Path) -> None:
+def test_answers_from_stored_states_have_the_same_bits() -> None:
     content = document(text(50))
-    reader = tiny_reader(StateStore(tmp_path, 10**9))
+    reader = tiny_reader(RecentStates(10**9))
     results = [answer(reader, chooser(), content, QUESTION, tokenizer(), RULE) for _ in range(2)]
     assert results[0] == results[1] == answer(tiny_reader(), chooser(), content, QUESTION, tokenizer(), RULE)
 

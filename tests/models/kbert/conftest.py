@@ -7,13 +7,12 @@ import torch
 from transformers import BertConfig, BertModel
 
 from models.encoder.bert import NormKind
-from models.encoder.weights import find
 from models.graph.memory import GraphMemory, graph_memory
 from models.kbert.checkpoint import load
 from models.kbert.encoder import Encoder
 from models.kbert.row import Row
 from models.kbert.system import KbertSystem
-from models.kbert.text import CLS, SPECIAL_TOKENS, WordPieces
+from models.kit.text import CLS, SPECIAL_TOKENS
 from models.reading.checkpoint import load as load_reader
 from tests.one_thread import one_thread as one_thread
 from tests.parity.authors import Characters, read_words
@@ -27,11 +26,6 @@ HEADS = 4
 def characters() -> Characters:
     tokens = (*SPECIAL_TOKENS, *dict.fromkeys(LETTERS))
     return Characters({token: place for place, token in enumerate(tokens)})
-
-
-@pytest.fixture(scope="session")
-def pieces() -> WordPieces:
-    return WordPieces(find().tokenizer())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from models.kbert.heads import Option, Options, list_options
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.system import KbertSystem
-from models.kbert.text import WordPieces
+from models.kit.text import WordPieces
 from models.steps import finish
 from tests.models.kbert.questions import KIM, linked_ask
 

@@ -6,8 +6,8 @@ import pytest
 
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, Row, build_row, collate
-from models.kbert.text import CLS, WordPieces
 from models.kbert.tree import InputRefused
+from models.kit.text import CLS, WordPieces
 from models.system import Ask
 from tests.models.kbert.questions import KIM, entity_with, linked_ask
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.kbert.row import lay_out
-from models.kbert.text import CLS, MASK, PAD, SEP, SPECIAL_TOKENS, UNK, Word
 from models.kbert.tree import InputRefused, Tree, grow, shorten
+from models.kit.text import CLS, MASK, PAD, SEP, SPECIAL_TOKENS, UNK, Word
 from tests.parity.authors import Characters
 
 TOKENS = Characters({token: place for place, token in enumerate((PAD, UNK, CLS, SEP, MASK))})

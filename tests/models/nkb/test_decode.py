@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb.answers import DecodedAnswer
+from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder
 from models.nkb.fused import buckets
 

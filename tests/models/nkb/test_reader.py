@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from models.kit.decoded import DecodedAnswer
 from models.memory import AnswerChange, Image
-from models.nkb.answers import DecodedAnswer
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import Reader

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from models.graph.knowledge import Entity, Fact, Mention
-from models.kbert.answer import NO_ENTITY, NO_GRAPH
+from models.kit.replies import NO_ENTITY, NO_GRAPH
 from models.relational.answer import NO_PATH, NO_RULES, Answerer, Reading, Sources, proof
 from models.relational.explain import explain
 from models.relational.neighbours import EntityNeighbours

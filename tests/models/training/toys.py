@@ -10,7 +10,7 @@ from models.backpack.answering.prompt import Speller
 from models.encoder.weights import find
 from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.packing import Packing
-from models.kbert.text import WordPieces
+from models.kit.text import WordPieces
 from models.packs.pack import WORLD, Pack
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.training.backpack import learning as backpack

@@ -1,6 +1,6 @@
 """The mask stands where the head looks for it."""
 
-from models.kbert.text import MASK
+from models.kit.text import MASK
 from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.answering.checkpoint import minilm_vocabulary
 from models.thu_ernie.row import CUT, cut, lay_mask

@@ -9,7 +9,7 @@ from models.kbert.checkpoint import add_adapters
 from models.kbert.encoder import Encoder
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
-from models.kbert.text import WordPieces
+from models.kit.text import WordPieces
 from models.training.kbert.net import Net
 from models.training.kbert.training import PLAN
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from models.confidence import Confidence, calibration_error
-from models.nkb.answers import features
+from models.kit.decoded import features
 from models.packs.pack import Pack
 from models.training.nkb.exam import GradedAnswer, draw_cases, fit
 

@@ -5,8 +5,8 @@ from tokenizers import Tokenizer
 
 from models.encoder.weights import find
 from models.kbert.checkpoint import CheckpointError
-from models.kbert.text import Word, WordPieces, contains_name
 from models.kbert.tree import grow
+from models.kit.text import Word, WordPieces, contains_name
 
 SENTENCES = [
     "What's the capital of Perú?",
