@@ -88,11 +88,11 @@ train: .venv/dev
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training backpack
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training relational
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.reading
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.ernie_doc
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training ernie_doc
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training thu-ernie
 
 pack: .venv/dev
-	$(BIN)/python -m models.training.packs --facts $(FACTS)
+	$(BIN)/python -m models.training.packs --facts $(or $(FACTS),$(error make pack needs FACTS=folder, as models/packs/world/README.md says))
 
 clean:
 	rm -rf .venv build *.egg-info

@@ -4,6 +4,7 @@ A training goes on where it stopped. It ends with an exam, whose figures stand i
 """
 
 import argparse
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from models.training.kit.command import read_command
 from models.training.kit.run import Run
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
-# Name -> module with a plan, `train` and `measure`, and the folder of its checkpoint
+# Name -> module with a plan, `train`, `measure` and at times `add_options`, and the folder of its checkpoint
 TRAININGS = {
     "backpack": ("backpack.training", "backpack"),
+    "ernie_doc": ("ernie_doc.training", "ernie-doc"),
     "kbert": ("kbert.training", "kbert"),
     "kbert-unseen": ("kbert.unseen", "kbert"),
     "nkb": ("nkb.training", "nkb"),
@@ -36,19 +38,14 @@ def main() -> None:
     parser.add_argument(
         "--sets", type=Path, help="public questions that cannot be shipped; the README says which"
     )
+    name = next((word for word in sys.argv[1:] if word in TRAININGS), None)
+    training = import_module(f"models.training.{TRAININGS[name][0]}") if name else None
+    if hasattr(training, "add_options"):
+        training.add_options(parser)
     arguments, say = read_command(parser)
-    module, checkpoint = TRAININGS[arguments.name]
-    training = import_module(f"models.training.{module}")
-    work, out = Path("var") / arguments.name / "train", CHECKPOINTS / checkpoint
-    run = Run(
-        training.PLAN,
-        arguments.pack,
-        arguments.work or work,
-        arguments.out or out,
-        say,
-        arguments.until,
-        arguments.sets,
-    )
+    work = arguments.work or Path("var") / arguments.name / "train"
+    out = arguments.out or CHECKPOINTS / TRAININGS[arguments.name][1]
+    run = Run(training.PLAN, arguments.pack, work, out, say, arguments.until, arguments.sets, arguments)
     if arguments.measure or training.train(run):
         training.measure(run)
 

@@ -14,10 +14,10 @@ from models.backpack.system import BackpackSystem
 from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack
 from models.training.backpack.exam import draw_cases, draw_groups, fit_scales
-from models.training.backpack.learning import Batches, Learning, build_net, count_parameters
+from models.training.backpack.learning import Learning, build_net, count_parameters
 from models.training.backpack.texts import Texts, learn_tokenizer
 from models.training.kit.card import fill_card
-from models.training.kit.exam import count, measure_edits, put
+from models.training.kit.exam import examine, measure_edits
 from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan, read_plan
 from models.training.kit.run import Run
@@ -46,9 +46,10 @@ def prepare(plan: Plan, pack: Path) -> Setup:
 def train(run: Run) -> bool:
     """Train, fit the scales, and write the checkpoint, its weights in half precision."""
     plan, (texts, speller, files) = run.plan, prepare(run.plan, run.pack)
-    net, batches = build_net(plan), Batches(plan, texts, speller)
-    run.say(f"{count_parameters(net):,} parameters, {batches.per_epoch} steps an epoch")
-    if not run.take(Learning(plan, net, batches, run.say), files.fingerprint(plan.to_json())):
+    net = build_net(plan)
+    learning = Learning(plan, net, texts, speller, run.say)
+    run.say(f"{count_parameters(net):,} parameters, {learning.per_epoch} steps an epoch")
+    if not run.take(learning, files.fingerprint(plan.to_json())):
         return False
     run.say("fitting the scales")
     scales = fit_scales(plan, net, speller, texts)
@@ -66,13 +67,10 @@ def measure(run: Run) -> None:
     texts = Texts(Pack.load(run.pack), plan.texts, plan.seed)
     system, memory = BackpackSystem(reader), SensesMemory(reader)
     views = {SENSES: memory.view(memory.base)}
-    figures = {
-        name: count(put(system, group, views)) for name, group in draw_groups(texts, plan.n_questions).items()
-    }
+    figures = examine(system, draw_groups(texts, plan.n_questions), views, run.say)
     cases = draw_cases(texts, plan.n_edits, plan.seed)
     for name, alone in (("single", True), ("sequential", False)):
         figures[name] = measure_edits(system, memory, cases, views, alone=alone)
-    for name, row in figures.items():
-        run.say(f"{name}: {row}")
+        run.say(f"{name}: {figures[name]}")
     parameters = count_parameters(reader.model)
     fill_card(run.out, FOLDER / "card.md", figures, minutes=run.minutes, parameters=parameters)

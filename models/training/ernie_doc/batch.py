@@ -7,7 +7,6 @@ answer, and each is read with the question from the memory before it.
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import torch
 from jaxtyping import Float, Int
@@ -16,9 +15,10 @@ from torch import Tensor
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing, Segments
+from models.reading.document import Document
 from models.reading.windows import OFFSET, Window, owners
 from models.training.ernie_doc.examples import Example, Passage
-from models.training.ernie_doc.plan import Mixture
+from models.training.kit.plan import Plan
 
 MEMORY_KINDS = ("alias", "steps")  # kinds of questions that need an earlier segment
 Teach = Callable[[Sequence[tuple[Sequence[int], Sequence[int]]]], Sequence[Tensor]]
@@ -31,6 +31,7 @@ class Row:
 
     passage: int  # number of the document
     window: int  # number of the window in it
+    text: Int[Tensor, " token"]  # tokens of the window
     example: Example  # the question
     start: int  # place of the answer's first token in the segment, or NONE
     end: int  # place of its last
@@ -48,9 +49,7 @@ class Batch:
     teacher_logits: Sequence[Float[Tensor, "token 2"] | None]
 
 
-def draw_rows(
-    passages: Sequence[Passage], packing: Packing, mixture: Mixture, rng: random.Random
-) -> list[Row]:
+def draw_rows(passages: Sequence[Passage], packing: Packing, mixture: Plan, rng: random.Random) -> list[Row]:
     """Draw the rows of a step, with and without their answer in the shares of the mixture.
 
     A row without its answer is the one most like its question among a few that are drawn, for a question is asked of
@@ -63,7 +62,7 @@ def draw_rows(
         for example in passage.examples:
             home = None if example.span is None else int(owner[example.span[0]])
             for place, window in enumerate(windows):
-                row = place_answer(number, place, window, example)
+                row = place_answer(passage.document, number, place, window, example)
                 if place == home and row.start != NONE:
                     present.append(row)
                 elif row.start == NONE:
@@ -72,33 +71,31 @@ def draw_rows(
     without = []
     for _ in range(mixture.n_rows - len(with_answer)):
         rivals = rng.sample(absent, min(len(absent), mixture.n_rivals))
-        without += sorted(rivals, key=lambda row: count_shared(row, passages, packing))[-1:]
+        without += sorted(rivals, key=count_shared)[-1:]
     return with_answer + without
 
 
-def draw_present(present: Sequence[Row], mixture: Mixture, rng: random.Random) -> list[Row]:
+def draw_present(present: Sequence[Row], mixture: Plan, rng: random.Random) -> list[Row]:
     """Draw rows with their answer; at most a share of them needs the memory."""
     order = rng.sample(present, len(present))
-    is_scattered = [row.example.kind in MEMORY_KINDS for row in order]
     n_rows = round(mixture.n_rows * mixture.present)
-    remote = list(compress(order, is_scattered))[: round(n_rows * mixture.memory_share)]
-    local = [row for row, needs_memory in zip(order, is_scattered, strict=True) if not needs_memory]
+    remote = [row for row in order if row.example.kind in MEMORY_KINDS]
+    remote = remote[: round(n_rows * mixture.memory_share)]
+    local = [row for row in order if row.example.kind not in MEMORY_KINDS]
     return remote + local[: n_rows - len(remote)]
 
 
-def count_shared(row: Row, passages: Sequence[Passage], packing: Packing) -> int:
+def count_shared(row: Row) -> int:
     """Count the different tokens that a window and its question share."""
-    document = passages[row.passage].document
-    window = packing.windows(len(document))[row.window]
-    return len({*document.ids[slice(*window)].tolist()} & {*row.example.ids.tolist()})
+    return len({*row.text.tolist()} & {*row.example.ids.tolist()})
 
 
-def place_answer(passage: int, number: int, window: Window, example: Example) -> Row:
+def place_answer(document: Document, passage: int, number: int, window: Window, example: Example) -> Row:
     """Return the row of a window, with the answer if the window holds all of it."""
-    if example.span is None or example.span[0] < window.first or example.span[1] >= window.last:
-        return Row(passage, number, example, NONE, NONE)
-    first, last = (OFFSET + token - window.first for token in example.span)
-    return Row(passage, number, example, first, last)
+    text, first, last = document.ids[slice(*window)], NONE, NONE
+    if example.span is not None and window.first <= example.span[0] and example.span[1] < window.last:
+        first, last = (OFFSET + token - window.first for token in example.span)
+    return Row(passage, number, text, example, first, last)
 
 
 @torch.no_grad()
@@ -107,11 +104,7 @@ def read_memories(
 ) -> list[list[Float[Tensor, "layer slot width"]]]:
     """Read documents side by side, and return for each the memory before each window.
 
-    Args:
-        model: The model in evaluation mode.
-        passages: The documents.
-        packing: How windows become segments.
-        last_windows: The last window of each document whose memory is needed; later ones are not read.
+    `last_windows` are the last window of each document whose memory is needed; later ones are not read.
     """
     device, tables = model.device, model.tables()
     windows = [packing.windows(len(passage.document)) for passage in passages]
@@ -129,20 +122,15 @@ def read_memories(
 
 def collate(
     rows: Sequence[Row],
-    passages: Sequence[Passage],
     memories: Sequence[Sequence[Float[Tensor, "layer slot width"]]],
     packing: Packing,
     teach: Teach | None = None,
 ) -> Batch:
     """Put rows together with the memories before their windows, and with what a teacher says of them."""
     device = memories[0][0].device
-    texts = []
-    for row in rows:
-        document = passages[row.passage].document
-        texts.append(document.ids[slice(*packing.windows(len(document))[row.window])])
-    segments = [packing.pack([text], row.example.ids) for row, text in zip(rows, texts, strict=True)]
-    lengths = [len(text) for text in texts]
-    pairs = [(row.example.ids.tolist(), text.tolist()) for row, text in zip(rows, texts, strict=True)]
+    segments = [packing.pack([row.text], row.example.ids) for row in rows]
+    lengths = [len(row.text) for row in rows]
+    pairs = [(row.example.ids.tolist(), row.text.tolist()) for row in rows]
     logits = teach(pairs) if teach else [None] * len(rows)
     teacher_logits = [
         None if part is None or row.example.kind in MEMORY_KINDS else part.clone()

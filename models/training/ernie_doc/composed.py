@@ -27,20 +27,10 @@ SUBJECTS = 3  # subjects that share a relation in one document
 PLAIN_FACTS = 5  # facts under their own names
 STATED_SHARE = 0.75  # share of questions in steps whose second fact the document states
 MOST_FILLER = 700  # characters of a filler
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The fewest and the most paragraphs of a document that have nothing to do with its facts."""
-
-    around: tuple[int, int]  # paragraphs before the first clue, and again behind the last fact
-    # Paragraphs between clues and facts, which are at most some five segments apart
-    between: tuple[int, int] = (0, 1)
-
-
-SHORT = Shape((0, 1))  # shape of a document that is trained on
-MIDDLE = Shape((1, 3))  # shape of a document of an exam
-LONG = Shape((12, 15))  # shape of a document of some 2,000 tokens
+# The fewest and the most paragraphs that have nothing to do with a document's facts: before the first clue, and again
+# behind the last fact, of a document that is trained on, of an exam, and of some 2,000 tokens
+SHORT, MIDDLE, LONG = (0, 1), (1, 3), (12, 15)
+BETWEEN = (0, 1)  # paragraphs between clues and facts, which are at most some five segments apart
 
 
 @dataclass(frozen=True)
@@ -140,20 +130,20 @@ def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
     return Text("Notes", "".join(parts), tuple(questions))
 
 
-def compose(world: World, shape: Shape, rng: random.Random) -> Text:
+def compose(world: World, around: tuple[int, int], rng: random.Random) -> Text:
     """Write one document with some ten questions."""
     draft = Draft()
     plain = [rng.choice(rng.choice(list(world.by_subject.values()))) for _ in range(PLAIN_FACTS)]
     steps = draw_steps(world, rng)
     facts, missing = draw_aliased(world, rng)
     aliases = {fact.subject.id: invent(rng) for fact in [*facts, missing]}
-    draft.fill(world, shape.around, rng)
+    draft.fill(world, around, rng)
     for fact in rng.sample([*facts, missing], SUBJECTS + 1):
         introduction = rng.choice(INTRODUCTIONS).replace("{alias}", aliases[fact.subject.id])
         draft.add(introduction.replace("{subject}", fact.subject.label) + " ")
     if steps:
         draft.state(steps[0], steps[0].subject.label, rng)
-    draft.fill(world, shape.between, rng)
+    draft.fill(world, BETWEEN, rng)
     add_plain(draft, world, plain, rng)
     for fact in rng.sample(facts, SUBJECTS):
         start = draft.state(fact, aliases[fact.subject.id], rng)
@@ -163,7 +153,7 @@ def compose(world: World, shape: Shape, rng: random.Random) -> Text:
     draft.questions.append(Question(question, None, None, "unanswerable"))
     if steps:
         add_steps(draft, world, *steps, rng)
-    draft.fill(world, shape.around, rng)
+    draft.fill(world, around, rng)
     return Text("Notes", "".join(draft.parts), tuple(draft.questions))
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -52,23 +52,23 @@ def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]
     }
 
 
-def examine(
-    reader: Reader,
-    chooser: Chooser,
-    texts: Sequence[Text],
-    tokenizer: Tokenizer,
-    rule: AnswerRule,
-) -> list[Outcome]:
-    """Ask all questions of all texts."""
-    outcomes = []
-    for text in texts:
-        document = tokenize(text.text, tokenizer, MOST_TOKENS)
-        outcomes += [
-            Outcome(question, result.spans, len(result.choice.numbers))
-            for question in text.questions
-            for result in [answer(reader, chooser, document, question.text, tokenizer, rule)]
-        ]
-    return outcomes
+@dataclass(frozen=True)
+class Exam:
+    """A reader that is asked about texts."""
+
+    reader: Reader
+    chooser: Chooser
+    tokenizer: Tokenizer
+
+    def ask(self, texts: Sequence[Text], rule: AnswerRule) -> list[Outcome]:
+        """Ask all questions of all texts."""
+        outcomes = []
+        for text in texts:
+            document = tokenize(text.text, self.tokenizer, MOST_TOKENS)
+            for question in text.questions:
+                result = answer(self.reader, self.chooser, document, question.text, self.tokenizer, rule)
+                outcomes.append(Outcome(question, result.spans, len(result.choice.numbers)))
+        return outcomes
 
 
 def readings_of(name: str) -> list[str]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.reading.document import Document, tokenize
 from models.training.ernie_doc.composed import SHORT, World, compose
-from models.training.ernie_doc.plan import Mixture
+from models.training.kit.plan import Plan
 from models.training.reading.plan import DEFAULT as READING
 from models.training.reading.written.texts import PASSAGES, Question, Text, excerpt, read_texts
 from models.training.reading.written.variants import Variation
@@ -62,18 +62,10 @@ def find_span(question: Question, first: dict[int, int], last: dict[int, int]) -
 
 
 class Examples:
-    """All documents that are trained on.
-
-    Args:
-        world: The pack's facts for training.
-        mixture: Numbers of documents of each sort.
-        tokenizer: Tokenizer without truncation.
-        question_room: Tokens of a question.
-        seed: Seed of the draws.
-    """
+    """All documents that are trained on; the tokenizer does not cut, and a question has `question_room` tokens."""
 
     def __init__(
-        self, world: World, mixture: Mixture, tokenizer: Tokenizer, question_room: int, seed: int
+        self, world: World, mixture: Plan, tokenizer: Tokenizer, question_room: int, seed: int
     ) -> None:
         self.world, self.mixture, self.seed = world, mixture, seed
         self._tokenizer, self._room = tokenizer, question_room

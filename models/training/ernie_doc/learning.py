@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.device import learns_in_bfloat16
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
@@ -15,11 +14,10 @@ from models.ernie_doc.reading.packing import Packing
 from models.reading.checkpoint import load as load_reader
 from models.training.ernie_doc.batch import collate, draw_rows, read_memories
 from models.training.ernie_doc.examples import Examples, Passage
-from models.training.ernie_doc.losses import span_loss, state_loss
-from models.training.ernie_doc.plan import Plan
-from models.training.ernie_doc.teacher import Teacher
+from models.training.ernie_doc.losses import Teacher, span_loss, state_loss
 from models.training.kit.command import Say
-from models.training.kit.steps import Steps, split_rates
+from models.training.kit.plan import Plan
+from models.training.kit.steps import Steps, autocast, split_rates
 
 POSITIONS = "embeddings.pos_emb.weight"
 STATE_WINDOWS = 3  # windows of each document whose states are learned in a step
@@ -31,17 +29,17 @@ def build_model(
     """Return a model with the reader's weights where shapes allow, and random ones elsewhere.
 
     Args:
-        plan: The recipe.
         layers: The reader's tensors; None begins with MiniLM's.
         start: A trained model whose positions, tasks and pooler are kept, whatever its segments are.
     """
     torch.manual_seed(plan.seed)
-    model = ErnieDoc(plan.model)
+    config = plan.model.make(ErnieDocConfig)
+    model = ErnieDoc(config)
     expected = model.state_dict()
     frozen = {name: value for name, value in minilm_weights(expected).items() if name.startswith(plan.frozen)}
     encoder = minilm_weights(expected, layers) | frozen
     if start is not None:
-        trained = start.state_dict() | {POSITIONS: stretch_positions(start, plan.model)}
+        trained = start.state_dict() | {POSITIONS: stretch_positions(start, config)}
         model.load_state_dict(
             {name: value for name, value in trained.items() if name in expected and name not in encoder},
             strict=False,
@@ -65,15 +63,9 @@ def stretch_positions(start: ErnieDoc, config: ErnieDocConfig) -> Float[Tensor, 
 
 
 class Learning(Steps):
-    """One training.
+    """One training of the model of `build_model`, on its device.
 
-    Args:
-        plan: The recipe.
-        model: The model of `build_model`, on the device to train on.
-        examples: Examples to read.
-        packing: How windows become segments.
-        say: Receives lines about the progress.
-        layers: The reader's tensors, whose states are learned first, and then its spans; None is MiniLM, without spans.
+    `layers` are the reader's tensors, whose states are learned first, and then its spans; None is MiniLM.
     """
 
     def __init__(
@@ -96,7 +88,7 @@ class Learning(Steps):
     def learn(self, step: int) -> float:
         """Add the gradients of the states of a step, or of its spans."""
         passages = self.examples.step(step)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=learns_in_bfloat16(self.device)):
+        with autocast(self.device):
             is_adapting = step < self.plan.adaptation_steps
             loss = self._adapt(step, passages) if is_adapting else self._point(step, passages)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -121,7 +113,7 @@ class Learning(Steps):
             for number in range(len(passages))
         ]
         memories = self._read(passages, last_windows)
-        return span_loss(self.model, collate(rows, passages, memories, self.packing, self._teach))
+        return span_loss(self.model, collate(rows, memories, self.packing, self._teach))
 
     def _read(self, passages: Sequence[Passage], last_windows: Sequence[int]) -> list[list[Tensor]]:
         self.model.eval()

@@ -16,14 +16,12 @@ from models.confidence import Confidence, fit
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
 from models.kbert.answer import Answerer, describe_best, support_candidates
-from models.kbert.checkpoint import Model, Settings, Trained, assemble
+from models.kbert.checkpoint import Settings, Trained, assemble
 from models.packs.pack import Item
 from models.steps import finish
 from models.system import Ask
-from models.training.kbert.net import Net
-from models.training.kbert.questions import RelationQuestion, ask_about, without_fact
-from models.training.kbert.texts import Texts
-from models.training.kbert.world import World
+from models.training.kbert.learning import Net
+from models.training.kbert.texts import RelationQuestion, Texts, World, ask_about, without_fact
 from models.training.kit.plan import Plan
 from models.training.kit.scale import DECAY, fit_scale
 from models.training.texts.inventions import invent
@@ -44,21 +42,16 @@ def calibrate(plan: Plan, texts: Texts, net: Net, bend: Tensor) -> Trained:
         plan.max_length, plan.max_entities, plan.max_mentions, plan.lora_alpha / plan.lora_rank
     )
     trained = Trained(settings, net.adapters(), net.heads(), bend, {**OPEN, "pair": PAIR})
-    model = assemble(find(), trained)
-    pair, weight = _fit_pairs(plan, texts, model)
-    scales = {
-        "object": fit_options(model, tuning_questions(texts, plan.seed)),
-        "pair": pair,
-    }
+    answerer = Answerer(assemble(find(), trained))
+    pair, weight = _fit_pairs(plan, texts, answerer)
+    scales = {"object": _fit_options(answerer, tuning_questions(texts, plan.seed)), "pair": pair}
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
     return replace(trained, heads=heads, confidences=scales)
 
 
-def fit_options(model: Model, questions: Sequence[RelationQuestion]) -> Confidence:
+def _fit_options(answerer: Answerer, questions: Sequence[RelationQuestion]) -> Confidence:
     """Fit the scale of the pointer's best option, which is given as an answer from SURE on."""
-    answerer = Answerer(model)
-    features: list[tuple[float, ...]] = []
-    is_right: list[bool] = []
+    features, is_right = list[tuple[float, ...]](), list[bool]()
     for start in range(0, len(questions), BATCH):
         batch = questions[start : start + BATCH]
         readings = finish(answerer.read([question.ask for question in batch]))
@@ -69,26 +62,18 @@ def fit_options(model: Model, questions: Sequence[RelationQuestion]) -> Confiden
     return replace(fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS), threshold=SURE)
 
 
-def _fit_pairs(plan: Plan, texts: Texts, model: Model) -> tuple[Confidence, float]:
+def _fit_pairs(plan: Plan, texts: Texts, answerer: Answerer) -> tuple[Confidence, float]:
     """Fit the scale of pairs, and the weight of support beside the ranker's own log-odds."""
-    answerer = Answerer(model)
-    features: list[tuple[float, ...]] = []
-    is_right: list[bool] = []
+    features, is_right = list[tuple[float, ...]](), list[bool]()
     choices = list(choice_questions(texts, plan.seed, texts.split_items()[0], CHOICES))
+    readings = []
     for start in range(0, len(choices), BATCH):
-        batch = choices[start : start + BATCH]
-        readings = finish(answerer.read([ask for ask, _ in batch]))
-        pairs = [
-            (ask, reading, text)
-            for (ask, _), reading in zip(batch, readings, strict=True)
-            for text in ask.candidates
-        ]
-        matches = iter(finish(answerer.match(pairs)))
-        for (ask, answer), reading in zip(batch, readings, strict=True):
-            supports = support_candidates(reading.options, ask.candidates)
-            for text, support in zip(ask.candidates, supports, strict=True):
-                features.append((next(matches) or 0.0, support))
-                is_right.append(text == answer)
+        readings += finish(answerer.read([ask for ask, _ in choices[start : start + BATCH]]))
+    for (ask, answer), reading in zip(choices, readings, strict=True):
+        matches = finish(answerer.match([(ask, reading, text) for text in ask.candidates]))
+        supports = support_candidates(reading.options, ask.candidates)
+        features += [(match or 0.0, support) for match, support in zip(matches, supports, strict=True)]
+        is_right += [text == answer for text in ask.candidates]
     scale = fit_scale(features, is_right, plan.max_declined, DECAY, MAX_ITERATIONS)
     match_weight, support_weight = max(scale.weights[0], 0.05), scale.weights[1]
     return replace(scale, weights=(match_weight,)), support_weight / match_weight

@@ -5,19 +5,19 @@ The seed draws phrasings and the facts of a crowd.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from models.graph.memory import TripleChange
 from models.graph.statement import Statement
-from models.packs.pack import Item
+from models.packs.pack import Item, Relation
 from models.system import Ask
 from models.training.kbert.calibrate import choice_questions
-from models.training.kbert.questions import RelationQuestion, without_fact
-from models.training.kbert.texts import Texts
+from models.training.kbert.texts import RelationQuestion, Texts, without_fact
 from models.training.kit.exam import Case, Question
 from models.training.kit.plan import Plan
 
-Pick = Callable[[Item, random.Random], str]
+Pick = Callable[[Relation], Sequence[str]]
 
 
 def draw_groups(plan: Plan, texts: Texts) -> Mapping[str, Sequence[Question]]:
@@ -33,10 +33,10 @@ def draw_groups(plan: Plan, texts: Texts) -> Mapping[str, Sequence[Question]]:
     entities, both_new, phrasings, relations = (
         _natural_and_crowded(plan, texts, items, pick)
         for items, pick in (
-            (new, _pick_trained),
-            (new, _pick_held),
-            (sample, _pick_held),
-            (new_relations, _pick_any),
+            (new, lambda relation: relation.phrasings),
+            (new, lambda relation: relation.held_out),
+            (sample, lambda relation: relation.held_out),
+            (new_relations, lambda relation: relation.phrasings + relation.held_out),
         )
     )
     choices = [
@@ -64,25 +64,14 @@ def draw_groups(plan: Plan, texts: Texts) -> Mapping[str, Sequence[Question]]:
 def _natural_and_crowded(
     plan: Plan, texts: Texts, items: Sequence[Item], pick: Pick
 ) -> tuple[list[RelationQuestion], list[RelationQuestion]]:
-    templates = [pick(item, random.Random(f"{plan.seed}/{item.subject.id}")) for item in items]
+    pairs = [
+        (item, random.Random(f"{plan.seed}/{item.subject.id}").choice(pick(item.relation))) for item in items
+    ]
     rng = random.Random(f"{plan.seed}/crowd")
-    pairs = list(zip(items, templates, strict=True))
     return (
         [texts.maker.natural(item, template) for item, template in pairs],
         [texts.maker.with_crowd(item, template, rng) for item, template in pairs],
     )
-
-
-def _pick_trained(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.phrasings)
-
-
-def _pick_held(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.held_out)
-
-
-def _pick_any(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.phrasings + item.relation.held_out)
 
 
 def _without_facts(questions: Sequence[RelationQuestion]) -> list[RelationQuestion]:
@@ -99,33 +88,26 @@ def _strangers(texts: Texts) -> Iterator[Question]:
 
 def draw_cases(plan: Plan, texts: Texts) -> list[Case]:
     """Draw facts of different entities with another object of their relation, and questions for their other facts."""
-    rng = random.Random(f"{plan.seed}/edits")
-    every = list(texts.test_pack.items())
+    rng, every = random.Random(f"{plan.seed}/edits"), list(texts.test_pack.items())
     single = [item for item in every if item.relation.cardinality == "one"]
     by_subject = {item.subject.id: item for item in rng.sample(single, 4 * plan.exam.edits)}
     items = list(by_subject.values())[: plan.exam.edits]
-    objects = {
-        item.relation.id: {other.answer for other in single if other.relation == item.relation}
-        for item in items
-    }
-    answers = [rng.choice(sorted(objects[item.relation.id] - {item.answer})) for item in items]
-    beside: dict[str, list[Item]] = {item.subject.id: [] for item in items}
+    objects, beside = defaultdict[str, set[str]](set), defaultdict[str, list[Item]](list)
+    for item in single:
+        objects[item.relation.id].add(item.answer)
     for item in every:
-        if item.subject.id in beside and item.relation != by_subject[item.subject.id].relation:
+        if item.subject.id in by_subject and item.relation != by_subject[item.subject.id].relation:
             beside[item.subject.id].append(item)
+    answers = [rng.choice(sorted(objects[item.relation.id] - {item.answer})) for item in items]
+
+    def ask(item: Item, template: str) -> Ask:
+        return texts.maker.natural(item, template).ask
+
     return [
         Case(
             TripleChange(f"e{order}", {item.subject.id: (Statement(item.relation.id, answer, "", "set"),)}),
-            {"given": [Question(_ask(texts, item, rng.choice(item.relation.phrasings)), answer)]},
-            {
-                "same_subject": [
-                    _ask(texts, other, other.relation.held_out[0]) for other in beside[item.subject.id]
-                ]
-            },
+            {"given": [Question(ask(item, rng.choice(item.relation.phrasings)), answer)]},
+            {"same_subject": [ask(other, other.relation.held_out[0]) for other in beside[item.subject.id]]},
         )
         for order, (item, answer) in enumerate(zip(items, answers, strict=True), 1)
     ]
-
-
-def _ask(texts: Texts, item: Item, template: str) -> Ask:
-    return texts.maker.natural(item, template).ask

@@ -10,9 +10,10 @@ import random
 from dataclasses import dataclass, replace
 
 from models.graph.knowledge import Entity, Fact, Mention
-from models.training.kbert.world import World
+from models.system import Ask
+from models.training.kbert.texts import World
 from models.training.kit.plan import Plan
-from models.training.texts.phrasings import retype
+from models.training.texts.phrasings import SLOT, fill, retype
 from models.training.texts.relations import RelationText
 
 BESIDE = (  # frames with a second entity: {0} is the question, {1} the other name
@@ -69,9 +70,10 @@ class Examples:
         entity, target = self._entity(subject, relation, present, rng.randint(1, self._mix.most_facts), rng)
         question = rng.choice(relation.phrasings)
         if rng.random() < self._mix.second:
-            return self._beside(question, relation, subject, entity, target, rng)
-        text = self._add_noise(question, rng)
-        return self._build(text, subject.name, entity, relation, target, rng)
+            ask = self._beside(question, relation, entity, rng)
+        else:
+            ask = fill(self._add_noise(question, rng), {SLOT: entity})
+        return self._build(ask, relation, target, rng)
 
     def pairs(self, rng: random.Random) -> list[Example]:
         """Make a right candidate and a wrong one, as objects or as sentences, with facts or without."""
@@ -90,7 +92,7 @@ class Examples:
         if rng.random() < 0.5:
             entity = replace(entity, facts=())
         text = self._add_noise(rng.choice(relation.phrasings), rng)
-        example = self._build(text, subject.name, entity, relation, target, rng)
+        example = self._build(fill(text, {SLOT: entity}), relation, target, rng)
         right_example = replace(example, second=right, is_right=True)
         if not wrong or wrong.casefold() == right.casefold():
             return [right_example]
@@ -140,45 +142,16 @@ class Examples:
         label = rng.choice(relation.labels) if rng.random() < self._mix.p_relabelled else relation.labels[0]
         return Fact(id, label, text)
 
-    def _build(
-        self,
-        template: str,
-        name: str,
-        entity: Entity,
-        relation: RelationText,
-        target: Fact | None,
-        rng: random.Random,
-    ) -> Example:
-        at = template.index("{subject}")
-        question = template.replace("{subject}", name)
-        return Example(
-            question, (Mention(at, at + len(name), (entity,)),), relation.id, target, rng.random() < 0.5
-        )
+    def _build(self, ask: Ask, relation: RelationText, target: Fact | None, rng: random.Random) -> Example:
+        return Example(ask.question, ask.mentions, relation.id, target, rng.random() < 0.5)
 
-    def _beside(
-        self,
-        question: str,
-        relation: RelationText,
-        subject: Subject,
-        entity: Entity,
-        target: Fact | None,
-        rng: random.Random,
-    ) -> Example:
-        other = self._subject(relation, rng)
-        other_entity, _ = self._entity(other, relation, rng.random() < 0.6, rng.randint(1, 4), rng)
-        frame = rng.choice(BESIDE).replace("{0}", question)
-        pairs = sorted(
-            [(frame.index("{subject}"), "{subject}", entity), (frame.index("{1}"), "{1}", other_entity)],
-            key=lambda p: p[0],
+    def _beside(self, question: str, relation: RelationText, entity: Entity, rng: random.Random) -> Ask:
+        """Put a second entity with such a fact, or without it, beside a question."""
+        other, _ = self._entity(
+            self._subject(relation, rng), relation, rng.random() < 0.6, rng.randint(1, 4), rng
         )
-        text, mentions, at = "", [], 0
-        for place, slot, mentioned_entity in pairs:
-            text += frame[at:place]
-            end = len(text) + len(mentioned_entity.label)
-            mentions.append(Mention(len(text), end, (mentioned_entity,)))
-            text += mentioned_entity.label
-            at = place + len(slot)
-        return Example(text + frame[at:], tuple(mentions), relation.id, target, rng.random() < 0.5)
+        frame = rng.choice(BESIDE).replace("{0}", question)
+        return fill(frame, {SLOT: entity, "{1}": other})
 
     def _add_noise(self, question: str, rng: random.Random) -> str:
         """Return the question as it may be typed; the encoder reads no capitals, so case is left as it is."""

@@ -10,9 +10,7 @@ rank of a new relation more than that rank deserves.
 """
 
 import random
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +22,8 @@ from models.kbert.query import Relevance
 from models.kit.batching import Cache
 from models.kit.mentions import MENTION, label_question
 from models.training.kit.plan import Plan
-from models.training.kit.progress import FinishedPhase, add_seconds
+from models.training.kit.progress import FinishedPhase
+from models.training.kit.run import Run
 from models.training.texts.relations import RelationText
 
 FILE = "maps.safetensors"
@@ -55,27 +54,18 @@ class Ranks:
 
 
 def load_or_learn_maps(
-    relevance: Relevance,
-    train: Sequence[RelationText],
-    folds: Sequence[set[str]],
-    plan: Plan,
-    work: Path,
-    fingerprint: str,
-    say: Callable[[str], None],
+    relevance: Relevance, train: Sequence[RelationText], folds: Sequence[set[str]], run: Run, fingerprint: str
 ) -> list[Tensor]:
     """Load or learn the final map, then one for each fold that has not seen the relations of the fold."""
-    finished = FinishedPhase(work / FILE, fingerprint)
-    tensors = finished.load()
-    if tensors is not None:
-        return [tensors[str(number)] for number in range(1 + len(folds))]
-    start = time.monotonic()
-    relation_sets = [train, *([text for text in train if text.id not in fold] for fold in folds)]
-    maps = [learn_map(relevance, relations, plan.bend, plan.seed) for relations in relation_sets]
-    finished.save({str(number): tensor for number, tensor in enumerate(maps)})
-    seconds = time.monotonic() - start
-    add_seconds(work, "maps", seconds)
-    say(f"maps of the rank: 1 on all {len(train)} relations, {len(folds)} on some; {seconds:.0f} s")
-    return maps
+    parts = [train, *([text for text in train if text.id not in fold] for fold in folds)]
+
+    def learn() -> dict[str, Tensor]:
+        run.say(f"maps of the rank: 1 on all {len(train)} relations, {len(folds)} on some")
+        maps = (learn_map(relevance, part, run.plan.bend, run.plan.seed) for part in parts)
+        return {str(number): tensor for number, tensor in enumerate(maps)}
+
+    tensors = FinishedPhase(run.work / FILE, fingerprint).load_or("maps", learn)
+    return [tensors[str(number)] for number in range(len(parts))]
 
 
 def learn_map(

@@ -19,17 +19,14 @@ from models.reading.checkpoint import load as load_reader
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.exam import draw_cases, draw_groups
 from models.training.kbert.examples import Examples
-from models.training.kbert.learning import Learning
-from models.training.kbert.net import Net
+from models.training.kbert.learning import Learning, Net
 from models.training.kbert.ranks import Ranks, deal_folds, load_or_learn_maps, mask_phrasings
-from models.training.kbert.texts import Texts
-from models.training.kbert.world import World
+from models.training.kbert.texts import Texts, World
 from models.training.kit.card import fill_card
-from models.training.kit.exam import count, measure_edits, put
+from models.training.kit.exam import examine, measure_edits
 from models.training.kit.plan import read_plan
 from models.training.kit.run import Run
-from models.training.texts.near import sort_by_nearness
-from models.training.texts.relations import RelationText
+from models.training.texts.relations import RelationText, sort_by_nearness
 
 FOLDER = Path(__file__).parent
 PLAN = read_plan(FOLDER)
@@ -62,10 +59,7 @@ def measure(run: Run) -> None:
     """Measure the checkpoint, and write its card beside it."""
     plan, texts = run.plan, Texts.read(run.plan, run.pack)
     system = KbertSystem(load(run.out), load_reader())
-    figures = {}
-    for name, questions in draw_groups(plan, texts).items():
-        figures[name] = count(put(system, questions, {}))
-        run.say(f"{name}: {figures[name]}")
+    figures = examine(system, draw_groups(plan, texts), {}, run.say)
     graph = GraphMemory.of(run.pack)
     cases = draw_cases(plan, texts)
     figures["edits"] = measure_edits(system, graph, cases, {GRAPH: graph.view(graph.base)})
@@ -87,12 +81,11 @@ def prepare(run: Run, texts: Texts) -> Setup:
     """Find near relations and learn the maps of the rank, or read those of an earlier run."""
     plan, relations = run.plan, texts.relations
     run.say(f"held out: {', '.join(relations.held_out)}; for tuning: {', '.join(relations.tune)}")
-    run.work.mkdir(parents=True, exist_ok=True)
     relevance = Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
     train = list(relations.train.values())
     folds = deal_folds(train, plan.bend.folds, plan.seed)
     mark = texts.files.fingerprint(plan.to_json())
-    maps = load_or_learn_maps(relevance, train, folds, plan, run.work, mark, run.say)
+    maps = load_or_learn_maps(relevance, train, folds, run, mark)
     world = replace(texts.world, near=find_near(relevance, train))
     return Setup(world, maps[0], Ranks(relevance, maps, folds), WordPieces(find().tokenizer()))
 

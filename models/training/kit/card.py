@@ -18,11 +18,16 @@ def write_card(folder: Path, figures: Mapping[str, Any], lines: Iterable[str]) -
     (folder / "README.md").write_text("\n".join(fill_lines(lines)) + "\n", "utf-8")
 
 
-def fill_card(folder: Path, template: Path, figures: Mapping[str, Any], **facts: object) -> None:
-    """Write measured.json, and README.md from a template with fields as {group[figure]}, {groups} and {fact}."""
+def fill_card(
+    folder: Path, template: Path, figures: Mapping[str, Any], by: str = "right", **facts: object
+) -> None:
+    """Write measured.json, and README.md from a template with fields as {group[figure]}, {groups} and {fact}.
+
+    The table {groups} has the groups with a figure `by`, and {edits} those of edits.
+    """
     (folder / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     machine = f"{platform.machine()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}"
-    tables = {"groups": tabulate(figures, "right"), "edits": tabulate(figures, "refused")}
+    tables = {"groups": tabulate(figures, by), "edits": tabulate(figures, "refused")}
     text = template.read_text("utf-8").format_map({**figures, **facts, **tables, "machine": machine})
     (folder / "README.md").write_text(text, "utf-8")
 
@@ -31,8 +36,12 @@ def tabulate(figures: Mapping[str, Any], name: str) -> str:
     """Return a table of the groups that have a figure of this name."""
     groups = {group: row for group, row in figures.items() if isinstance(row, dict) and name in row}
     columns = list(dict.fromkeys(column for row in groups.values() for column in row))
-    rows = ([group, *(row.get(column, "") for column in columns)] for group, row in groups.items())
+    rows = ([group, *(_format(row.get(column, "")) for column in columns)] for group, row in groups.items())
     return "\n".join(table(f"| {' | '.join(columns)}", rows)).rstrip()
+
+
+def _format(figure: object) -> str:
+    return f"{figure:.1f}" if isinstance(figure, float) else str(figure)
 
 
 def fill_lines(lines: Iterable[str]) -> Iterator[str]:

@@ -29,11 +29,6 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
 
 
-def add_measure(parser: argparse.ArgumentParser) -> None:
-    """Let a command measure without training."""
-    parser.add_argument("--measure", action="store_true", help="only measure the checkpoint in --out again")
-
-
 def read_command(
     parser: argparse.ArgumentParser, words: Sequence[str] | None = None
 ) -> tuple[argparse.Namespace, Say]:

@@ -6,7 +6,7 @@ whether it was given or not; a question without an answer has none. All shares a
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,6 +84,21 @@ def count(outcomes: Sequence[Outcome]) -> Figures:
         "calibration_error": round(calibration_error(scores, [o.is_best_right for o in outcomes]), 1),
         "interval": round(100 * _interval(sum(o.is_right for o in outcomes), len(outcomes)), 1),
     }
+
+
+def examine(
+    system: System,
+    groups: Mapping[str, Sequence[Question]],
+    views: Views,
+    say: Callable[[str], None],
+    size: int = BATCH,
+) -> dict[str, Figures]:
+    """Ask the questions of each group, and say and return their figures."""
+    figures = {}
+    for name, questions in groups.items():
+        figures[name] = count(put(system, questions, views, size))
+        say(f"{name}: {figures[name]}")
+    return figures
 
 
 def _interval(n_right: int, n: int) -> float:

@@ -5,7 +5,8 @@ in all runs. The fingerprint of the training stands beside the weights, so that 
 """
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +52,8 @@ class Progress:
         """
         if not self.path.exists():
             return 0
-        self._check()
+        if _read_fingerprint(self.path) != self.fingerprint:
+            raise ValueError(f"{self.folder} holds progress of another plan or pack: delete it and run again")
         tensors = load_file(self.path)
         model.load_state_dict({k[2:]: v for k, v in tensors.items() if k.startswith("m.")})
         state: dict[int, dict[str, Tensor]] = {}
@@ -61,12 +63,6 @@ class Progress:
                 state.setdefault(int(index), {})[name] = value
         optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         return int(tensors["epoch"])
-
-    def _check(self) -> None:
-        with safe_open(self.path, "pt") as file:
-            fingerprint = (file.metadata() or {}).get(FINGERPRINT)
-        if fingerprint != self.fingerprint:
-            raise ValueError(f"{self.folder} holds progress of another plan or pack: delete it and run again")
 
 
 @dataclass(frozen=True)
@@ -78,11 +74,19 @@ class FinishedPhase:
 
     def load(self) -> dict[str, Tensor] | None:
         """Return the tensors; None if there are none, or those of another training."""
-        if not self.path.exists():
-            return None
-        with safe_open(self.path, "pt") as file:
-            is_same = (file.metadata() or {}).get(FINGERPRINT) == self.fingerprint
+        is_same = self.path.exists() and _read_fingerprint(self.path) == self.fingerprint
         return load_file(self.path) if is_same else None
+
+    def load_or(self, phase: str, compute: Callable[[], Mapping[str, Tensor]]) -> Mapping[str, Tensor]:
+        """Load the tensors, or compute and save them, and count the seconds of the phase."""
+        tensors: Mapping[str, Tensor] | None = self.load()
+        if tensors is None:
+            start = time.monotonic()
+            tensors = compute()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.save(tensors)
+            add_seconds(self.path.parent, phase, time.monotonic() - start)
+        return tensors
 
     def save(self, tensors: Mapping[str, Tensor]) -> None:
         """Write the file atomically."""
@@ -90,6 +94,11 @@ class FinishedPhase:
         contiguous = {name: value.detach().contiguous() for name, value in tensors.items()}
         save_file(contiguous, partial, {FINGERPRINT: self.fingerprint})
         partial.replace(self.path)
+
+
+def _read_fingerprint(path: Path) -> str | None:
+    with safe_open(path, "pt") as file:
+        return (file.metadata() or {}).get(FINGERPRINT)
 
 
 def add_seconds(folder: Path, phase: str, seconds: float) -> None:

@@ -3,10 +3,10 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from models.device import learns_in_bfloat16
 from models.training.kit.command import Say
@@ -20,27 +20,16 @@ SEEDS_APART = 1_000_003  # distance of the seeds of two trainings, larger than t
 Group = dict[str, Any]  # parameters of one learning rate, whose highest value is `peak`
 
 
-@runtime_checkable
-class Schedule(Protocol):
-    """The fields of a plan that say how many steps there are."""
-
-    @property
-    def seed(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def keep_every(self) -> int: ...
-    @property
-    def warmup(self) -> int: ...
-
-
 class Steps(ABC):
-    """A training that comes to the same weights whether it was interrupted or not; `options` are AdamW's."""
+    """A training that comes to the same weights whether it was interrupted or not; `options` are AdamW's.
+
+    Its plan says `seed`, `steps`, `keep_every` and `warmup`.
+    """
 
     least_slope = 0.02  # share of the rates at the end
 
     def __init__(
-        self, plan: Schedule | Plan, network: nn.Module, groups: Sequence[Group], say: Say, **options: Any
+        self, plan: Any, network: nn.Module, groups: Sequence[Group], say: Say, **options: Any
     ) -> None:
         self.schedule, self.trainable, self.say = plan, trainable(network), say
         self._network, self._optimizer = network, torch.optim.AdamW(groups, **options)
@@ -85,6 +74,42 @@ class Steps(ABC):
         plan = self.schedule
         remaining = (plan.steps - step) / max(1, plan.steps - plan.warmup)
         return min((step + 1) / plan.warmup, max(self.least_slope, remaining))
+
+
+class Epochs(Steps):
+    """Steps in epochs of `per_epoch` batches, which are drawn anew for each; a plan has `steps` or `epochs`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        per_epoch: int,
+        network: nn.Module,
+        groups: Sequence[Group],
+        say: Say,
+        **options: Any,
+    ) -> None:
+        if "steps" not in plan.numbers:
+            plan = plan.change(steps=per_epoch * plan.epochs, keep_every=per_epoch)
+        super().__init__(plan, network, groups, say, **options)
+        self.plan, self.per_epoch = plan, per_epoch
+        self._epoch: tuple[int, Sequence[Any]] = (-1, ())
+
+    @abstractmethod
+    def draw(self, epoch: int) -> Sequence[Any]:
+        """Draw the batches of an epoch, from its number and from the network as the epoch before left it."""
+
+    @abstractmethod
+    def loss_of(self, batch: Any) -> Tensor:
+        """Compute the loss of a batch."""
+
+    def learn(self, step: int) -> float:
+        """Add the gradients of the batch of a step."""
+        epoch, place = divmod(step, self.per_epoch)
+        if self._epoch[0] != epoch:
+            self._epoch = epoch, self.draw(epoch)
+        loss = self.loss_of(self._epoch[1][place])
+        loss.backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
 
 
 def autocast(device: torch.device = CPU) -> torch.autocast:

@@ -23,7 +23,7 @@ from models.packs.pack import Item
 from models.system import Ask
 from models.training.kit.card import percent
 from models.training.kit.exam import Case, Question
-from models.training.nkb.base import Corpus
+from models.training.nkb.learning import Corpus
 from models.training.nkb.states import BATCH
 from models.training.nkb.texts import Texts
 

@@ -1,130 +1,162 @@
-"""The training of the subjects' reading: it draws phrasings of one question together and others apart."""
+"""The reading of a question's subject, which draws phrasings about one subject together and others apart.
+
+It learns from questions about facts that the base learned, and about names that the pack does not hold. A name is asked
+for the relation that it really has, for another of its kind, and for two that no name was drawn for. The answers do not
+matter, only which questions are about the same. Some questions stand in a frame, as people write.
+"""
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
-from models.training.nkb.questions import TrainingQuestion
+from models.encoder.minilm import WIDTH
+from models.nkb.reader import Subjects
+from models.packs.pack import Item, Relation
+from models.training.kit.command import Say
+from models.training.kit.plan import Plan
+from models.training.kit.steps import Epochs
 from models.training.nkb.states import States
-from models.training.nkb.subject_net import SubjectNet
+from models.training.packs.names import Name
 
+ASPECT = 128  # width of the reading
 TEMPERATURE = 0.07
 SEEDS, MATES = 48, 3  # facts of a batch, and siblings and look-alikes of each
 ALIKE = 8  # nearest subjects that count as look-alikes
 CHUNK = 512
+AS_PEOPLE_WRITE = (
+    "Please: {question}",
+    "Hi! {question}",
+    "Quick question: {question}",
+    "Do you know this: {question}",
+    "Hello, {question}",
+    "So, {question}",
+    "{question} Thanks!",
+    "{question} Answer briefly.",
+)
+FRAMED_SHARE = 0.12  # share of the questions that stand in a frame
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The facts of the sampler: their rows of text, and siblings (same subject)."""
+class SubjectQuestion:
+    """One question with the subject and the relation that it asks for."""
 
-    rows: dict[int, list[int]]
-    subject: dict[int, str]
-    relation: dict[int, str]
-    siblings: dict[str, list[int]]
-
-
-def gather(questions: Sequence[TrainingQuestion]) -> Facts:
-    """Gather facts by the row of their first question."""
-    first: dict[tuple[str, str], int] = {}
-    rows: dict[int, list[int]] = defaultdict(list)
-    siblings: dict[str, list[int]] = defaultdict(list)
-    for row, question in enumerate(questions):
-        fact = first.setdefault((question.subject, question.relation), row)
-        rows[fact].append(row)
-        if fact == row:
-            siblings[question.subject].append(fact)
-    subject = {fact: name for (name, _), fact in first.items()}
-    relation = {fact: name for (_, name), fact in first.items()}
-    return Facts(dict(rows), subject, relation, dict(siblings))
+    text: str
+    subject: str
+    relation: str
 
 
-@torch.no_grad()
-def look_alikes(net: SubjectNet, facts: Facts, states: States) -> dict[int, list[int]]:
-    """Find the facts of each fact's relation whose subjects the net finds nearest, the hardest ones to distinguish."""
-    order = list(facts.rows)
-    rows = [facts.rows[index][0] for index in order]
-    keys = torch.cat([states.key(net, rows[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)])
-    by_relation: dict[str, list[int]] = defaultdict(list)
-    for place, index in enumerate(order):
-        by_relation[facts.relation[index]].append(place)
-    alike: dict[int, list[int]] = {}
-    for members in by_relation.values():
-        near = (
-            (keys[members] @ keys[members].T).topk(min(ALIKE + 1, len(members)), -1).indices[:, 1:].tolist()
-        )
-        alike.update({order[m]: [order[members[n]] for n in ns] for m, ns in zip(members, near, strict=True)})
-    return alike
-
-
-def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: random.Random) -> list[int]:
-    """Join seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
-    indices = dict.fromkeys(seeds)
-    for seed in seeds:
-        mates = [i for i in facts.siblings[facts.subject[seed]] if i != seed]
-        indices.update(dict.fromkeys(rng.sample(mates, min(MATES, len(mates)))))
-        indices.update(dict.fromkeys(rng.sample(alike[seed], min(MATES, len(alike[seed])))))
-    return list(indices)
-
-
-def train(
-    facts: Facts, states: States, epochs: int, lr: float, seed: int, say: Callable[[str], None]
-) -> SubjectNet:
-    """Train a net that distinguishes the facts; seed and thread count determine it."""
-    torch.manual_seed(seed)
+def write_questions(
+    relations: Mapping[str, Relation], items: Sequence[Item], names: Sequence[Name], count: int, seed: int
+) -> list[SubjectQuestion]:
+    """Write `count` trained phrasings of each subject and relation, which stand together."""
     rng = random.Random(seed)
-    net = SubjectNet()
-    optimizer = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=0.01)
-    order = list(facts.rows)
-    steps = epochs * (len(order) // SEEDS)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps)
-    for epoch in range(epochs):
-        rng.shuffle(order)
-        alike, losses = look_alikes(net, facts, states), []
-        for start in range(0, len(order) - SEEDS + 1, SEEDS):
-            loss = _loss(net, facts, states, batch(facts, alike, order[start : start + SEEDS], rng), rng)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            schedule.step()
-            losses.append(float(loss.detach()))
-        say(f"subjects epoch {epoch + 1}/{epochs} loss {sum(losses) / len(losses):.4f}")
-    return net.eval().requires_grad_(False)
+    base_facts = ((item.subject.label, item.relation.id) for item in items)
+    facts = sorted({*base_facts, *_facts(relations, names, rng)})
+    return [
+        SubjectQuestion(_text(template, subject, rng), subject, relation)
+        for subject, relation in facts
+        for template in rng.sample(relations[relation].phrasings, count)
+    ]
 
 
-def _loss(
-    net: SubjectNet, facts: Facts, states: States, indices: Sequence[int], rng: random.Random
-) -> Tensor:
-    """Return the loss; each kind of pair has the same weight, for rare pairs (same subject) matter most."""
-    pairs = [rng.sample(facts.rows[index], 2) for index in indices]
-    keys = states.key(net, [row for pair in pairs for row in pair])
-    question_keys, edit_keys = keys[0::2], keys[1::2]
-    cosines = net.cosines(question_keys, edit_keys)
-    same = torch.eye(len(indices), dtype=torch.bool)
-    subject = _equal([facts.subject[i] for i in indices])
-    relation = _equal([facts.relation[i] for i in indices])
-    gate = F.binary_cross_entropy_with_logits(net.logit(cosines), same.float(), reduction="none")
-    kinds = (same, subject & ~same, relation & ~same, ~(subject | relation))
-    balanced_loss = torch.stack([gate[kind].mean() for kind in kinds if kind.any()]).sum()
-    hardest = gate.masked_fill(same, 0.0).amax(-1).mean()
-    return (
-        balanced_loss
-        + hardest
-        + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
-    )
+def _facts(
+    relations: Mapping[str, Relation], names: Sequence[Name], rng: random.Random
+) -> Iterator[tuple[str, str]]:
+    """Yield subject and relation, three or four for each name."""
+    drawn_relations = {name.relation_id for name in names}
+    kinds: dict[str, list[str]] = defaultdict(list)
+    rest: dict[str, list[str]] = defaultdict(list)
+    for relation in relations.values():
+        kinds[relation.subject_type].append(relation.id)
+        if relation.id not in drawn_relations:
+            rest[relation.subject_type].append(relation.id)
+    for name in names:
+        yield name.name, name.relation_id
+        yield name.name, rng.choice(kinds[relations[name.relation_id].subject_type])
+        if rest:
+            ids = rest[rng.choice(sorted(rest))]
+            yield from ((name.name, id) for id in rng.sample(ids, min(2, len(ids))))
 
 
-def _equal(names: Sequence[str]) -> Tensor:
-    codes = torch.tensor([{n: i for i, n in enumerate(sorted(set(names)))}[name] for name in names])
-    return codes[:, None] == codes[None, :]
+def _text(template: str, subject: str, rng: random.Random) -> str:
+    question = template.replace("{subject}", subject)
+    frame = rng.choice(AS_PEOPLE_WRITE) if rng.random() < FRAMED_SHARE else "{question}"
+    return frame.replace("{question}", question)
 
 
-def _contrast(cosine: Tensor, together: Tensor) -> Tensor:
-    """Compute the supervised contrastive loss (Khosla et al., arXiv:2004.11362, eq. 2) of one aspect."""
-    logprob = (cosine / TEMPERATURE).log_softmax(-1)
-    return -((logprob * together).sum(-1) / together.sum(-1)).mean()
+class SubjectNet(nn.Module):
+    """The two matrices of `Subjects`, in float32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attend = nn.Parameter(nn.Linear(WIDTH, 1).weight.detach())
+        self.read = nn.Parameter(nn.Linear(WIDTH, ASPECT).weight.detach())
+
+    def forward(
+        self, states: Float[Tensor, "batch token width"], mask: Bool[Tensor, "batch token"]
+    ) -> Float[Tensor, "batch aspect"]:
+        """Return unit readings of questions."""
+        return Subjects(self.attend, self.read, self.read.T[:0]).key(states, mask)
+
+
+class Learning(Epochs):
+    """Trains the net on questions that `write_questions` wrote; each batch has subjects that are hard to tell apart."""
+
+    def __init__(
+        self, plan: Plan, questions: Sequence[SubjectQuestion], states: States, seed: int, say: Say
+    ) -> None:
+        torch.manual_seed(seed)
+        self.net, self._states, self._count = SubjectNet(), states, plan.phrasings
+        self._facts = questions[:: plan.phrasings]
+        self._siblings: dict[str, list[int]] = defaultdict(list)
+        self._by_relation: dict[str, list[int]] = defaultdict(list)
+        for number, fact in enumerate(self._facts):
+            self._siblings[fact.subject].append(number)
+            self._by_relation[fact.relation].append(number)
+        groups = [{"params": list(self.net.parameters()), "peak": plan.lr}]
+        per_epoch = max(1, len(self._facts) // SEEDS)
+        super().__init__(plan.change(seed=seed), per_epoch, self.net, groups, say, weight_decay=0.01)
+
+    def draw(self, epoch: int) -> list[list[int]]:
+        """Join seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
+        rng, alike = random.Random(f"{self.schedule.seed}/{epoch}"), self._look_alikes()
+        order = rng.sample(range(len(self._facts)), len(self._facts))
+        batches = []
+        for start in range(0, self.per_epoch * SEEDS, SEEDS):
+            seeds = order[start : start + SEEDS]
+            facts = dict.fromkeys(seeds)
+            for seed in seeds:
+                siblings = [fact for fact in self._siblings[self._facts[seed].subject] if fact != seed]
+                for mates in (siblings, alike[seed]):
+                    facts |= dict.fromkeys(rng.sample(mates, min(MATES, len(mates))))
+            batches.append([row for fact in facts for row in rng.sample(self._rows(fact), 2)])
+        return batches
+
+    def loss_of(self, batch: list[int]) -> Tensor:
+        """Return the supervised contrastive loss (Khosla et al., arXiv:2004.11362, eq. 2) of pairs of phrasings."""
+        keys = self.net(*self._states.batch(batch))
+        subjects = [self._facts[row // self._count].subject for row in batch[::2]]
+        same = torch.tensor([[subject == other for other in subjects] for subject in subjects])
+        logprob = (keys[0::2] @ keys[1::2].T / TEMPERATURE).log_softmax(-1)
+        loss: Tensor = -((logprob * same).sum(-1) / same.sum(-1)).mean()
+        return loss
+
+    @torch.no_grad()
+    def _look_alikes(self) -> dict[int, list[int]]:
+        """Find for each fact those of its relation whose subjects the net finds nearest, the hardest to distinguish."""
+        rows = [self._rows(fact)[0] for fact in range(len(self._facts))]
+        parts = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
+        keys = torch.cat([self.net(*self._states.batch(part)) for part in parts])
+        alike: dict[int, list[int]] = {}
+        for facts in self._by_relation.values():
+            near = (keys[facts] @ keys[facts].T).topk(min(ALIKE + 1, len(facts)), -1).indices[:, 1:].tolist()
+            alike |= {fact: [facts[n] for n in row] for fact, row in zip(facts, near, strict=True)}
+        return alike
+
+    def _rows(self, fact: int) -> range:
+        return range(fact * self._count, (fact + 1) * self._count)

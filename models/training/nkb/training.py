@@ -5,6 +5,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +14,6 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import BackboneConfig, build
@@ -26,16 +26,13 @@ from models.nkb.system import NkbSystem
 from models.scope.probe_index import ProbeIndex
 from models.scope.readings import Readings, dequantize, quantize
 from models.training.kit.card import fill_card, tabulate
-from models.training.kit.exam import count, measure_edits, put
+from models.training.kit.exam import examine, measure_edits
 from models.training.kit.plan import read_plan
-from models.training.kit.progress import FinishedPhase
 from models.training.kit.run import Run
-from models.training.nkb import inject, subjects
-from models.training.nkb.base import Corpus, Learning
+from models.training.nkb import subjects
 from models.training.nkb.exam import Examiner, draw_cases, draw_groups, fit
-from models.training.nkb.questions import write_questions
+from models.training.nkb.learning import REPLAYED_ROWS, Base, Corpus, Injection, read_positions
 from models.training.nkb.states import BATCH, digest, load_or_encode
-from models.training.nkb.subject_net import ASPECT, SubjectNet
 from models.training.nkb.texts import Texts
 from models.training.packs.names import read_names
 from models.training.texts import pieces
@@ -46,12 +43,12 @@ PLAN = read_plan(FOLDER)
 BASE = ("seed", "vocab", "n_injected", "n_unreplayed", "wordings", "backbone", "base")
 BEFORE = "before.json"  # in the folder of progress: figures of the model without a bank
 TOGETHER = {"gated": 1000, "surgery": 1}  # edits of one call; surgery refuses single facts
+Weights = dict[str, Tensor]
 
 
 def train(run: Run) -> bool:
     """Train the backbone and the bank, and write the checkpoint; the same for a plan, a pack and a processor."""
     plan, texts = run.plan, Texts.read(run.plan, run.pack)
-    run.work.mkdir(parents=True, exist_ok=True)
     tokenizer = pieces.train((item.answer for item in texts.items), plan.vocab)
     corpus = read_corpus(run, texts, tokenizer)
     torch.manual_seed(plan.seed)
@@ -59,15 +56,11 @@ def train(run: Run) -> bool:
     facts = [texts.seen_in_training(item) for item in texts.split.base]
     base = {name: number for name, number in plan.to_json().items() if name in BASE}
     mark = texts.files.fingerprint(base, tokenizer=hashlib.sha256(tokenizer.to_str().encode()).hexdigest())
-    learning = Learning(plan, t5, corpus, facts, run.say)
-    if not replace(run, plan=learning.plan).take(learning, mark):
+    if not run.take(Base(plan, t5, corpus, facts, run.say), mark):
         return False
-    t5.eval().requires_grad_(False)
-    net = learn_subjects(run, texts)
-    centres = read_centres(net, corpus, texts)
-    examiner = Examiner(
-        t5, tokenizer, corpus, Subjects.from_weights(_served_weights(net), dequantize(centres))
-    )
+    weights = learn_subjects(run, texts)
+    centres = read_centres(weights, corpus, texts)
+    examiner = Examiner(t5, tokenizer, corpus, Subjects.from_weights(weights, dequantize(centres)))
     rows = texts.group_rows()
     run.say("asking without a bank")
     before = {
@@ -81,7 +74,16 @@ def train(run: Run) -> bool:
     familiar = examiner.ask(rows["base_tuning"]) + examiner.ask(rows["injected_tuning"])
     confidence = fit(familiar, examiner.ask(rows["strangers_tuning"]), plan.wrong)
     pushes = find_pushes(Decoder(t5).head_weight, reference)
-    write(run.out, t5, tokenizer, net, confidence, reader.pack_reference(pushes, centres))
+    checkpoint.write(t5, run.out)
+    (run.out / "generation_config.json").unlink(missing_ok=True)
+    tokenizer.save(str(run.out / reader.TOKENIZER))
+    for name, tensors in (
+        (reader.SUBJECTS, weights),
+        (reader.REFERENCE, reader.pack_reference(pushes, centres)),
+    ):
+        save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, run.out / name)
+    (run.out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
+    reader.record(run.out)
     index_probes(run.out, texts)
     return True
 
@@ -96,10 +98,7 @@ def measure(run: Run) -> None:
     reads = ReadCache(trained)
     system, memory = NkbSystem(trained, reads), BankMemory(trained, reads)
     views = {BANK: memory.view(memory.base)}
-    figures = {}
-    for name, questions in draw_groups(texts).items():
-        figures[name] = count(put(system, questions, views, BATCH))
-        run.say(f"{name}: {figures[name]}")
+    figures: dict[str, Any] = {**examine(system, draw_groups(texts), views, run.say, BATCH)}
     items = random.Random(plan.seed).sample(texts.split.injected_items, max(n for _, n in plan.edits))
     for method, n in plan.edits:
         options = BankOptions.model_validate({"method": method})
@@ -120,72 +119,44 @@ def read_corpus(run: Run, texts: Texts, tokenizer: Tokenizer) -> Corpus:
     return Corpus(texts.lines, states, [answers[line.answer] for line in texts.lines])
 
 
-def learn_subjects(run: Run, texts: Texts) -> SubjectNet:
-    """Train the net of subjects, or load it; its texts are encoded in a separate folder."""
+def learn_subjects(run: Run, texts: Texts) -> Weights:
+    """Learn how subjects are read, and return the tensors of subjects.safetensors."""
+    plan, names = run.plan.subjects, read_names("train")
     items = [texts.items[item] for item in texts.split.base]
-    recipe, seed = run.plan.subjects, run.plan.seed
-    questions = write_questions(texts.relations, items, read_names("train"), recipe.phrasings, seed)
-    folder = run.work / "subjects"
-    folder.mkdir(exist_ok=True)
-    wordings = [question.text for question in questions]
-    mark = digest([*map(str, (recipe.epochs, recipe.lr, seed)), *wordings])
-    finished = FinishedPhase(folder / reader.SUBJECTS, mark)
-    weights = finished.load()
-    if weights is not None:
-        return SubjectNet.from_weights(weights)
+    questions = subjects.write_questions(texts.relations, items, names, plan.phrasings, run.plan.seed)
+    wordings, folder = [question.text for question in questions], run.work / "subjects"
     states = load_or_encode(folder, wordings, MiniLM(), run.say)
-    net = subjects.train(subjects.gather(questions), states, recipe.epochs, recipe.lr, seed, run.say)
-    finished.save(net.state_dict())
-    return net
+    learning = subjects.Learning(plan, questions, states, run.plan.seed, run.say)
+    mark = digest([json.dumps(plan.to_json()), str(run.plan.seed), *wordings])
+    replace(run, work=folder, until=None).take(learning, mark)
+    return dict(learning.net.state_dict())
 
 
 @torch.no_grad()
-def read_centres(net: SubjectNet, corpus: Corpus, texts: Texts) -> Tensor:
+def read_centres(weights: Weights, corpus: Corpus, texts: Texts) -> Tensor:
     """Compute the mean reading of each subject over its training texts, packed as in the checkpoint."""
-    readings = [corpus.states.key(net, rows)[:, :ASPECT].mean(0) for rows in texts.rows_by_subject()]
+    read = Subjects.from_weights(weights, weights["read"].T[:0]).key
+    readings = [read(*corpus.states.batch(rows)).mean(0) for rows in texts.rows_by_subject()]
     return quantize(F.normalize(torch.stack(readings), dim=-1))
-
-
-def _served_weights(net: SubjectNet) -> dict[str, Tensor]:
-    """Return the tensors of subjects.safetensors: the subject's reading alone."""
-    return {"attend": net.attend.weight[:1], "read": net.read_subject.weight}
 
 
 def learn_bank(run: Run, texts: Texts, corpus: Corpus, t5: T5ForConditionalGeneration) -> Tensor:
     """Train the mounted bank, and return the states for which gated values are solved."""
-    plan = run.plan
+    plan, rng = run.plan, random.Random(run.plan.seed)
     rows = [row for item in texts.split.injected_items for row in texts.seen_in_training(item)]
-    new = inject.positions(t5, corpus, rows)
-    rng = random.Random(plan.seed)
     old_rows = [
         row
         for item_rows in map(texts.seen_in_training, texts.split.replayed_items)
-        for row in rng.sample(item_rows, min(inject.REPLAYED_ROWS, len(item_rows)))
+        for row in rng.sample(item_rows, min(REPLAYED_ROWS, len(item_rows)))
     ]
-    old = inject.positions(t5, corpus, old_rows)
+    new, old = (read_positions(t5, corpus, part) for part in (rows, old_rows))
     run.say(f"bank: {len(new)} positions to learn, {len(old)} to keep")
     bank = bank_of(t5, plan.bank.layers[-1])
     assert bank is not None
-    inject.train(bank, Decoder(t5).head, new, old, plan.injection, plan.seed, run.say)
+    learning = Injection(plan, bank, Decoder(t5).head, new, old, run.say)
+    mark = texts.files.fingerprint(plan.to_json())
+    replace(run, work=run.work / "bank", until=None).take(learning, mark)
     return old.s[torch.randperm(len(old))[: plan.reference_states]].clone()
-
-
-def write(
-    out: Path,
-    t5: T5ForConditionalGeneration,
-    tokenizer: Tokenizer,
-    net: SubjectNet,
-    confidence: Confidence,
-    reference: dict[str, Tensor],
-) -> None:
-    """Write the checkpoint."""
-    checkpoint.write(t5, out)
-    (out / "generation_config.json").unlink(missing_ok=True)
-    tokenizer.save(str(out / reader.TOKENIZER))
-    for name, tensors in ((reader.SUBJECTS, _served_weights(net)), (reader.REFERENCE, reference)):
-        save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, out / name)
-    (out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
-    reader.record(out)
 
 
 def index_probes(out: Path, texts: Texts) -> None:

@@ -1,4 +1,8 @@
-"""The relations that may follow each other on a path, and the sequences of them that training never sees."""
+"""The relations that may follow each other on a path, and the sequences of them that training never sees.
+
+A relation that is walked from object to subject is a separate relation with the types exchanged, so compositions,
+graphs and losses treat it like any other.
+"""
 
 import hashlib
 import random
@@ -7,11 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from models.relational.subgraph import inverse_label
 from models.training.texts.relations import ANY, KINDS, RelationText
 
 ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
 
-INVERSE = "~"  # prefix of the id of a relation that leads from objects to subjects (inverses.py)
+INVERSE = "~"  # prefix of the id of a relation that leads from objects to subjects
 MAX_DRAWS = 10_000  # random sequences that are drawn until one fits
 
 Path = tuple[RelationText, ...]
@@ -90,3 +95,14 @@ def base_id(id: str) -> str:
 def has_entities(relation: RelationText) -> bool:
     """Return whether the objects of a relation are entities, with facts about them."""
     return is_inverse(relation.id) or relation.object in ENTITY_TYPES or relation.object == ANY
+
+
+def with_inverses(relations: Mapping[str, RelationText]) -> dict[str, RelationText]:
+    """Return relations and the inverse ones of those whose objects are entities."""
+    return {**relations, **{INVERSE + id: _invert(r) for id, r in relations.items() if has_entities(r)}}
+
+
+def _invert(relation: RelationText) -> RelationText:
+    """Return the relation that leads from the objects of a relation to its subjects."""
+    labels, id = tuple(map(inverse_label, relation.labels)), INVERSE + relation.id
+    return RelationText(id, labels, relation.object, relation.subject, (), is_practice=relation.is_practice)

@@ -9,17 +9,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from models.graph.knowledge import Entity, Fact, Mention
+from models.graph.knowledge import Entity, Fact
 from models.relational.network import FORMS
 from models.relational.subgraph import inverse_label
 from models.system import Ask
 from models.training.kit.plan import Plan
 from models.training.relational.compositions import Compositions, Path, base_id, has_entities, is_inverse
-from models.training.relational.wordings import SLOT, Wordings
+from models.training.relational.wordings import COUNT, YES_NO, Wordings
 from models.training.texts.inventions import invent
+from models.training.texts.phrasings import SLOT, fill
 from models.training.texts.relations import RelationText, fits
 
-ENTITIES, COUNT, YES_NO = FORMS
 OBJECT = "{object}"
 MOST_VALUES = 3  # values of one fact
 
@@ -85,12 +85,20 @@ class ExampleMaker:
             expected = str(len(ends))
         elif form == YES_NO:
             object, expected = self._name_object(path[-1], ends, drawing, rng)
-        ask, start = put_names(text, drawing.entities[root], object, drawing.entities)
-        hops = drawing.visits()
-        is_broken = drawing.breaks_at is not None
-        labels = tuple(drawing.label(relation) for relation in path)
-        ids = tuple(relation.id for relation in path)
-        return Example(ask, drawing.entities, ids, labels, start, form, None if is_broken else expected, hops)
+        names, start = {SLOT: drawing.entities[root]}, 0
+        if object is not None:
+            names[OBJECT] = drawing.entities.get(object[0]) or Entity(*object)
+            start = int(bool(object[0]) and text.index(OBJECT) < text.index(SLOT))
+        return Example(
+            fill(text, names),
+            drawing.entities,
+            tuple(relation.id for relation in path),
+            tuple(drawing.label(relation) for relation in path),
+            start,
+            form,
+            expected if drawing.breaks_at is None else None,
+            drawing.visits(),
+        )
 
     def _name_object(
         self, relation: RelationText, ends: Sequence[tuple[str, str]], drawing: "_Drawing", rng: random.Random
@@ -99,28 +107,6 @@ class ExampleMaker:
         if ends and rng.random() < 0.5:
             return rng.choice(ends), "yes"
         return drawing.new_object(relation), "no"
-
-
-def put_names(
-    text: str, subject: Entity, object: tuple[str, str] | None, entities: Mapping[str, Entity]
-) -> tuple[Ask, int]:
-    """Fill a template; a name with an id becomes a mention.
-
-    Returns:
-        The question, and the number of the mention that is the subject.
-    """
-    mentions: list[Mention] = []
-    names = {SLOT: (subject.id, subject.label), **({} if object is None else {OBJECT: object})}
-    start = 0
-    for slot in sorted(names, key=text.index):
-        id, label = names[slot]
-        at = text.index(slot)
-        text = text.replace(slot, label)
-        if id:
-            start = len(mentions) if slot == SLOT else start
-            entity = entities.get(id) or Entity(id, label)
-            mentions.append(Mention(at, at + len(label), (entity,)))
-    return Ask(text, mentions=tuple(mentions)), start
 
 
 @dataclass
@@ -174,11 +160,9 @@ class _Drawing:
         return "", f"{invent(relation.object, self.rng) or relation.object} {self._n_objects}"
 
     def grow(self, hop: int, type: str, id: str = "n0", facts_before: Sequence[Fact] = ()) -> str:
-        """Add an entity on the right path, and the entities that follow.
+        """Add an entity on the right path, which `hop` leaves, and the entities that follow.
 
-        Args:
-            hop: Number of the hop that leaves it.
-            facts_before: Facts by which the walk reached it, if it came from their object.
+        It has `facts_before` if the walk came from their object.
         """
         is_last = hop == len(self.path)
         facts = [*facts_before, *self._facts_beside(hop, type, id)]
@@ -194,8 +178,8 @@ class _Drawing:
     def _right_facts(self, hop: int, source: str) -> list[Fact]:
         """Add the entities to which the right relation leads, and return the facts of `source` itself."""
         relation = self.path[hop]
-        facts = []
-        for _ in range(self._n_values()):
+        facts, is_multiple = [], self.rng.random() < self.maker.mixture.multiple
+        for _ in range(self.rng.randint(2, MOST_VALUES) if is_multiple else 1):
             id, label = self.new_object(relation)
             if hop + 1 == len(self.path):
                 self.ends.append((id, label))
@@ -205,21 +189,13 @@ class _Drawing:
             facts.append(Fact(relation.id, self.label(relation), label, id))
             if id:
                 self.grow(hop + 1, relation.object, id)
-            else:
-                self._visit_text(hop + 1)
+            elif hop + 1 < self.maker.max_hops:
+                self.hops[hop + 1].append(("", "@stay"))  # the walk ends at a text, which has no facts
         return facts
-
-    def _visit_text(self, hop: int) -> None:
-        """Note that the walk ends at a text, which has no facts."""
-        if hop < self.maker.max_hops:
-            self.hops[hop].append(("", "@stay"))
 
     def _fact_about(self, relation: RelationText, object: str) -> Fact:
         """Return a fact of the subject that an inverse relation leads to."""
         return Fact(base_id(relation.id), self.base_label(relation), object.upper(), object)
-
-    def _n_values(self) -> int:
-        return self.rng.randint(2, MOST_VALUES) if self.rng.random() < self.maker.mixture.multiple else 1
 
     def _facts_beside(self, hop: int, type: str, source: str) -> list[Fact]:
         """Return facts of other relations; at the end of the path these tempt a walk to go too far.

@@ -1,5 +1,6 @@
 """The training of the relational reader: its inputs, its steps, its scale and its exam."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,21 +19,13 @@ from models.training.kit.card import fill_card
 from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan, read_plan
 from models.training.kit.run import Run
-from models.training.relational.compositions import Compositions
-from models.training.relational.exam import calibrate, draw_groups, measure_group
+from models.training.relational.compositions import Compositions, with_inverses
+from models.training.relational.exam import PackQuestions, calibrate, draw_groups, measure_group
 from models.training.relational.examples import ExampleMaker
-from models.training.relational.inverses import (
-    TEST_INVERSES,
-    TRAIN_INVERSES,
-    inverse_phrasings,
-    with_inverses,
-)
 from models.training.relational.learning import Learning
-from models.training.relational.pack import PackQuestions
-from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
-from models.training.texts.near import sort_by_nearness
+from models.training.relational.wordings import FRAMES, Wordings, turn_phrasings
 from models.training.texts.phrasings import read_phrasings, without
-from models.training.texts.relations import RelationText, split_relations
+from models.training.texts.relations import RelationText, sort_by_nearness, split_relations
 
 FOLDER = Path(__file__).parent
 PLAN = read_plan(FOLDER)
@@ -85,14 +78,18 @@ def prepare(plan: Plan, folder: Path, reader: TextReader) -> Setup:
         relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
         trained_phrasings = read_phrasings(TRAIN_HANDS)
         test_phrasings = without(read_phrasings(TEST_HANDS), trained_phrasings)
+        frames = Plan(tomllib.loads(FRAMES.read_text("utf-8")))
     every = {**relations.train, **relations.tune, **relations.held_out}
     config = plan.config.make(Config)
     walks_back = config.fan_in > 0
     both_ways = with_inverses if walks_back else dict
-    trained_turns = inverse_phrasings(every.values(), trained_phrasings, TRAIN_INVERSES)
-    test_turns = inverse_phrasings(every.values(), test_phrasings, TEST_INVERSES)
-    trained_words = Wordings({**trained_phrasings, **trained_turns}, TRAIN_FRAMES, plan.mixture, True)
-    other_words = Wordings({**test_phrasings, **test_turns}, TEST_FRAMES, plan.mixture, False)
+    trained_words, other_words = (
+        Wordings({**words, **turn_phrasings(every.values(), words, part)}, part, plan.mixture, is_trained)
+        for words, part, is_trained in (
+            (trained_phrasings, frames.train, True),
+            (test_phrasings, frames.test, False),
+        )
+    )
     every = both_ways(every)
     labels = reader.label_vectors([relation.labels[0] for relation in every.values()])
     vectors = torch.stack([labels[relation.labels[0]] for relation in every.values()])

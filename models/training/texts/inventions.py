@@ -1,33 +1,11 @@
 """Values that are made up: dates, numbers and names of a kind, for facts that no pack has."""
 
 import random
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
-LISTS = {
-    "cause": "pneumonia|tuberculosis|a heart attack|cancer|a car accident|drowning|cholera|old age|a stroke|a fall",
-    "award": "Order of Merit|Golden Globe|Pulitzer Prize|Fields Medal|Grammy|Iron Cross|Prix Goncourt|Turing Award",
-    "rank": "captain|colonel|major general|sergeant|lieutenant|admiral|private|brigadier|corporal|field marshal",
-    "branch": "navy|air force|infantry|Royal Marines|coast guard|artillery|cavalry|United States Army|Luftwaffe",
-    "party": "Labour Party|Green Party|Christian Democrats|Liberal Party|Republican Party|Social Democrats|Fatah",
-    "colour": "blue|green|brown|grey|silvery white|hazel|red|black|yellow|colourless|orange|violet",
-    "people": "Bengalis|Kurds|Tamils|Basques|Han Chinese|Yoruba|Scots|Maori|Sami people|Armenians|Catalans",
-    "voice": "soprano|tenor|bass|mezzo-soprano|baritone|contralto|countertenor",
-    "word": "Lucky|The Fox|Old Tom|Sparky|Iron Lady|Bones|The Professor|Red|Duke|Shorty|Magic|The Rock",
-    "exchange": "New York Stock Exchange|Nasdaq|Tokyo Stock Exchange|Euronext|London Stock Exchange|Bombay Exchange",
-    "league": "Premier League|Serie A|Bundesliga|National League|Ligue 1|Super League|Major League Soccer|NBA",
-    "phrase": "Unity and freedom|Ever onward|Truth prevails|Land of my fathers|Be prepared|Hope and glory|Just do it",
-    "system": "Windows|Linux|macOS|Android|iOS|MS-DOS|FreeBSD|Palm OS|Unix|Solaris",
-    "code_language": "C++|Java|Python|Fortran|Rust|COBOL|Haskell|Pascal|assembly|JavaScript|Lisp",
-    "engine": "diesel engine|V8 engine|gas turbine|electric motor|steam engine|Rolls-Royce Merlin|jet engine",
-    "time_zone": "UTC+1|UTC-5|UTC+05:30|Central European Time|Pacific Time|UTC+9|Eastern Time|UTC",
-    "government": "constitutional monarchy|federal republic|unitary state|absolute monarchy|parliamentary republic",
-    "side": "left|right|left-hand side|right-hand side",
-    "state": "solid|liquid|gas|a metal that is liquid",
-    "sport": "football|tennis|cricket|rowing|baseball|ice hockey|sumo|judo|rugby union|volleyball|chess|golf",
-    "event": "the great fire|a bankruptcy|the first landing|a merger|a coronation|the battle of the bridge|a flood",
-    "material": "oak|bronze|concrete|steel|marble|cotton|glass|plastic|leather|sandstone|silver|paper",
-    "month": "January|February|March|April|May|June|July|August|September|October|November|December",
-}
+LISTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "date": lambda r: f"{r.randint(1, 28)} {_pick('month', r)} {r.randint(1600, 2020)}",
@@ -65,4 +43,4 @@ def invent(kind: str, rng: random.Random) -> str | None:
 
 
 def _pick(kind: str, rng: random.Random) -> str:
-    return rng.choice(LISTS[kind].split("|"))
+    return rng.choice(LISTS[kind])

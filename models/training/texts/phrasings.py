@@ -13,12 +13,15 @@ from pathlib import Path
 
 from more_itertools import unique_everseen
 
+from models.graph.knowledge import Entity, Mention
 from models.packs.pack import WORLD, Pack, Relation
+from models.system import Ask
 from models.training.scope.rewrites import misspell
 
 FOLDER = WORLD / "phrasings"
 HANDS = (1, 2, 3)
 TRAIN_HANDS, CHOOSE_HANDS, TEST_HANDS = (1,), (2,), (3,)  # writers of each split
+SLOT = "{subject}"
 NOUN_FRAMES = ("What is {noun}?", "{noun}")  # questions that a noun phrase makes
 PRACTICE = "p_"  # prefix of the ids of relations for practice
 
@@ -112,3 +115,14 @@ def retype(template: str, slip: float, bare: float, rng: random.Random) -> str:
         pattern = rf"(?<!\{{)\b{word}\b(?!\}})"
         template = re.sub(pattern, lambda _: misspell(word, rng), template, count=1)
     return template.rstrip("?.") if rng.random() < bare else template
+
+
+def fill(template: str, names: Mapping[str, Entity]) -> Ask:
+    """Put the labels of entities into the slots of a question; those with an id are mentions, in the text's order."""
+    mentions: list[Mention] = []
+    for slot in sorted(names, key=template.index):
+        at, entity = template.index(slot), names[slot]
+        template = template.replace(slot, entity.label)
+        if entity.id:
+            mentions.append(Mention(at, at + len(entity.label), (entity,)))
+    return Ask(template, mentions=tuple(mentions))

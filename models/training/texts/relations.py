@@ -6,9 +6,14 @@ relations for practice are kept for tuning, so that thresholds are set on relati
 
 import random
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
 
 from models.packs.pack import Pack
 from models.training.texts.phrasings import CHOOSE_HANDS, TRAIN_HANDS, read_phrasings
@@ -105,3 +110,13 @@ def draw_held_out(pack: Pack, seed: int) -> list[str]:
 def fits(relation: RelationText, type: str) -> bool:
     """Return whether an entity of this type may have the relation."""
     return relation.subject in (ANY, type, *KINDS.get(type, ())) or type in ("thing", "concept")
+
+
+@torch.no_grad()
+def sort_by_nearness(
+    ids: Sequence[str], first: Float[Tensor, "relation width"], second: Float[Tensor, "relation width"]
+) -> dict[str, list[str]]:
+    """Return for each relation the others, by the cosine of its first vector and their second ones."""
+    cosines = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
+    order = cosines.argsort(dim=1, descending=True).tolist()
+    return {id: [ids[other] for other in row if ids[other] != id] for id, row in zip(ids, order, strict=True)}

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from models.confidence import Confidence
-from models.graph.knowledge import Entity, Fact, Mention
+from models.graph.knowledge import Entity, Fact
 from models.graph.memory import TripleChange
 from models.graph.statement import Statement
 from models.packs.pack import Pack
-from models.system import Ask
 from models.thu_ernie.answering.answer import Aligner
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES
@@ -17,7 +16,8 @@ from models.thu_ernie.entities.table import EntityView
 from models.training.kit.exam import BATCH, Case, Question
 from models.training.kit.plan import Plan
 from models.training.kit.scale import fit_scale
-from models.training.thu_ernie.wordings import Wordings, ask
+from models.training.texts.phrasings import SLOT, fill
+from models.training.thu_ernie.wordings import Wordings
 
 NO_SCALE = Confidence((1.0, 0.0), 0.0, 0.0)  # scale that equals the odds against no answer
 LOWEST = 0.3  # lowest threshold: an answer that is more likely wrong than right by far is withheld
@@ -143,10 +143,8 @@ def read_entities(pack: Pack) -> dict[str, Entity]:
 
 def inquire(entity: Entity, relation: str, template: str) -> Question:
     """Ask for a relation of an entity; without such a fact, to decline is right."""
-    question = ask(template, entity.label)
     objects = {fact.object for fact in entity.facts if fact.relation == relation}
-    mention = Mention(question.begin, question.end, (entity,))
-    return Question(Ask(question.text, mentions=(mention,)), ", ".join(sorted(objects)) or None)
+    return Question(fill(template, {SLOT: entity}), ", ".join(sorted(objects)) or None)
 
 
 def switch_links_off(questions: Sequence[Question]) -> list[Question]:

@@ -22,8 +22,7 @@ from models.thu_ernie.row import collate, cut, lay_mask
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast, split_rates
-from models.training.thu_ernie.facts import World
-from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMaker, pad_groups
+from models.training.thu_ernie.questions import NO_TARGET, Example, QuestionMaker, World, pad_groups
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def all_loss(
     queries: Float[Tensor, "batch size"], examples: Sequence[Example], world: World
 ) -> Float[Tensor, ""]:
     """Return the mean of -log p(right objects) among all objects of the pack, for questions whose row tells them."""
-    answers = world.answers
+    answers = torch.tensor(list(world.labels))
     numbers = [
         number for number, example in enumerate(examples) if example.right and example.mask is not None
     ]

@@ -14,15 +14,14 @@ from models.thu_ernie.entities.files import write_table
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.system import ThuErnieSystem, entity_memory
 from models.training.kit.card import fill_card
-from models.training.kit.exam import count, measure_edits, put
+from models.training.kit.exam import examine, measure_edits
 from models.training.kit.fingerprint import DataFiles
 from models.training.kit.plan import Plan, read_plan
 from models.training.kit.progress import FinishedPhase
 from models.training.kit.run import Run
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
-from models.training.thu_ernie.facts import World
 from models.training.thu_ernie.learning import Learning
-from models.training.thu_ernie.questions import QuestionMaker
+from models.training.thu_ernie.questions import QuestionMaker, World
 from models.training.thu_ernie.translation import Triples, train_rows
 from models.training.thu_ernie.wordings import Wordings
 
@@ -48,13 +47,10 @@ def prepare(plan: Plan, folder: Path, work: Path) -> Setup:
         pack = Pack.load(folder)
         wordings = Wordings.of(pack)
     mark, triples = files.fingerprint(plan.to_json()), Triples.of(pack)
-    finished = FinishedPhase(work / ROWS, mark)
-    tensors = finished.load()
-    if tensors is None:
-        tensors = {"rows": train_rows(triples, plan.translation, plan.config.entity_size, plan.seed)}
-        work.mkdir(parents=True, exist_ok=True)
-        finished.save(tensors)
-    world = World(pack, triples, tensors["rows"], plan.settings.margin)
+    recipe = (plan.translation, plan.config.entity_size, plan.seed)
+    phase = FinishedPhase(work / ROWS, mark)
+    rows = phase.load_or("rows", lambda: {"rows": train_rows(triples, *recipe)})["rows"]
+    world = World(pack, triples, rows, plan.settings.margin)
     return Setup(mark, world, wordings, QuestionMaker(world, wordings, plan.mixture), minilm_vocabulary())
 
 
@@ -80,15 +76,12 @@ def measure(run: Run) -> None:
     pack = Pack.load(run.pack)
     drawer = Drawer(pack, Wordings.of(pack), plan.seed)
     views: dict[str, Any] = {ENTITIES: entities.view(entities.base)}
-    figures = {
-        name: count(put(system, part, views)) for name, part in drawer.draw_groups(plan.n_exam).items()
-    }
+    figures = examine(system, drawer.draw_groups(plan.n_exam), views, run.say)
     views[GRAPH] = graph.view(graph.base)
     for name, n, is_alone in (("alone", plan.n_edits, True), ("together", plan.n_joint_edits, False)):
         cases = drawer.draw_cases(n, name)
         figures[name] = measure_edits(system, graph, cases, views, alone=is_alone)
-    for name, row in figures.items():
-        run.say(f"{name}: {row}")
+        run.say(f"{name}: {figures[name]}")
     size = sum(path.stat().st_size for path in run.out.rglob("*") if path.is_file())
     fill_card(run.out, FOLDER / "card.md", figures, minutes=run.minutes, megabytes=size / 1e6)
 
@@ -99,4 +92,4 @@ def write_rows(setup: Setup, folder: Path) -> dict[str, str]:
     names = world.triples.names
     rows = world.rows.numpy()
     write_table(folder, rows.shape[1], [rows], ((name, place) for place, name in enumerate(names)))
-    return {world.labels[place]: names[place] for place in world.answers.tolist()}
+    return {label: names[place] for place, label in world.labels.items()}

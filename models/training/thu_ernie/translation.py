@@ -6,6 +6,8 @@ into their table. Rows lie on a sphere, so the squared distance |s + r - o|^2 ra
 for a pack is small enough to need no negative samples.
 """
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -46,53 +48,50 @@ def object_name(fact: Fact) -> str:
     return row_name(fact.object, fact.object_id or "")
 
 
-class Translation(nn.Module):
-    """The rows while they are trained: nodes on the unit sphere, relations anywhere."""
-
-    def __init__(self, triples: Triples, size: int) -> None:
-        super().__init__()
-        n_relations = len(triples.names) - triples.n_nodes
-        self.nodes = nn.Parameter(F.normalize(torch.randn(triples.n_nodes, size), dim=-1))
-        self.relations = nn.Parameter(torch.randn(n_relations, size) / size**0.5)
-
-    def rows(self) -> Float[Tensor, "row size"]:
-        """Return the rows of nodes, then of relations."""
-        return torch.cat([F.normalize(self.nodes, dim=-1), self.relations])
-
-
 def train_rows(triples: Triples, plan: Plan, size: int, seed: int) -> Float[Tensor, "row size"]:
     """Train rows that the plan scales; deterministic for a seed and a processor.
 
     Each fact is distinguished from all objects of the pack, and from the subjects of the other facts of its batch.
+    Nodes lie on the unit sphere while they are trained, relations anywhere.
     """
     torch.manual_seed(seed)
-    model = Translation(triples, size - 1)
-    optimizer = torch.optim.Adam(model.parameters(), plan.lr)
+    n_relations, size = len(triples.names) - triples.n_nodes, size - 1
+    nodes = nn.Parameter(F.normalize(torch.randn(triples.n_nodes, size), dim=-1))
+    relations = nn.Parameter(torch.randn(n_relations, size) / size**0.5)
+    optimizer = torch.optim.Adam([nodes, relations], plan.lr)
     steps = plan.epochs * -(-len(triples.numbers) // plan.batch)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, plan.last_share, max(1, steps))
-    objects = torch.unique(triples.numbers[:, 2])
+    objects, back = torch.unique(triples.numbers[:, 2]), triples.numbers.flip(1)
+    ends, starts = _ends_of(triples.numbers), _ends_of(back)
     for _ in range(plan.epochs):
         for part in torch.split(torch.randperm(len(triples.numbers)), plan.batch):
-            numbers = triples.numbers[part]
-            rows = model.rows()
-            loss = _loss(rows, triples.numbers, numbers, objects, 1.0, plan.sharpness)
-            reverse = numbers.flip(1)
-            loss = loss + plan.head_weight * _loss(
-                rows, triples.numbers.flip(1), reverse, torch.unique(reverse[:, 2]), -1.0, plan.sharpness
-            )
+            rows = torch.cat([F.normalize(nodes, dim=-1), relations])
+            subjects = torch.unique(back[part, 2])
+            loss = _loss(rows, ends, triples.numbers[part], objects, 1.0, plan.sharpness)
+            loss = loss + plan.head_weight * _loss(rows, starts, back[part], subjects, -1.0, plan.sharpness)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             schedule.step()
-    rows = model.rows().detach() * plan.norm
+    rows = torch.cat([F.normalize(nodes, dim=-1), relations]).detach() * plan.norm
     threshold = torch.full((len(rows), 1), plan.threshold)
     threshold[triples.n_nodes :] = 0
     return torch.cat([threshold, rows], 1)
 
 
+Ends = Mapping[tuple[int, int], list[int]]  # (start, relation) -> ends of facts
+
+
+def _ends_of(facts: Int[Tensor, "fact 3"]) -> Ends:
+    ends: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for start, relation, end in facts.tolist():
+        ends[start, relation].append(end)
+    return ends
+
+
 def _loss(
     rows: Float[Tensor, "row size"],
-    facts: Int[Tensor, "fact 3"],
+    all_ends: Ends,
     batch: Int[Tensor, "part 3"],
     candidates: Int[Tensor, " candidate"],
     sign: float,
@@ -101,27 +100,20 @@ def _loss(
     """Return the cross-entropy of the ends of facts among candidates; other right ends do not count as wrong.
 
     Args:
-        rows: All rows.
-        facts: Start, relation and end of all facts.
-        batch: Facts whose loss is computed.
         candidates: Rows that an end is distinguished from, in ascending order.
         sign: 1 if a relation leads from start to end, -1 if it leads back.
         sharpness: Factor of the dot products of unit rows.
     """
     starts, relations, ends = (column.contiguous() for column in batch.unbind(1))
     logits = sharpness * (rows[starts] + sign * rows[relations]) @ rows[candidates].T
-    targets = torch.searchsorted(candidates, ends)
+    columns = {candidate: column for column, candidate in enumerate(candidates.tolist())}
+    other_ends = [
+        (number, columns[other])
+        for number, (start, relation, end) in enumerate(batch.tolist())
+        for other in all_ends[start, relation]
+        if other != end and other in columns
+    ]
     is_right = torch.zeros_like(logits, dtype=torch.bool)
-    keys = facts[:, 0] * len(rows) + facts[:, 1]
-    order = keys.argsort()
-    batch_keys = starts * len(rows) + relations
-    first, last = (torch.searchsorted(keys[order], batch_keys, right=right) for right in (False, True))
-    counts = last - first
-    places = torch.arange(len(batch_keys)).repeat_interleave(counts)
-    offsets = torch.arange(len(places)) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-    right_ends = facts[order[first.repeat_interleave(counts) + offsets], 2]
-    columns = torch.searchsorted(candidates, right_ends).clamp(max=len(candidates) - 1)
-    is_candidate = candidates[columns] == right_ends
-    is_right[places[is_candidate], columns[is_candidate]] = True
-    is_right[torch.arange(len(batch_keys)), targets] = False
-    return F.cross_entropy(logits.masked_fill(is_right, float("-inf")), targets)
+    if other_ends:
+        is_right[tuple(torch.tensor(other_ends).T)] = True
+    return F.cross_entropy(logits.masked_fill(is_right, float("-inf")), torch.searchsorted(candidates, ends))

@@ -11,7 +11,7 @@ from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.memory import Material
 from models.packs.pack import Item, Pack
-from models.training.kbert.questions import QuestionMaker, RelationQuestion, ask_about, without_fact
+from models.training.kbert.texts import QuestionMaker, RelationQuestion, ask_about, without_fact
 from models.training.kbert.training import PLAN
 from models.training.kit.exam import Figures, Question, count
 from models.training.kit.exam import put as put_to

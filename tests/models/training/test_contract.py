@@ -14,9 +14,9 @@ from models.packs.pack import WORLD
 from models.training.backpack.exam import draw_cases
 from models.training.backpack.texts import Texts
 from models.training.backpack.training import PLAN as BACKPACK
-from models.training.ernie_doc import plan as ernie_doc
 from models.training.ernie_doc.composed import SHORT, build_world, compose
 from models.training.ernie_doc.examples import Examples as Documents
+from models.training.ernie_doc.training import PLAN as ERNIE_DOC
 from models.training.kbert.examples import Examples
 from models.training.kbert.training import PLAN as KBERT
 from models.training.kit.progress import Progress
@@ -77,7 +77,6 @@ def test_a_training_that_was_stopped_comes_to_the_same_weights(
 @pytest.mark.parametrize(
     ("fingerprint", "plan", "change"),
     [
-        (lambda plan: ernie_doc.fingerprint(plan, WORLD), toys.ERNIE_DOC, {"steps": 7}),
         (lambda plan: reading.fingerprint(plan, WORLD), toys.READING, {"rows": 3}),
     ],
 )
@@ -94,7 +93,7 @@ def full_texts() -> Texts:
 
 
 def document_texts(step: int) -> list[str]:
-    examples = Documents(toys.documents_world(), ernie_doc.DEFAULT.mixture, toys.tokenizer(), 32, 1)
+    examples = Documents(toys.documents_world(), ERNIE_DOC.mixture, toys.tokenizer(), 32, 1)
     return [passage.document.text for passage in examples.step(step)]
 
 

@@ -11,10 +11,12 @@ from torch import nn
 
 from models.encoder.minilm import MiniLM
 from models.nkb.reader import FILES as NKB_FILES
+from models.packs.pack import WORLD
 from models.relational.question import TextReader
+from models.training.kbert import training as kbert
+from models.training.kbert.exam import draw_groups
 from models.training.kbert.examples import Examples
-from models.training.kbert.learning import Learning
-from models.training.kbert.net import Net
+from models.training.kbert.learning import Learning, Net
 from models.training.kbert.ranks import mask_phrasings
 from models.training.kbert.texts import Texts
 from models.training.kbert.training import PLAN, prepare
@@ -35,8 +37,8 @@ NKB = nkb.PLAN.change(
     backbone={"vocab": 300, "d_model": 16, "d_kv": 8, "d_ff": 16, "heads": 2, "layers": 1},
     base={"epochs": 2, "draws": 1, "warmup": 1},
     bank={"layers": (0,), "size": 8},
-    injection={"epochs": 1, "batch": 64, "replay_ratio": 1},
-    subjects={"phrasings": 2, "epochs": 1},
+    injection={"epochs": 1, "batch": 64, "replay_ratio": 1, "warmup": 1},
+    subjects={"phrasings": 2, "epochs": 1, "warmup": 1},
     reference_states=8,
     edits=(("gated", 8),),
 )
@@ -74,6 +76,36 @@ def test_kbert_learns_for_two_steps_in_the_precision_that_the_processor_has(
         with passes() as kinds:
             assert len(learning.run(None)) == KBERT.steps
         assert kinds == {is_quick}
+
+
+def test_kbert_trains_a_checkpoint_that_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("ranks", "training"):
+        monkeypatch.setattr(f"models.training.kbert.{module}.mask_phrasings", lambda text: [text.labels[0]])
+    for name, number in (("CHOICES", 4), ("PER_RELATION", 1), ("EVERY", 2500)):
+        monkeypatch.setattr(f"models.training.kbert.calibrate.{name}", number)
+    monkeypatch.setattr(
+        kbert, "draw_groups", lambda *of: {k: part[:2] for k, part in draw_groups(*of).items()}
+    )
+    plan, out = KBERT.change(exam={"edits": 4, "choices": 2}), tmp_path / "out"
+    assert not kbert.train(Run(plan, WORLD, tmp_path, out, print, until=1))
+    run = Run(plan, WORLD, tmp_path, out, print)
+    assert kbert.train(run)
+    kbert.measure(run)
+    figures = json.loads((out / "measured.json").read_text())
+    assert figures["phrasings"]["n"] == figures["absent_crowded"]["n"] == 2
+    assert figures["edits"]["n"] == 4
+    assert "| phrasings_crowded |" in (out / "README.md").read_text()
+
+
+def test_the_reader_of_relations_trains_a_checkpoint_that_opens(tmp_path: Path) -> None:
+    plan, out = relational.PLAN.change(steps=2, keep_every=1, batch=4, warmup=1, n_exam=2), tmp_path / "out"
+    assert not relational.train(Run(plan, WORLD, tmp_path, out, print, until=1))
+    run = Run(plan, WORLD, tmp_path, out, print)
+    assert relational.train(run)
+    relational.measure(run)
+    figures = json.loads((out / "measured.json").read_text())
+    assert figures["3 hops, with a subject"]["n"] == figures["2 hops, new relations"]["n"] == 2
+    assert "| 3 hops, facts of the pack |" in (out / "README.md").read_text()
 
 
 def test_nkb_trains_a_checkpoint_that_opens(
@@ -125,4 +157,4 @@ def test_a_fingerprint_follows_from_the_plan_and_from_each_file_that_was_read(tm
 
 
 def test_no_motto_was_renamed() -> None:
-    assert "Be prepared" in LISTS["phrase"].split("|")
+    assert "Be prepared" in LISTS["phrase"]

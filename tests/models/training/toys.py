@@ -19,9 +19,10 @@ from models.training.backpack.texts import Texts, learn_tokenizer
 from models.training.backpack.training import PLAN as BACKPACK_PLAN
 from models.training.ernie_doc import composed as documents
 from models.training.ernie_doc import learning as ernie_doc
-from models.training.ernie_doc import plan as ernie_doc_plan
 from models.training.ernie_doc.examples import Examples
-from models.training.kbert import world as kbert
+from models.training.ernie_doc.training import PLAN as ERNIE_DOC_PLAN
+from models.training.ernie_doc.training import make_packing
+from models.training.kbert import texts as kbert
 from models.training.kbert.training import PLAN as KBERT
 from models.training.kit.plan import Plan
 from models.training.reading import learning as reading
@@ -32,8 +33,7 @@ from models.training.reading.net import ReadingNet
 from models.training.reading.pretext import N_COMMON, Pretext
 from models.training.texts.relations import Relations, split_relations
 from models.training.thu_ernie import learning as thu_ernie
-from models.training.thu_ernie.facts import World
-from models.training.thu_ernie.questions import QuestionMaker
+from models.training.thu_ernie.questions import QuestionMaker, World
 from models.training.thu_ernie.training import PLAN as THU_ERNIE_PLAN
 from models.training.thu_ernie.training import Setup
 from models.training.thu_ernie.translation import Triples, train_rows
@@ -53,17 +53,15 @@ BACKPACK = BACKPACK_PLAN.change(
     **{"vocab": VOCAB, "documents": 8, "sorted_steps": 2, "steps": 4, "keep_every": 2, "warmup": 1},
     **{"n_questions": 6, "n_choices": 6, "n_strangers": 6, "n_edits": 6},
 )
-ERNIE_DOC = replace(
-    ernie_doc_plan.DEFAULT,
-    model=replace(
-        ernie_doc_plan.DEFAULT.model,
+ERNIE_DOC = ERNIE_DOC_PLAN.change(
+    model={
         **{"width": 24, "layers": 2, "heads": 2, "inner": 32, "segment": 48, "memory": 16},
-        position_rows=2 * 48 + 16,
-    ),
+        "position_rows": 2 * 48 + 16,
+    },
     **{"question_room": 12, "overlap": 4, "adaptation_steps": 0, "steps": 4, "keep_every": 2, "warmup": 1},
     **{"lr": 1e-2, "fresh_lr": 1e-2},
     frozen=("embeddings.word_emb.",),
-    mixture=replace(ernie_doc_plan.DEFAULT.mixture, n_composed=1, n_excerpts=0, n_passages=0, n_rows=6),
+    mixture={"n_composed": 1, "n_excerpts": 0, "n_passages": 0, "n_rows": 6},
 )
 SIZES = {"width": 48, "heads": 4, "inner": 96, "entity_size": 24, "init_std": 0.1}
 THU_ERNIE = THU_ERNIE_PLAN.change(
@@ -98,13 +96,8 @@ def speller() -> Speller:
     return Speller.of(learn_tokenizer(backpack_texts().documents(0), VOCAB))
 
 
-@cache
-def batches() -> backpack.Batches:
-    return backpack.Batches(BACKPACK, backpack_texts(), speller())
-
-
 def begin_backpack(plan: Plan) -> backpack.Learning:
-    return backpack.Learning(plan, build_net(plan), batches(), lambda line: None)
+    return backpack.Learning(plan, build_net(plan), backpack_texts(), speller(), lambda line: None)
 
 
 @cache
@@ -118,11 +111,10 @@ def documents_world() -> documents.World:
 
 
 def packing() -> Packing:
-    plan = ERNIE_DOC
-    return Packing.of(tokenizer(), plan.model.segment, plan.question_room, plan.overlap, plan.model.points)
+    return make_packing(ERNIE_DOC, tokenizer())
 
 
-def begin_ernie_doc(plan: ernie_doc_plan.Plan) -> ernie_doc.Learning:
+def begin_ernie_doc(plan: Plan) -> ernie_doc.Learning:
     examples = Examples(documents_world(), plan.mixture, tokenizer(), plan.question_room, plan.seed)
     return ernie_doc.Learning(plan, ernie_doc.build_model(plan), examples, packing(), lambda line: None)
 

@@ -3,7 +3,6 @@
 import pytest
 
 from models.backpack.answering.prompt import Speller
-from models.training.backpack.learning import Batches
 from models.training.backpack.texts import Texts
 from models.training.kit.plan import Plan
 from tests.models.training import toys
@@ -22,8 +21,3 @@ def texts() -> Texts:
 @pytest.fixture
 def speller() -> Speller:
     return toys.speller()
-
-
-@pytest.fixture
-def batches() -> Batches:
-    return toys.batches()

@@ -6,6 +6,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
+from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.packing import Packing
@@ -37,8 +38,8 @@ def test_targets_are_the_tokens_of_the_answer(passages: list[Passage], packing: 
     rows = draw_rows(passages, packing, PLAN.mixture, random.Random(0))
     assert len(rows) == PLAN.mixture.n_rows
     ends = [len(packing.windows(len(passage.document))) - 1 for passage in passages]
-    memories = read_memories(ErnieDoc(PLAN.model).eval(), passages, packing, ends)
-    batch = collate(rows, passages, memories, packing)
+    memories = read_memories(ErnieDoc(PLAN.model.make(ErnieDocConfig)).eval(), passages, packing, ends)
+    batch = collate(rows, memories, packing)
     answers = 0
     for row, ids, (start, end) in zip(rows, batch.segments.ids, batch.targets.tolist(), strict=True):
         if start != NONE:
@@ -52,7 +53,7 @@ def test_targets_are_the_tokens_of_the_answer(passages: list[Passage], packing: 
 
 
 def test_memories_are_those_of_a_reader(passages: list[Passage], packing: Packing) -> None:
-    model = ErnieDoc(PLAN.model).eval().requires_grad_(False)
+    model = ErnieDoc(PLAN.model.make(ErnieDocConfig)).eval().requires_grad_(False)
     memories = read_memories(model, passages, packing, [3, 1])
     assert [len(states) for states in memories] == [4, 2]
     reader = Reader(Checkpoint(model, "tiny"), packing)

@@ -1,6 +1,7 @@
 """Answers are graded as SQuAD does, and the scale of confidence is fitted on graded ones."""
 
 import json
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,23 +9,22 @@ import pytest
 from tokenizers import Tokenizer
 
 from models.confidence import Confidence
+from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.answer import AnswerRule
-from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
+from models.packs.pack import WORLD
 from models.reading.confidence import NO_SCALE
 from models.reading.spans import Span, SpanRule
-from models.training.ernie_doc.card import collect, write_card
-from models.training.ernie_doc.exam import (
-    READINGS,
-    examine,
-    readings_of,
-)
+from models.training.ernie_doc import training
+from models.training.ernie_doc.exam import LONGEST, READINGS, Exam, readings_of
+from models.training.kit.run import Run
 from models.training.reading.calibrate import calibrate
 from models.training.reading.outcomes import Outcome, by_kind
 from models.training.reading.written.texts import Question, Text
 from tests.models.ernie_doc.documents import chooser
+from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
 
 
@@ -73,22 +73,41 @@ def test_the_scale_tells_right_from_wrong_and_declines_what_is_not_said() -> Non
     assert figures["all"].calibration_error < 10
 
 
-def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    packing = Packing.of(tokenizer, PLAN.model.segment, 12, 4, PLAN.model.points)
-    reader = Reader(Checkpoint(ErnieDoc(PLAN.model).eval(), "tiny"), packing)
+def test_an_exam_asks_every_question_in_every_way_of_reading(tokenizer: Tokenizer) -> None:
+    model = ErnieDoc(PLAN.model.make(ErnieDocConfig)).eval()
+    exam = Exam(Reader(Checkpoint(model, "tiny"), toys.packing()), chooser(), tokenizer)
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
     )
     rule = AnswerRule(SpanRule(4, 50, "margin"), 4, 12)
-    sides = {
-        name: examine(reader, chooser(), [text], tokenizer, replace(rule, **READINGS[name]))
-        for name in readings_of("composed")
-    }
+    sides = {name: exam.ask([text], replace(rule, **READINGS[name])) for name in readings_of("composed")}
     assert sides.keys() == {"with", "without"}
     assert len({side[0].spans for side in sides.values()}) == 2
-    exam = {"written": sides}
-    write_card(tmp_path, exam, NO_SCALE, 0.5, 3600.0)
-    figures = json.loads((tmp_path / "measured.json").read_text())
-    assert figures.keys() == collect(exam, NO_SCALE).keys()
-    assert figures.keys() == {f"written/{side}/{kind}" for side in sides for kind in ("all", "plain")}
-    assert "| written | without | plain | 1 |" in (tmp_path / "README.md").read_text()
+
+
+def test_a_training_writes_a_checkpoint_and_measures_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "Chooser", lambda encoder: chooser())
+    texts = (
+        Text(
+            "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
+        ),
+    )
+    monkeypatch.setattr(
+        training, "exam_texts", lambda pack, split, seed: {"documents": texts, LONGEST: texts}
+    )
+    plan = PLAN.change(steps=2, keep_every=2, exam={"shares": (0.0,)})
+    options = Namespace(device="cpu", start=None)
+    out, lines, pack = tmp_path / "out", list[str](), WORLD
+    assert not training.train(Run(plan, pack, tmp_path / "work", out, lines.append, until=1, options=options))
+    assert not out.exists()
+    run = Run(plan, pack, tmp_path / "work", out, lines.append, options=options)
+    assert training.train(run)
+    training.measure(run)
+    figures = json.loads((out / "measured.json").read_text())
+    assert {f"documents/{side}/{kind}" for side in ("with", "alone") for kind in ("all", "plain")} < set(
+        figures
+    )
+    assert "| documents/alone/plain | 1 |" in (out / "README.md").read_text()
+    assert any(line.startswith("step 2/2") for line in lines)

@@ -1,6 +1,5 @@
 """The loss falls, an interrupted training goes on exactly, and MiniLM's states can be learned."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -11,7 +10,8 @@ from models.ernie_doc.loading.minilm import WORDS, minilm_weights
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model
-from models.training.ernie_doc.plan import DEFAULT, Plan
+from models.training.ernie_doc.training import PLAN as DEFAULT
+from models.training.kit.plan import Plan
 from models.training.kit.progress import Progress
 from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
@@ -30,7 +30,7 @@ def begin(plan: Plan, world: World, tokenizer: Tokenizer, kind: type[Examples] =
 
 
 def test_the_loss_of_the_same_documents_falls(world: World, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    plan = replace(PLAN, steps=24, keep_every=24)
+    plan = PLAN.change(steps=24, keep_every=24)
     losses = begin(plan, world, tokenizer, OneStep).run(Progress(tmp_path, "a"))
     assert len(losses) == 24
     assert sum(losses[-5:]) < 0.8 * sum(losses[:5])

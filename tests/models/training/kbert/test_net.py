@@ -10,7 +10,7 @@ from models.kbert.encoder import Encoder
 from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kit.text import WordPieces
-from models.training.kbert.net import Net
+from models.training.kbert.learning import Net
 from models.training.kbert.training import PLAN
 
 KIM = Entity("e", "Kim", facts=(Fact("born", "place of birth", "Oslo"), Fact("job", "occupation", "painter")))

@@ -9,9 +9,8 @@ from models.graph.memory import GraphMemory
 from models.relational.config import Config
 from models.relational.system import RelationalSystem
 from models.training.relational.compositions import Compositions
-from models.training.relational.exam import draw_groups, measure_group
+from models.training.relational.exam import PackQuestions, draw_groups, measure_group
 from models.training.relational.examples import Example
-from models.training.relational.pack import PackQuestions
 from tests.models.training.relational.test_pack import BASE
 from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, toy_model
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from models.graph.knowledge import Entity
-from models.training.relational.examples import COUNT, ENTITIES, YES_NO, Example, ExampleMaker
+from models.training.relational.examples import Example, ExampleMaker
+from models.training.relational.wordings import COUNT, ENTITIES, YES_NO
 from tests.models.training.relational.toy import MAKER, MIXTURE
 
 

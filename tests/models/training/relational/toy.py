@@ -6,13 +6,13 @@ from functools import cache
 from models.encoder.minilm import MiniLM
 from models.relational.checkpoint import Model
 from models.relational.question import TextReader
-from models.training.relational.compositions import Compositions
+from models.training.kit.plan import Plan
+from models.training.relational.compositions import Compositions, with_inverses
 from models.training.relational.exam import calibrate
 from models.training.relational.examples import ExampleMaker
-from models.training.relational.inverses import InverseFrames, inverse_phrasings, with_inverses
 from models.training.relational.learning import Learning
 from models.training.relational.training import PLAN as DEFAULT
-from models.training.relational.wordings import Frames, Wordings
+from models.training.relational.wordings import Wordings, turn_phrasings
 from models.training.texts.phrasings import Phrasings
 from models.training.texts.relations import RelationText
 
@@ -49,8 +49,17 @@ PLAN = DEFAULT.change(
     max_declined=0.0,
 )
 BOTH_WAYS_PLAN = PLAN.change(config={"fan_in": 8}, steps=600)
-INVERSES = InverseFrames(("the {type} whose {label} is {subject}",), (), ("What is {noun}?", "Name {noun}."))
-FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
+FRAMES = Plan(
+    {
+        "count": ("How many are {noun}?",),
+        "count_by_label": (),
+        "yes_no": ("Is {object} {noun}?",),
+        "yes_no_by_label": (),
+        "subject_nouns": ("the {type} whose {label} is {subject}",),
+        "subject_questions": (),
+        "around_nouns": ("What is {noun}?", "Name {noun}."),
+    }
+)
 MAKER = ExampleMaker(
     Compositions(RELATIONS, 10**9, 1),
     Wordings(
@@ -83,7 +92,7 @@ def toy_model() -> Model:
 def both_ways_maker() -> ExampleMaker:
     """Return the maker of a reader that walks back, too."""
     words = MAKER.wordings
-    turns = inverse_phrasings(RELATIONS.values(), words.phrasings, INVERSES)
+    turns = turn_phrasings(RELATIONS.values(), words.phrasings, FRAMES)
     return replace(
         MAKER,
         compositions=replace(MAKER.compositions, relations=with_inverses(RELATIONS), inverse=0.4),

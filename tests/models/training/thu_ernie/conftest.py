@@ -3,8 +3,8 @@
 import pytest
 
 from models.training.kit.plan import Plan
-from models.training.thu_ernie.facts import World
 from models.training.thu_ernie.learning import Learning
+from models.training.thu_ernie.questions import World
 from models.training.thu_ernie.training import Setup
 from tests.models.training import toys
 

@@ -1,0 +1,124 @@
+"""The training of ernie-doc: its steps, the share of the reader of all systems, its scale and its exam."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import torch
+from tokenizers import Tokenizer
+
+from models.device import resolve_device
+from models.encoder.bert import WIDTH
+from models.encoder.minilm import MiniLM
+from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
+from models.ernie_doc.loading.minilm import load_tokenizer
+from models.ernie_doc.reading.answer import AnswerRule, Second
+from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
+from models.ernie_doc.reading.packing import Packing
+from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reading.state import RecentStates
+from models.kit.checkpoint import WEIGHTS
+from models.packs.files import digest
+from models.packs.pack import Pack
+from models.reading.checkpoint import DEFAULT as READER
+from models.reading.checkpoint import load as load_reader
+from models.reading.checkpoint import read_tensors
+from models.reading.spans import SpanRule
+from models.training.ernie_doc.composed import build_world
+from models.training.ernie_doc.exam import LONGEST, READINGS, Exam, exam_texts, readings_of
+from models.training.ernie_doc.examples import Examples
+from models.training.ernie_doc.learning import Learning, build_model
+from models.training.kit.card import fill_card
+from models.training.kit.fingerprint import DataFiles
+from models.training.kit.plan import Plan, read_plan
+from models.training.kit.run import Run
+from models.training.reading.calibrate import calibrate
+from models.training.reading.outcomes import by_kind
+from models.training.reading.written.texts import DOCUMENTS, PASSAGES
+
+FOLDER = Path(__file__).parent
+PLAN = read_plan(FOLDER)
+STORE_BYTES = 2**30  # bytes for the states of an exam
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that this training alone has."""
+    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument(
+        "--start", type=Path, help="checkpoint whose positions are kept; without one they are random"
+    )
+
+
+def train(run: Run) -> bool:
+    """Train on documents and on the facts of a pack, choose the reader's share, and write the checkpoint."""
+    plan, tokenizer = run.plan, load_tokenizer()
+    with DataFiles(run.pack) as files:
+        world = build_world(Pack.load(run.pack), "train")
+        examples = Examples(world, plan.mixture, tokenizer, plan.question_room, plan.seed)
+    files.paths.update(path for folder in (DOCUMENTS, PASSAGES) for path in folder.glob("*.jsonl"))
+    start = load(run.options.start).model if run.options.start else None
+    layers = read_tensors() if plan.model.width == WIDTH else None
+    model = build_model(plan, layers, start).to(_device(run))
+    learning = Learning(plan, model, examples, make_packing(plan, tokenizer), run.say, layers)
+    if not run.take(learning, files.fingerprint(plan.to_json(), reader=digest(READER / WEIGHTS))):
+        return False
+    run.say("fitting the confidence")
+    settings = choose_settings(run, Checkpoint(model, "choosing"), tokenizer)
+    save(model.cpu(), run.out, "minilm", torch.float16, settings)
+    return True
+
+
+def choose_settings(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Settings:
+    """Return the reader's share with the highest F1 on the texts for choosing, and the scale of answers with it."""
+    plan, choices = run.plan, list[tuple[float, Settings]]()
+    parts = exam_texts(Pack.load(run.pack), "choose", plan.seed)
+    exam = open_exam(run, checkpoint, tokenizer)
+    for share in plan.exam.shares:
+        rule = make_rule(run, share)
+        outcomes = {name: exam.ask(part, rule) for name, part in parts.items() if part and name != LONGEST}
+        scale = calibrate(outcomes)
+        f1 = fmean(by_kind(part, scale)["all"].f1 for part in outcomes.values())
+        run.say(f"the reader's share {share}: F1 {f1:.1f}")
+        choices.append((f1, Settings(plan.question_room, plan.overlap, plan.longest, scale, share)))
+    return max(choices, key=lambda pair: pair[0])[1]
+
+
+def measure(run: Run) -> None:
+    """Measure the checkpoint, and write its card beside it."""
+    checkpoint, tokenizer, figures = load(run.out, _device(run)), load_tokenizer(), {}
+    settings = checkpoint.settings
+    if settings is None:
+        raise SystemExit(f"{run.out} has no settings of reading: train it first, without --measure")
+    rule = make_rule(run, settings.reader_share)
+    exam = open_exam(run, checkpoint, tokenizer)
+    for name, part in exam_texts(Pack.load(run.pack), "test", run.plan.seed).items():
+        for reading in readings_of(name):
+            outcomes = exam.ask(part, replace(rule, **READINGS[reading]))
+            for kind, row in by_kind(outcomes, settings.confidence).items():
+                figures[f"{name}/{reading}/{kind}"] = row._asdict()
+            run.say(f"{name}, {reading}: {figures[f'{name}/{reading}/all']}")
+    shares = {"threshold": 100 * settings.confidence.threshold, "share": 100 * settings.reader_share}
+    fill_card(run.out, FOLDER / "card.md", figures, by="f1", minutes=run.minutes, **shares)
+
+
+def open_exam(run: Run, checkpoint: Checkpoint, tokenizer: Tokenizer) -> Exam:
+    """Return an exam in whose store each question of a document finds the states of that document."""
+    reader = Reader(checkpoint, make_packing(run.plan, tokenizer), RecentStates(STORE_BYTES))
+    return Exam(reader, Chooser(MiniLM(device=_device(run))), tokenizer)
+
+
+def make_rule(run: Run, share: float) -> AnswerRule:
+    """Return the rule of answers, with the reader of all systems as the second one, if it has a share."""
+    spans = SpanRule(run.plan.longest, run.plan.exam.n_best, "margin")
+    second = Second(load_reader(device=_device(run)), share) if share else None
+    return AnswerRule(spans, run.plan.exam.batch, MOST_WINDOWS, second=second)
+
+
+def _device(run: Run) -> torch.device:
+    return resolve_device(run.options.device)
+
+
+def make_packing(plan: Plan, tokenizer: Tokenizer) -> Packing:
+    """Return how windows become segments."""
+    return Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap, plan.model.points)
