@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import getattr_static
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
 from models.graph.knowledge import Entity, Mention
-from models.graph.memory import GRAPH
 from models.graph.neighbours import Reach
-from models.memory import CHANGE_KINDS, Fields, Memory, Options, TakesFields, Views
+from models.memory import Memory, Views
 
 
 @dataclass(frozen=True)
@@ -313,117 +311,3 @@ class Bundle:
     system: System
     memories: tuple[Memory, ...]  # every memory that the system names
     device: str = "cpu"  # device on which the views of the memories lie; the service sets it
-
-
-class BrokenContract(TypeError):
-    """A system that does not keep the contract, in a sentence that names the system and the member."""
-
-
-def check_contract(bundle: object, name: str) -> Bundle:
-    """Return the bundle if it keeps the contract.
-
-    BrokenContract: a member is missing or wrong; the sentence names it.
-    """
-    label = f"the system {name!r}"
-    if not isinstance(bundle, Bundle):
-        raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {bundle!r}")
-    system, memories = bundle.system, bundle.memories
-    _require(isinstance(memories, tuple), f"the memories of {name!r} have to be a tuple, not {memories!r}")
-    _check_members(system, ("name", "memories", "inputs", "probes", "answer", "describe"), label)
-    for memory in memories:
-        _check_memory(memory, f"the memory {getattr(memory, 'name', memory)!r} of {name!r}")
-    names = [memory.name for memory in memories]
-    loader_has = ", ".join(names) or "none"
-    _require(
-        len(set(names)) == len(names),
-        f"the loader of {name!r} returns two memories of one name: {loader_has}",
-    )
-    _require(
-        isinstance(system.memories, tuple),
-        f"`memories` of {label} has to be a tuple of names, not {system.memories!r}",
-    )
-    for memory_name in system.memories:
-        detail = f"reads the memory {memory_name!r}, which its loader does not return: {loader_has}"
-        _require(memory_name in names, f"{name!r} {detail}")
-    _check_known(system.inputs, INPUTS, f"{label} has the input")
-    _require(
-        "graph" not in system.inputs or GRAPH in system.memories,
-        f"{label} has the input 'graph' and does not read the memory {GRAPH!r}",
-    )
-    return bundle
-
-
-def _require(holds: bool, sentence: str) -> None:
-    if not holds:
-        raise BrokenContract(sentence)
-
-
-def _check_memory(memory: Any, label: str) -> None:
-    members = ("name", "accepts", "options", "base", "build", "fold", "view", "usage")
-    _check_members(memory, members, label)
-    _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
-    options: object = memory.options
-    if not (isinstance(options, type) and issubclass(options, Options)):
-        raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
-    try:
-        hash(options())
-    except (TypeError, ValueError) as error:
-        detail = f"needs a default that can be hashed: {error}"
-        raise BrokenContract(f"every field of `options` of {label} {detail}") from None
-    fields = memory.fields if isinstance(memory, TakesFields) else {}
-    for kind in sorted(memory.accepts - {"answer", "triple"}):
-        _require(
-            isinstance(fields.get(kind), type) and issubclass(fields[kind], Fields),
-            f"{label} accepts {kind!r}: its `fields` have to name a subclass of models.memory.Fields for it",
-        )
-
-
-def _check_members(instance: object, members: Sequence[str], label: str) -> None:
-    """Check that members exist without evaluating them, for `probes` reads a whole pack and `base` a checkpoint."""
-    for member in members:
-        try:
-            getattr_static(instance, member)
-        except AttributeError:
-            raise BrokenContract(f"{label} has no `{member}`: models/README.md says what it is") from None
-
-
-def _check_known(values: object, expected: frozenset[str], label: str) -> None:
-    if not isinstance(values, frozenset):
-        raise BrokenContract(f"{label} {values!r}, which has to be a frozenset")
-    for value in sorted(values - expected):
-        raise BrokenContract(f"{label} {value!r}, which is none of {', '.join(sorted(expected))}")
-
-
-def check_reply(bundle: Bundle) -> None:
-    """Ask one question, with the base of each memory.
-
-    BrokenContract: the reply has no score or no reason, or steps or stream end with another reply.
-    """
-    ask, label = Ask("What is the capital of France?"), f"the system {bundle.system.name!r}"
-    views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
-    replies: object = bundle.system.answer([ask], [views])
-    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], Reply):
-        raise BrokenContract(f"`answer` of {label} has to return one Reply for each question: {replies!r}")
-    reason, score = replies[0].reason, replies[0].score
-    _require(
-        reason is None or isinstance(reason, Reason),
-        f"a reply of {label} has the reason {reason!r}: it has to be a Reason",
-    )
-    _require(
-        isinstance(score, float) and 0 <= score <= 1,
-        f"a reply of {label} has the score {score!r}: it has to be a probability",
-    )
-    if isinstance(bundle.system, AnswersInSteps):
-        *steps, last_step = bundle.system.answer_in_steps(ask, views)
-        _require(
-            last_step == replies[0] and all(step is None for step in steps),
-            f"`answer_in_steps` of {label} has to end with the Reply of `answer`, after nothing but None: "
-            f"{steps!r}, {last_step!r}",
-        )
-    if isinstance(bundle.system, Streams):
-        *deltas, last = bundle.system.stream(ask, views)
-        text = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))
-        _require(
-            isinstance(last, Reply) and text == (last.answer or ""),
-            f"`stream` of {label} has to end with a Reply whose answer is the text before it: {text!r}, {last!r}",
-        )

@@ -13,8 +13,9 @@ from urllib.parse import unquote
 
 import torch
 
+from models.contract import check_contract, check_reply
 from models.device import resolve_device, resolve_dtype
-from models.system import Bundle, HasScope, check_contract, check_reply
+from models.system import Bundle, HasScope
 from service.concurrency import freeze_gc
 from service.config import Settings
 

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from cachetools import LRUCache
 from more_itertools import chunked
 
+from models.contract import BrokenContract
 from models.graph.neighbours import Reach
 from models.memory import (
     AnswerChange,
@@ -34,7 +35,6 @@ from models.memory import (
 from models.memory import EditRefused as MemoryRefusal
 from models.system import (
     Ask,
-    BrokenContract,
     Bundle,
     Foresees,
     ForeseesTaught,

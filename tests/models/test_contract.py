@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from models.contract import BrokenContract, check_contract, check_reply
 from models.memory import EditRefused, Image, Material, Options, Usage, Views
-from models.system import (
-    AnswerDelta,
-    Ask,
-    BrokenContract,
-    Bundle,
-    Probes,
-    Reply,
-    check_contract,
-    check_reply,
-)
+from models.system import AnswerDelta, Ask, Bundle, Probes, Reply
 
 NOTES = "tests/notes"
 

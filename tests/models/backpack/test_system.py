@@ -11,6 +11,7 @@ from models.backpack.answering.reader import FILES, Reader
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.system import BackpackSystem, load
+from models.contract import check_contract, check_reply
 from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, FieldsChange, Material, Options
 from models.system import (
@@ -25,8 +26,6 @@ from models.system import (
     Routes,
     Side,
     Streams,
-    check_contract,
-    check_reply,
 )
 from tests.models.backpack.tiny import write_checkpoint
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import torch
 
+from models.contract import check_contract, check_reply
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
 from models.ernie_doc.loading.paddle import convert
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.reading.labelling import pack_alone, pack_pairs
 from models.ernie_doc.system import load
 from models.kit.checkpoint import CheckpointError
-from models.system import Ask, Bundle, Reply, check_contract, check_reply
+from models.system import Ask, Bundle, Reply
 from tests.models.ernie_doc.documents import SEGMENT, document, packing, text, tokenizer
 from tests.models.ernie_doc.loading_files import write_paddle
 from tests.models.ernie_doc.test_system import CPU, reply, view

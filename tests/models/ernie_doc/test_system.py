@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import torch
 
+from models.contract import check_contract, check_reply
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS
 from models.ernie_doc.loading.checkpoint import save
 from models.ernie_doc.system import DEFAULT, ErnieDocSystem, load
 from models.kit.checkpoint import CheckpointError
 from models.memory import Views
-from models.system import AnswerDelta, Ask, Bundle, Reply, check_contract, check_reply
+from models.system import AnswerDelta, Ask, Bundle, Reply
 from tests.models.ernie_doc.checkpoints import SETTINGS, write_checkpoint
 from tests.models.ernie_doc.documents import Counter, text, tiny_reader
 

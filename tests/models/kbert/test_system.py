@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.contract import check_contract, check_reply
 from models.graph.blocks import read_statements, statements_block
 from models.graph.memory import GRAPH, GraphMemory, TripleChange
 from models.graph.statement import Statement
@@ -16,7 +17,7 @@ from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
 from models.memory import Material, Options
 from models.packs.pack import Item, Pack
-from models.system import Ask, Reply, Side, check_contract, check_reply
+from models.system import Ask, Reply, Side
 from tests.models.kbert.questions import KIM, entity_with, linked_ask
 
 

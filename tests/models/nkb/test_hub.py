@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.contract import check_contract, check_reply
 from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange
 from models.nkb.bank import BankConfig
 from models.nkb.hub import HubSystem, load
 from models.nkb.memory import BankMemory, BankOptions
-from models.system import Ask, Bundle, check_contract, check_reply
+from models.system import Ask, Bundle
 from tests.models.nkb.ledger_order import in_ledger_order
 from tests.models.nkb.small_t5 import corrections, write_small_t5
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.contract import check_contract, check_reply
 from models.graph.base import Base
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH, GraphMemory, TripleChange
@@ -17,7 +18,7 @@ from models.relational.checkpoint import load, save
 from models.relational.rules.memory import RuleMemory
 from models.relational.system import RelationalSystem
 from models.relational.system import load as load_bundle
-from models.system import Ask, Bundle, Side, check_contract, check_reply
+from models.system import Ask, Bundle, Side
 from tests.models.training.relational.toy import toy_model
 
 STATEMENTS = {

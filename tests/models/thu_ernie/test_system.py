@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.contract import check_contract, check_reply
 from models.graph.base import Base
 from models.graph.memory import GRAPH, GraphMemory
 from models.memory import FieldsChange, Material, Options
-from models.system import Ask, Bundle, Side, check_contract, check_reply
+from models.system import Ask, Bundle, Side
 from models.thu_ernie.answering.checkpoint import TABLE, save
 from models.thu_ernie.answering.reader import Model
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsFields
