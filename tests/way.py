@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from service.access.api_keys import fingerprint
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica

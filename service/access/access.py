@@ -9,12 +9,18 @@ from functools import partial
 
 from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
-from service.access.authenticator import Authenticator, TokenVerifier, carries_key
+from service.access.authenticator import (
+    OUTAGE_S,
+    PATIENCE_S,
+    Authenticator,
+    KeyCache,
+    TokenVerifier,
+    carries_key,
+)
 from service.access.caller import ANONYMOUS, Caller, Scope
-from service.access.key_cache import OUTAGE_S, PATIENCE_S, KeyCache
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
 from service.errors import Unauthorized, Unavailable
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 
 
 class Gate:
@@ -23,7 +29,6 @@ class Gate:
     Args:
         keys: Limits of callers with a key, by name.
         addresses: Limits of callers without a key, and of refused keys, by address.
-        anonymous: Whether asking needs no key.
     """
 
     def __init__(
@@ -99,12 +104,8 @@ class Access:
         """Build the parts; nothing is sent before the first request.
 
         Args:
-            redis_url: Address of the ledger's Redis.
             timeout_s: Seconds that Redis may take for one call.
             admin_sha256: Hexadecimal digest of the admin's key.
-            key_rate: Limits of each key.
-            address_rate: Limits of each address without a key.
-            anonymous: Whether asking needs no key.
             tokens: Verifies an issuer's tokens; None without an issuer.
             on_refusal: Receives the kind of count, key or address, and the limit that refused a call.
             key_outage_s: Seconds for which recently used keys are accepted while Redis is away.

@@ -1,6 +1,8 @@
 """Recognises the caller of a request by its Authorization header: the admin's key, an issued key, or an issuer's token.
 
 Keys are compared by their digests, in constant time.
+
+A cache of issued keys, so that few questions wait for Redis, and answers continue while Redis is away.
 """
 
 from __future__ import annotations
@@ -8,14 +10,15 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
-from service.access.api_keys import fingerprint, parse_name
+from service.access.api_keys import ApiKey, fingerprint, parse_name
 from service.access.caller import ADMIN, Caller
-from service.access.key_cache import KeyCache
-from service.errors import Unauthorized
+from service.concurrency import Refreshing, cancel_and_wait
+from service.errors import LedgerUnavailable, Unauthorized
 
 MAX_KEY_CHARS = 16_384  # characters of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
@@ -42,7 +45,6 @@ class Authenticator:
 
     Args:
         admin_sha256: Hexadecimal digest of the admin's key, which needs no Redis.
-        keys: The issued keys.
         tokens: Verifies an issuer's tokens; None without an issuer.
     """
 
@@ -56,7 +58,6 @@ class Authenticator:
         """Return the caller whose key the header carries.
 
         Args:
-            authorization: The header's value.
             before_lookup: Is awaited before Redis is asked for a name that is not in the cache, and before the
                 signature of a token is checked that was not valid recently.
 
@@ -94,3 +95,73 @@ class Authenticator:
 
     async def aclose(self) -> None:
         await self._keys.aclose()
+
+
+MAX_AGE_S = 1.0  # Age up to which a key is accepted that was revoked elsewhere
+REFRESH_AGE_S = 0.5  # Age at which a key is read again in the background
+PATIENCE_S = 0.5  # Seconds that a key waits for Redis; then it waits no more until Redis answers
+OUTAGE_S = 24 * 3_600.0  # Age up to which a key is accepted while Redis is away
+MAX_NAMES = 10_000
+
+
+class KeyCache:
+    """Serves a key from the cache while it is fresh, and an older one while Redis is away.
+
+    Names without a key are cached separately, so that guesses never evict a real key. All requests for one name share
+    a read.
+
+    Args:
+        load: Reads a key by name, None without one; raises LedgerUnavailable.
+        outage_s: Age up to which a key is accepted while Redis is away.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[str], Awaitable[ApiKey | None]],
+        clock: Callable[[], float] = time.monotonic,
+        outage_s: float = OUTAGE_S,
+    ) -> None:
+        self._load, self._clock, self._outage_s = load, clock, outage_s
+        self._keys: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._unknown: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._away: set[str] = set()  # Names whose last read failed, which wait no more
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the cache has a key of this name."""
+        return name in self._keys
+
+    async def get(self, name: str) -> ApiKey | None:
+        """Return the key of this name; raise LedgerUnavailable without a usable record while Redis is away."""
+        entry = self._keys.get(name) or self._unknown.get(name)
+        if entry is None:
+            entry = self._unknown[name] = Refreshing(partial(self._read, name), clock=self._clock)
+        age_s = entry.age_s
+        if age_s >= self._outage_s:
+            await entry.get()
+        elif age_s >= MAX_AGE_S and name not in self._away:
+            await entry.refresh(PATIENCE_S)
+            if entry.task is not None:
+                self._away.add(name)
+        elif age_s >= REFRESH_AGE_S:
+            entry.start()
+        if entry.value is not None and self._unknown.get(name) is entry:
+            self._keys[name] = self._unknown.pop(name)
+        return entry.value
+
+    def forget(self, name: str) -> None:
+        """Drop a key that has just been changed; a reading of it that is under way is not kept."""
+        self._keys.pop(name, None)
+        self._unknown.pop(name, None)
+
+    async def aclose(self) -> None:
+        entries = (*self._keys.values(), *self._unknown.values())
+        await cancel_and_wait([entry.task for entry in entries if entry.task is not None])
+
+    async def _read(self, name: str) -> ApiKey | None:
+        try:
+            key = await self._load(name)
+        except LedgerUnavailable:
+            self._away.add(name)
+            raise
+        self._away.clear()
+        return key

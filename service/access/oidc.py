@@ -98,9 +98,7 @@ class Jwks:
     """The issuer's public keys, cached; while the issuer is away, cached keys are accepted.
 
     Args:
-        issuer: Its address.
         host: Host of its keys, with an unusual port; None for the issuer's own host.
-        clock: Monotonic time in seconds.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Limits of a caller's calls: a sliding window, counted in Redis for all ingresses together.
 
-An ingress takes calls from the window a lease at a time, so that most calls need no request to Redis. With Redis away
-each process counts separately, so that a limit holds approximately and answers continue.
+With Redis away each process counts separately, so that a limit holds approximately and answers continue.
 
 Redis layout, by the `limits` library; no other module names these keys:
 
@@ -17,22 +16,19 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from cachetools import LRUCache
 from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from service.concurrency import cancel_and_wait
 from service.errors import TooMany
+from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
-from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
-LEASES = 100  # leases that a limit is divided into
 RETRY_REDIS_S = 1.0  # pause between two attempts while Redis is away
-MAX_CALLERS = 10_000  # callers whose leases are kept
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +50,7 @@ class Rate:
 
 
 class RedisCounters(RedisStorage):
-    """Counters over the ledger's own connection, so that a cluster, TLS and time limits are the same for both.
+    """Counters over the ledger's own connection, so that Sentinels, TLS and time limits are the same for both.
 
     It never connects by itself: the address that the library asks for is a placeholder.
     """
@@ -65,77 +61,13 @@ class RedisCounters(RedisStorage):
         self.bridge.register_scripts()
 
 
-@dataclass
-class Lease:
-    """The calls of one caller that the shared window has counted already and that may still come."""
-
-    balance: int = 0  # number of calls that are left
-    ends_at: float = 0.0  # monotonic time at which the window has forgotten them
-    refused_cost: int = 0  # cost for which the window has no room until `refused_until`
-    refused_until: float = 0.0
-    # Lock that is held while more calls are requested
-    renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-class LeasedWindow:
-    """One limit in Redis, from which each caller's calls are taken a lease at a time.
-
-    Args:
-        storage: Counters of all processes.
-        clock: Monotonic time in seconds.
-    """
-
-    def __init__(self, limit: RateLimitItem, storage: Storage, clock: Callable[[], float]) -> None:
-        self._limit, self._clock = limit, clock
-        self._window = SlidingWindowCounterRateLimiter(storage)
-        self._size = max(1, limit.amount // LEASES)
-        self._leases: LRUCache[str, Lease] = LRUCache(MAX_CALLERS)
-
-    async def take(self, caller: str, cost: int) -> None:
-        """Count calls of this cost; raise TooMany at the limit."""
-        lease = self._lease(caller)
-        if lease.balance < cost:
-            async with lease.renewing:
-                if lease.balance < cost:
-                    await self._renew(lease, caller, cost)
-        lease.balance -= cost
-
-    async def ask(self) -> None:
-        """Raise the error that keeps Redis from being asked, if there is one."""
-        await self._window.test(self._limit, "nobody")
-
-    def _lease(self, caller: str) -> Lease:
-        lease = self._leases.get(caller)
-        if lease is None:
-            lease = self._leases[caller] = Lease()
-        if lease.balance and self._clock() >= lease.ends_at:
-            lease.balance = 0
-        return lease
-
-    async def _renew(self, lease: Lease, caller: str, cost: int) -> None:
-        """Take a whole lease, or near the limit only the calls that are needed."""
-        if cost >= lease.refused_cost and self._clock() < lease.refused_until:
-            raise too_many(self._limit, lease.refused_until - self._clock())
-        for amount in sorted({max(self._size, cost), cost}, reverse=True):
-            if await self._window.hit(self._limit, caller, cost=amount):
-                lease.balance += amount
-                lease.ends_at = self._clock() + self._limit.get_expiry()
-                return
-        wait_s = await time_to_room(self._window, self._limit, caller)
-        lease.refused_cost, lease.refused_until = cost, self._clock() + wait_s
-        raise too_many(self._limit, wait_s)
-
-
-async def time_to_room(window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str) -> float:
-    """Return the seconds until the window has room for a call."""
-    stats = await window.get_window_stats(limit, caller)
-    return max(0.0, stats.reset_time - time.time())
-
-
-def too_many(limit: RateLimitItem, wait_s: float) -> TooMany:
-    retry_after_s = max(1, math.ceil(wait_s))
-    detail = f"this caller may call {limit}: try again in {retry_after_s} s"
-    return TooMany(detail, retry_after_s=retry_after_s)
+async def take(window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str, cost: int) -> None:
+    """Count calls of this cost in a window; raise TooMany at the limit."""
+    if not await window.hit(limit, caller, cost=cost):
+        stats = await window.get_window_stats(limit, caller)
+        retry_after_s = max(1, math.ceil(stats.reset_time - time.time()))
+        detail = f"this caller may call {limit}: try again in {retry_after_s} s"
+        raise TooMany(detail, retry_after_s=retry_after_s)
 
 
 class RateLimiter:
@@ -144,7 +76,6 @@ class RateLimiter:
     Args:
         shared: Counters of all processes; None to count in this process alone.
         timeout_s: Seconds that a call waits for Redis; then no call waits until Redis answers again.
-        clock: Monotonic time in seconds.
         on_refusal: Receives the limit that refused a call: rate or concurrent.
     """
 
@@ -158,9 +89,7 @@ class RateLimiter:
     ) -> None:
         self._rate, self._clock, self._on_refusal = rate, clock, on_refusal
         self._timeout_s = timeout_s
-        self._shared: LeasedWindow | None = None
-        if shared is not None and rate.limit is not None:
-            self._shared = LeasedWindow(rate.limit, shared, clock)
+        self._shared = None if shared is None else SlidingWindowCounterRateLimiter(shared)
         self._is_away, self._retry_at = False, 0.0
         self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._calls: Counter[str] = Counter()
@@ -182,8 +111,8 @@ class RateLimiter:
             task.add_done_callback(self._tasks.discard)
         try:
             is_alone = self._shared is None or self._is_away or not await self._count_shared(caller, cost)
-            if is_alone and not await self._local.hit(limit := self._rate.limit, caller, cost=cost):
-                raise too_many(limit, await time_to_room(self._local, limit, caller))
+            if is_alone:
+                await take(self._local, self._rate.limit, caller, cost)
         except TooMany:
             self._on_refusal("rate")
             raise
@@ -191,9 +120,10 @@ class RateLimiter:
     async def _count_shared(self, caller: str, cost: int) -> bool:
         """Count in Redis, or return False if it does not answer."""
         assert self._shared is not None
+        assert self._rate.limit is not None
         try:
             async with asyncio.timeout(self._timeout_s):
-                await self._shared.take(caller, cost)
+                await take(self._shared, self._rate.limit, caller, cost)
         except TooMany:
             raise
         except Exception as error:  # the library may raise anything on its way to Redis
@@ -205,9 +135,10 @@ class RateLimiter:
 
     async def _try_again(self) -> None:
         assert self._shared is not None
+        assert self._rate.limit is not None
         with suppress(Exception):  # a later call tries again
             async with asyncio.timeout(self._timeout_s):
-                await self._shared.ask()
+                await self._shared.test(self._rate.limit, "nobody")
             self._is_away = False
             log.warning("Redis answers: calls are counted there again")
 

@@ -1,1 +1,0 @@
-"""Backs up all data of a service into one file, and restores it."""

@@ -19,17 +19,15 @@ from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
 from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
-from service.backup import layout
-from service.backup.archive import seal
-from service.backup.layout import About
+from service.backup import archive as members
+from service.backup.archive import About, seal
 from service.backup.restore import Restore
+from service.curation.upkeep import Reviews
 from service.graph.imports.store import ImportStore
-from service.ledger.reports import Reports
-from service.ledger.rows import BLOCKS_PER_CALL
+from service.ledger.manifests import BLOCKS_PER_CALL
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Tags
-from service.upkeep.reviews import Reviews
+from service.ledger.tags import Reports, Tags
 
 CALLS_PER_MEMBER = 1_000
 
@@ -66,19 +64,19 @@ class Backup:
         """Yield the members in the order in which a restore reads them."""
         version, digest = await self.ledger.end()
         about = About(version=version, digest=digest, created=time.time(), checkpoints=checkpoints)
-        yield layout.ABOUT, about.model_dump_json().encode()
+        yield members.ABOUT, about.model_dump_json().encode()
         async for member in self._history(version):
             yield member
         tags = await Tags(self.ledger.connection).all()  # may include tags of versions made meanwhile
         lines = [tag.model_dump_json() for tag in tags if tag.version <= version]
-        yield layout.TAGS, _lines(lines)
+        yield members.TAGS, _lines(lines)
         reviews = await Reviews(self.ledger.connection).list_until()
-        yield layout.REVIEWS, _lines([review.model_dump_json() for review in reviews])
-        yield layout.KEYS, _lines([key.model_dump_json() for key in await self.keys.all()])
+        yield members.REVIEWS, _lines([review.model_dump_json() for review in reviews])
+        yield members.KEYS, _lines([key.model_dump_json() for key in await self.keys.all()])
         number, after = 0, None
         while calls := await self.audit.oldest(CALLS_PER_MEMBER, after):
             lines = [json.dumps([entry.id, entry.call.model_dump(exclude_none=True)]) for entry in calls]
-            yield f"{layout.AUDIT}{number:06}", _lines(lines)
+            yield f"{members.AUDIT}{number:06}", _lines(lines)
             number, after = number + 1, calls[-1].id
 
     async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
@@ -94,16 +92,16 @@ class Backup:
             digests |= fresh.keys()
             for batch in chunked(fresh.values(), BLOCKS_PER_CALL):
                 for block in await self.ledger.blocks(batch):
-                    yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
+                    yield members.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
                     if block.kind == IMPORT:
                         async for key, data in imports.rows(read_manifest(block)):
-                            yield layout.member_of(key), data
+                            yield members.member_of(key), data
             lines = b"".join(commit.encoded + b"\n" for commit in commits)
-            yield f"{layout.LOG}{commits[0].version:010}", lines
+            yield f"{members.LOG}{commits[0].version:010}", lines
             reports = await Reports(self.ledger.connection).find(*(commit.version for commit in commits))
             if reports:
                 lines = _lines([report.model_dump_json() for report in reports])
-                yield f"{layout.REPORTS}{commits[0].version:010}", lines
+                yield f"{members.REPORTS}{commits[0].version:010}", lines
             last = commits[-1].version
 
 

@@ -17,13 +17,12 @@ from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.backup.verify import VerifiedBackup
 from service.concurrency import iterate_in_thread
+from service.curation.upkeep import Reviews
 from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
-from service.ledger import rows
-from service.ledger.reports import Reports
+from service.ledger import manifests as rows
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Tags
-from service.upkeep.reviews import Reviews
+from service.ledger.tags import Reports, Tags
 
 
 @dataclass(frozen=True)

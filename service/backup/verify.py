@@ -17,17 +17,15 @@ from models.memory import Block, BlockError
 from service.access.api_keys import ApiKey
 from service.access.audit.audit import Entry
 from service.access.audit.calls import Call
-from service.backup import layout
-from service.backup.archive import Archive
-from service.backup.layout import About
+from service.backup import archive as members
+from service.backup.archive import About, Archive
+from service.curation.upkeep import Review
 from service.errors import InvalidInput, LedgerCorrupt
-from service.graph import keys
+from service.graph import layout
 from service.graph.imports.bucket_builder import chunk_of
-from service.ledger import rows
+from service.ledger import manifests as rows
 from service.ledger.commit import Commit
-from service.ledger.reports import StoredReport
-from service.ledger.tags import Tag
-from service.upkeep.reviews import Review
+from service.ledger.tags import StoredReport, Tag
 
 T = TypeVar("T")
 
@@ -53,12 +51,12 @@ class VerifiedBackup:
             about = About.model_validate_json(data)
         except ValidationError as error:
             raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
-        if about.format > layout.FORMAT:
+        if about.format > members.FORMAT:
             raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
         digests = [""]
         row_digests: set[str] = set()
         import_versions: dict[str, int] = {}
-        for line in (line for _, data in archive.members(layout.LOG) for line in data.splitlines()):
+        for line in (line for _, data in archive.members(members.LOG) for line in data.splitlines()):
             try:
                 entry = Commit.decode(line)
             except LedgerCorrupt as error:
@@ -83,11 +81,11 @@ class VerifiedBackup:
 
     def commits(self) -> Iterator[list[Commit]]:
         """Yield the commits of one member at a time."""
-        for _, data in self.archive.members(layout.LOG):
+        for _, data in self.archive.members(members.LOG):
             yield [Commit.decode(line) for line in data.splitlines()]
 
     def blocks(self) -> Iterator[list[Block]]:
-        blocks = (_read_block(*member) for member in self.archive.members(layout.BLOCKS))
+        blocks = (_read_block(*member) for member in self.archive.members(members.BLOCKS))
         return chunked(blocks, rows.BLOCKS_PER_CALL)
 
     def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
@@ -95,25 +93,25 @@ class VerifiedBackup:
         import_rows = (
             (key, data)
             for name, data in self.archive.members()
-            if layout.IMPORT_ROW.fullmatch(name) and keys.source_of(key := layout.key_of(name)) in imports
+            if members.IMPORT_ROW.fullmatch(name) and layout.source_of(key := members.key_of(name)) in imports
         )
         return chunked(import_rows, rows.BLOCKS_PER_CALL)
 
     def keys(self) -> Iterator[list[ApiKey]]:
-        return self._read_lines(layout.KEYS, ApiKey.model_validate_json)
+        return self._read_lines(members.KEYS, ApiKey.model_validate_json)
 
     def tags(self) -> Iterator[list[Tag]]:
-        return self._read_lines(layout.TAGS, Tag.model_validate_json)
+        return self._read_lines(members.TAGS, Tag.model_validate_json)
 
     def reports(self) -> Iterator[list[StoredReport]]:
-        return self._read_lines(layout.REPORTS, StoredReport.model_validate_json)
+        return self._read_lines(members.REPORTS, StoredReport.model_validate_json)
 
     def reviews(self) -> Iterator[list[Review]]:
-        return self._read_lines(layout.REVIEWS, Review.model_validate_json)
+        return self._read_lines(members.REVIEWS, Review.model_validate_json)
 
     def calls(self) -> Iterator[list[Entry]]:
         """Yield the calls of the admin routes, the oldest first, in batches."""
-        return self._read_lines(layout.AUDIT, _read_call)
+        return self._read_lines(members.AUDIT, _read_call)
 
     def _read_lines(self, prefix: str, parse: Callable[[bytes], T]) -> Iterator[list[T]]:
         for name, data in self.archive.members(prefix):
@@ -125,7 +123,7 @@ class VerifiedBackup:
 
 def _read_block(name: str, data: bytes) -> Block:
     try:
-        return Block.decode(data, key=name, order=0, digest="sha256:" + name.removeprefix(layout.BLOCKS))
+        return Block.decode(data, key=name, order=0, digest="sha256:" + name.removeprefix(members.BLOCKS))
     except (BlockError, ValueError, KeyError) as error:
         raise InvalidInput(f"{name} of this backup was altered: make it again") from error
 
@@ -151,7 +149,6 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
     The manifest of an import stands before its rows. Rows without a manifest are not checked: no commit names them.
 
     Args:
-        archive: The file.
         digests: Digests of all blocks that the commits name.
 
     Raises:
@@ -162,17 +159,17 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
     chunks: dict[tuple[str, int], Any] = defaultdict(sha256)  # import, number of the chunk -> its rows
     names: dict[tuple[str, int], str] = {}
     for member, data in archive.members():
-        if member.startswith(layout.BLOCKS):
+        if member.startswith(members.BLOCKS):
             block = _read_block(member, data)
             digests.discard(block.digest)
             if block.kind == IMPORT:
                 manifest = _read_manifest(block)
                 manifests[manifest.id] = manifest
-        elif layout.IMPORT_ROW.fullmatch(member):
-            key = layout.key_of(member)
-            source, numbers = keys.source_of(key), keys.numbers(key)
+        elif members.IMPORT_ROW.fullmatch(member):
+            key = members.key_of(member)
+            source, numbers = layout.source_of(key), layout.numbers(key)
             import_keys[source].append(key)
-            if keys.is_names(key):
+            if layout.is_names(key):
                 names[source, numbers[0]] = "sha256:" + sha256(data).hexdigest()
             elif source in manifests:
                 chunks[source, chunk_of(numbers[0], manifests[source].buckets)].update(data)

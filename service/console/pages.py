@@ -110,9 +110,6 @@ Complete = Callable[[dict[str, str], tuple[str, bytes] | None], None]
 class Page:
     """One page for one reader.
 
-    Args:
-        request: The request of it.
-
     Attributes:
         state: The state of the service, as load balancers hear it.
         reader: The name of the reader's key; "" while it is not known.

@@ -47,6 +47,16 @@ class EditorState:
         """The digest of the newest commit, which the next one has to name."""
         return self.commits[-1].digest if self.commits else ""
 
+    def find_version(self, version: int | None) -> int:
+        """Return an existing version, 0 included; None is the newest.
+
+        Raises:
+            NotFound: There is no such version.
+        """
+        if version is None:
+            return self.version
+        return version and fold.find(self.commits, version).version
+
     @cached_property
     def active_records(self) -> ActiveRecords:
         """The active edits."""

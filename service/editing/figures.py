@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from models.graph.view import GraphView
 from service.editing.draft import EditorState
-from service.editing.evaluation.capacity import SlotBudget
+from service.editing.evaluation.expectations import SlotBudget
 from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 
 Part = Literal["editor", "report", "commit", "replicas"]

@@ -20,7 +20,7 @@ from service.editing.draft import Build, EditorState
 from service.editing.evaluation.report import Evaluator
 from service.errors import ErrataError, LedgerUnavailable
 from service.ledger.commit import EditRecord
-from service.ledger.reports import Reports, StoredReport
+from service.ledger.tags import Reports, StoredReport
 
 MAX_WAITING = 32  # commits whose reports wait to be measured; each further one is measured before its commit
 RETRY_S = 2.0  # seconds between two attempts to keep a report
@@ -102,7 +102,6 @@ class LaterReports:
         """Return the report of a commit as far as it is known now.
 
         Args:
-            report: The report in the commit.
             wait: Whether to wait until it is measured, for PATIENCE_S at most.
         """
         if report.get("report_state") != MEASURING:

@@ -157,7 +157,6 @@ class ModelAtVersion:
 
         Args:
             wordings: Question, edit, and the question's place among the edit's wordings.
-            edits: Edits by id.
         """
         routing = await self.routing()
         wordings = list(wordings)

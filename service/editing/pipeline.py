@@ -23,6 +23,7 @@ from errata.wire import Report
 
 from models.memory import Block, Image
 from service.concurrency import Refreshing
+from service.curation.upkeep import Review, Reviews, check_day
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.fact_tests import mark_superseded, note_present_answers
 from service.editing.evaluation.near import check_names
@@ -35,7 +36,6 @@ from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
 from service.scheduling.priority import CommitPriority
-from service.upkeep.reviews import Review, Reviews, check_day
 
 log = logging.getLogger(__name__)
 

@@ -85,8 +85,6 @@ async def receipt(
 
     Args:
         ledger: Where the replicas' heartbeats are.
-        result: The commit or the dry run.
-        kind: The kind of the write.
         timings: Seconds of its parts.
         patience: How long to wait for the replicas; None does not wait.
         find_report: Returns the report of a version as far as it is known.

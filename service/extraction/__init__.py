@@ -1,1 +1,0 @@
-"""Extracts text from HTML and PDF files."""

@@ -33,7 +33,6 @@ class Extractor:
 
         Args:
             media_type: One that `formats.READERS` has.
-            data: The file.
 
         Raises:
             Unreadable: The file has no text that can be read, or takes too much memory or time.

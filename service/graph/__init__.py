@@ -1,1 +1,0 @@
-"""The knowledge graph of the service: names, statements and imports, found and stored."""

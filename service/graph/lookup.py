@@ -26,13 +26,13 @@ from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.system import Ask, System
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
-from service.graph.linking.matching import Span
+from service.graph.linking.name_index import Span
 from service.graph.linking.slips import IsCommon
+from service.graph.linking.words import fold
 from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 
 MAX_CACHED = 20_000  # entities of one view
 FEW_NAMES = 100  # names that are linked on the event loop; more are linked in a thread
@@ -148,7 +148,6 @@ class Lookup:
         """Return each question with the facts of its view about its words.
 
         Args:
-            asks: The questions.
             views: The graph at the version of each question.
             reach: How far the system reads around the entities of a question; None for these alone.
         """
@@ -246,7 +245,6 @@ class Lookup:
         """Return the stretches of a text that no name of the view has, with the names of one slip less.
 
         Args:
-            view: The graph at a version.
             is_common: Tells whether a word is so common that it is not taken for a slip.
         """
         slips = self.linker.find_slips(text, is_common)
@@ -393,7 +391,6 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
     """Return the mentions in the order of the text.
 
     Args:
-        text: The question.
         spans: Names in it, the longest first. A name of other versions or of a dry run is skipped; among names that
             overlap the first is read.
         entities: Entities that the spans may mean.

@@ -9,7 +9,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import JSON, Ambiguous, InvalidInput
-from service.graph.linking.folding import fold
+from service.graph.linking.words import fold
 from service.graph.lookup import Lookup
 
 # The relations as which a curator or a file writes the names of an entity.

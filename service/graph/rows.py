@@ -19,9 +19,9 @@ from more_itertools import chunked
 from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
-from service.graph import bucket_codec, keys
-from service.graph.bucket_codec import Bucket
-from service.ledger.redis.connection import Connection
+from service.graph import layout
+from service.graph.layout import Bucket
+from service.ledger.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -72,18 +72,19 @@ class Rows:
 
     async def further_statements(self, manifest: Manifest, entity: str) -> Statements:
         """Return the statements that had no room in the entity's bucket."""
-        bucket = bucket_codec.bucket_of(entity, manifest.buckets)
-        first = keys.bucket(manifest.id, bucket)
-        start, count = bucket_codec.decode(first, (await read(self._connection, [first]))[first]).parts.get(
+        bucket = layout.bucket_of(entity, manifest.buckets)
+        first = layout.bucket(manifest.id, bucket)
+        start, count = layout.decode(first, (await read(self._connection, [first]))[first]).parts.get(
             entity, (0, 0)
         )
         parts = await read(
-            self._connection, [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
+            self._connection,
+            [layout.bucket(manifest.id, bucket, part) for part in range(start, start + count)],
         )
 
         def decode() -> Statements:
-            raw = (bucket_codec.decode(key, data).statements[entity] for key, data in parts.items())
-            return tuple(statement for part in raw for statement in bucket_codec.to_statements(part))
+            raw = (layout.decode(key, data).statements[entity] for key, data in parts.items())
+            return tuple(statement for part in raw for statement in layout.to_statements(part))
 
         return await asyncio.to_thread(decode)
 
@@ -96,22 +97,25 @@ class Rows:
             LedgerCorrupt: The rows are damaged, too.
         """
         for number, digest in enumerate(manifest.names):
-            key = keys.names(manifest.id, number)
+            key = layout.names(manifest.id, number)
             data = (await read(self._connection, [key]))[key]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
                 log.error("the names %s are missing or altered: they are read out of the rows", key)
                 break
-            yield await asyncio.to_thread(_decode_names, data)
+            pairs = await asyncio.to_thread(lambda data: json.loads(zlib.decompress(data)), data)
+            yield [(name, entity) for name, entity in pairs]
         else:
             return
         for buckets in chunked(range(manifest.buckets), KEYS_PER_READ):
-            contents = await read(self._connection, [keys.bucket(manifest.id, bucket) for bucket in buckets])
+            contents = await read(
+                self._connection, [layout.bucket(manifest.id, bucket) for bucket in buckets]
+            )
 
             def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
                 return [
                     (statement[1], entity)
                     for key, data in contents.items()
-                    for entity, statements in bucket_codec.decode(key, data).statements.items()
+                    for entity, statements in layout.decode(key, data).statements.items()
                     for statement in statements
                     if statement[0] in (LABEL, ALIAS)
                 ]
@@ -131,12 +135,12 @@ class Rows:
         for row, key in bucket_keys.items():
             try:
                 if key not in buckets:
-                    buckets[key] = bucket_codec.decode(key, contents[key])
+                    buckets[key] = layout.decode(key, contents[key])
             except LedgerCorrupt as error:
                 damage = error
                 continue
             raw = buckets[key].statements.get(row[1].removeprefix(IN_EDGES), ())
-            rows[row] = bucket_codec.to_statements(raw)
+            rows[row] = layout.to_statements(raw)
             self._cache[row] = rows[row]
         if damage is not None:  # raised only now, so that the intact rows are cached for other questions
             raise damage
@@ -145,10 +149,10 @@ class Rows:
 
 def _bucket_key(manifest: Manifest, id: str) -> str:
     if id.startswith(IN_EDGES):
-        number = bucket_codec.in_edges_bucket_of(id.removeprefix(IN_EDGES), manifest.buckets)
+        number = layout.in_edges_bucket_of(id.removeprefix(IN_EDGES), manifest.buckets)
     else:
-        number = bucket_codec.bucket_of(id, manifest.buckets)
-    return keys.bucket(manifest.id, number)
+        number = layout.bucket_of(id, manifest.buckets)
+    return layout.bucket(manifest.id, number)
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
@@ -158,7 +162,3 @@ async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, b
         async with connection.call("read the graph"):
             contents |= zip(batch, await connection.commands.mget(batch), strict=True)
     return contents
-
-
-def _decode_names(data: bytes) -> list[tuple[str, str]]:
-    return [(name, entity) for name, entity in json.loads(zlib.decompress(data))]

@@ -17,41 +17,40 @@ from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Settings
 from service.console.routes import include_console
-from service.gaps.worklist import Sighting, Worklist
+from service.curation.gaps import Sighting, Worklist
+from service.curation.proposals import Proposals
+from service.curation.tally import Tally
+from service.curation.upkeep import HitCounts, Hits
 from service.http import errors, openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import AuditMiddleware
-from service.http.middleware.compression import CompressionMiddleware
-from service.http.middleware.head import HeadMiddleware
-from service.http.middleware.metrics import MetricsMiddleware
-from service.http.middleware.origin import OriginMiddleware
-from service.http.middleware.request_id import RequestIdMiddleware
-from service.http.middleware.security_headers import SecurityHeadersMiddleware
+from service.http.middleware.edge import (
+    CompressionMiddleware,
+    HeadMiddleware,
+    MetricsMiddleware,
+    OriginMiddleware,
+    RequestIdMiddleware,
+    SecurityHeadersMiddleware,
+)
 from service.http.model_router import ModelRouter
 from service.http.readiness import Readiness
 from service.http.routes import (
     answers,
-    audit,
     backup,
     documents,
     edits,
     gaps,
     graph,
+    history,
     keys,
     proposals,
-    senses,
     status,
-    versions,
-    why,
 )
 from service.http.routes.openai import chat, responses
 from service.mcp.server import include_mcp
 from service.metrics import metrics
-from service.proposals.store import Proposals
-from service.upkeep.hits import HitCounts, Hits
-from service.upkeep.tally import Tally
 
 # A span of the request, not of its parts.
 TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
@@ -130,23 +129,22 @@ def _include_routes(
         (responses.build_router(questions, settings.decline_as == "content"), ask),
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
-        (senses.build_router(editor), ask),
+        (graph.build_senses_router(editor), ask),
         (documents.build_router(editor), ask),
         (documents.build_edit_router(editor), edit),
         (edits.build_router(editor), edit),
         (graph.build_import_router(editor), edit),
         (graph.build_table_router(editor), read),
-        (versions.build_router(editor), read),
-        (why.build_router(inquiries, editor), read),
-        (gaps.build_router(worklist, settings.gaps_days, editor), read),
+        (history.build_router(inquiries, editor), read),
+        (gaps.build_router(worklist, settings.gaps_days), read),
         (gaps.build_edit_router(worklist, inquiries, editor), edit),
         (proposals.build_router(proposal_store, editor), read),
         (proposals.build_propose_router(proposal_store, editor), propose),
         (proposals.build_decision_router(proposal_store, editor, settings.self_approval), edit),
-        (versions.build_tag_router(editor), edit),
+        (history.build_tag_router(editor), edit),
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
-        (audit.build_router(access.audit), admin),
+        (keys.build_audit_router(access.audit), admin),
         (backup.build_router(Backup.over(access), models, settings.import_limits.disk_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])

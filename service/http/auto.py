@@ -25,15 +25,14 @@ from pydantic import JsonValue
 from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
 from service.config import AUTO
+from service.curation.gaps import Kind, Sighting, find_thing
+from service.curation.upkeep import Hits
 from service.errors import ErrataError, InvalidInput, NotFound, NotReady, TooMany
-from service.gaps.groups import find_thing
-from service.gaps.worklist import Kind, Sighting
 from service.http.model_router import ModelRouter, Question
 from service.outcome import CODE, Outcome
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD
-from service.upkeep.hits import Hits
 
 PATIENCE_S = 10.0  # wait for further systems after one has replied; a restarting one may take its time limit
 INPUTS_S = 60.0  # age of a system's known inputs after which a replica is asked again
@@ -113,7 +112,6 @@ class AutoRouter:
     """The models by the names that callers give, `auto` among them.
 
     Args:
-        models: The served systems.
         max_batch: Questions of one request that are put to all systems at once.
         default: The model that is meant where a question names none.
         patience_s: Seconds to wait for further systems after one has replied.
@@ -275,7 +273,10 @@ class AutoRouter:
                 if any(task.result().status < 400 for task in done):
                     timeout_s = self._patience_s
             for task in pending:
-                yield models[task], self._describe_lag(models[task])
+                detail = (
+                    f"the model {models[task]!r} did not answer within {self._patience_s:g} s after another"
+                )
+                yield models[task], Outcome.of(NotReady(detail), None)
         finally:
             await cancel_and_wait(models)
 
@@ -284,10 +285,6 @@ class AutoRouter:
             return await self._models.answer(part)
         except ErrataError as error:
             return Outcome.of(error, None)
-
-    def _describe_lag(self, model: str) -> Outcome:
-        detail = f"the model {model!r} did not answer within {self._patience_s:g} s after another"
-        return Outcome.of(NotReady(detail), None)
 
 
 def find_others(
@@ -332,7 +329,9 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
         outcomes: Outcome of each system of `question.parts`, by its name.
     """
     if not question.parts:
-        return _refuse_unread(question)
+        fields = " and ".join(f"`{field}`" for field in sorted(set(question.unread.values())))
+        detail = f"no model here reads {fields} of this question: leave it out, or serve one that does"
+        return Outcome.of(InvalidInput(detail), None)
     opinions = [_read(part.model, outcomes[part.model], question.request) for part in question.parts]
     replies = [(opinion, opinion.standing) for opinion in opinions if opinion.standing is not None]
     if not replies:
@@ -352,7 +351,10 @@ def conclude(question: AutoQuestion, outcomes: Mapping[str, Outcome]) -> Outcome
     body["degraded"] = next(filter(None, (opinion.body.get("degraded") for opinion in opinions)), None)
     if question.request.explain:
         rows = [_describe(opinion) for opinion in opinions if opinion is not winner]
-        rows += [_describe_unread(model, field) for model, field in question.unread.items()]
+        rows += [
+            _make_row(model, None, None, UNREAD, f"The model does not read `{field}`.")
+            for model, field in question.unread.items()
+        ]
         body["explanation"] = {**(body["explanation"] or {}), OTHER_MODELS: rows}
     return Outcome(
         200,
@@ -401,12 +403,6 @@ def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
     return Opinion(model, outcome, body, standing)
 
 
-def _refuse_unread(question: AutoQuestion) -> Outcome:
-    fields = " and ".join(f"`{field}`" for field in sorted(set(question.unread.values())))
-    detail = f"no model here reads {fields} of this question: leave it out, or serve one that does"
-    return Outcome.of(InvalidInput(detail), None)
-
-
 def _describe_progress(model: str, n_replied: int, n_asked: int) -> bytes:
     progress: dict[str, JsonValue] = {"model": model, "n_replied": n_replied, "n_asked": n_asked}
     return AnswerDelta(text="", progress=progress).model_dump_json().encode()
@@ -420,10 +416,6 @@ def _describe(opinion: Opinion) -> dict[str, object]:
     if body["answer"] is not None and opinion.repeats:
         return _make_row(opinion.model, body["answer"], body["score"], REPEATS, REPEATS_TEXT)
     return _make_row(opinion.model, body["answer"], body["score"], body["reason"], body["reason_text"])
-
-
-def _describe_unread(model: str, field: str) -> dict[str, object]:
-    return _make_row(model, None, None, UNREAD, f"The model does not read `{field}`.")
 
 
 def _make_row(

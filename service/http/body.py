@@ -182,7 +182,6 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
     """Return the error of an invalid input, which lists its faults in one sentence and one by one.
 
     Args:
-        error: The faults.
         of: Path to the part of the body that was checked.
         in_query: Whether the fields are parameters of the query.
     """

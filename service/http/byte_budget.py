@@ -21,7 +21,6 @@ class ByteBudget:
 
         Args:
             caller: A name or an address; "" for a proxy, which serves many callers and has all of the budget.
-            n_bytes: Number of bytes.
         """
         limit, n_held = self.total // 4 if caller else self.total, self._by_caller[caller] + n_bytes
         if n_bytes > 0 and (self.n_held + n_bytes > self.total or n_held > limit):

@@ -14,21 +14,16 @@ from functools import cached_property, partial
 from typing import Any
 from uuid import uuid4
 
-from errata.wire import ReplicaList, Wait
+from errata.wire import ReplicaList
 
-from service.calls.caller import CallLost
+from service.calls import CallLost
+from service.editing.call import READ_S, Call
+from service.editing.operations import ListReplicas
 from service.errors import ErrataError, Internal, NotReady, TooMany
 from service.outcome import Outcome
 
 ANSWER_S = 30.0
-READ_S = 30.0
 READY_S = 5.0
-TAG_S = 60.0
-COMMIT_S = 600.0  # time limit of a commit: a thousand edits, each measured before and after
-FEED_S = 120.0
-STUDY_S = 120.0
-FINISH_S = 3_600.0
-ATTEMPTS = 5  # attempts of a call; its own deaths are two, and others may end the process that it waits for
 DOUBT = "it may have been made: look at the log, or send it again with the same Idempotency-Key"
 
 log = logging.getLogger(__name__)
@@ -66,9 +61,6 @@ class DeploymentClient:
         """Start a call with an id, "" before its process died, and start it again when its process dies.
 
         Args:
-            start: Starts the call, given its id.
-            timeout_s: Time limit of each attempt.
-            attempts: Most attempts.
             suspect: Id of a call whose process has died before.
         """
         for _ in range(attempts):
@@ -197,155 +189,36 @@ class EditorClient(DeploymentClient):
     def __init__(self, handle: Any) -> None:
         super().__init__(handle, "the editor")
 
-    async def _outcome(
-        self, method: Any, *args: Any, timeout_s: float = READ_S, attempts: int = ATTEMPTS
+    async def call(
+        self, call: Call[Any], limit_s: float | None = None, attempts: int | None = None
     ) -> Outcome:
-        """Send a call that changes nothing, or one that is made once however often it is sent."""
+        """Make a call. A write with a key is made once, so one that dies with the editor is sent again.
+
+        Args:
+            limit_s: Time limit of each attempt, in place of the call's own.
+            attempts: Most attempts, in place of the call's own.
+
+        Raises:
+            NotReady: It failed; of a write that may have been made, the error has `in_doubt` and the key.
+        """
 
         def start(suspect: str) -> Awaitable[Outcome]:
             marks = {"suspect": suspect} if suspect else {}
-            outcome: Awaitable[Outcome] = method.remote(*args, **marks)
+            outcome: Awaitable[Outcome] = self.handle.call.remote(call, **marks)
             return outcome
 
-        outcome: Outcome = await self._call(start, timeout_s, attempts)
-        return outcome
-
-    async def _write(
-        self, method: Any, *args: Any, key: str | None, timeout_s: float = COMMIT_S, attempts: int = 1
-    ) -> Outcome:
-        """Send a write. If it dies with the editor and has a key, which makes sure that it is made once, send it again.
-
-        Raises:
-            NotReady: It may have been made; the error has `in_doubt` and the key.
-        """
         try:
-            return await self._outcome(method, *args, timeout_s=timeout_s, attempts=attempts)
+            outcome: Outcome = await self._call(start, limit_s or call.limit_s, attempts or call.attempts)
         except NotReady as error:
+            if not call.is_write:
+                raise
+            key = getattr(call, "key", None)
             raise NotReady(f"{error.detail}; {DOUBT}", in_doubt=True, idempotency_key=key) from error
-
-    async def edit(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        return await self._commit(self.handle.edit, request, author, key)
-
-    async def edit_document(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        """Edit as `edit` does, if documents are served."""
-        return await self._commit(self.handle.edit_document, request, author, key)
-
-    async def revert(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        return await self._commit(self.handle.revert, request, author, key)
-
-    async def rollback(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        return await self._commit(self.handle.rollback, request, author, key)
-
-    async def _commit(self, method: Any, request: Mapping[str, Any], author: str, key: str) -> Outcome:
-        """Send a request for a commit; a dry run is never in doubt."""
-        if request["dry_run"] or not request.get("measure", True):
-            return await self._outcome(method, request, author, key, timeout_s=COMMIT_S)
-        return await self._write(method, request, author, key, key=key, attempts=ATTEMPTS)
-
-    async def check(self, superseded: bool) -> Outcome:
-        """Run the fact tests."""
-        return await self._outcome(self.handle.check, True, superseded, timeout_s=COMMIT_S)
-
-    async def last_check(self, superseded: bool) -> Outcome:
-        """Return the last report of the fact tests."""
-        return await self._outcome(self.handle.check, False, superseded)
-
-    async def import_begin(self, order: Mapping[str, Any], author: str, key: str) -> Outcome:
-        return await self._outcome(self.handle.import_begin, order, author, key, timeout_s=FEED_S, attempts=1)
-
-    async def import_feed(self, session: str, data: bytes) -> Outcome:
-        return await self._outcome(self.handle.import_feed, session, data, timeout_s=FEED_S, attempts=1)
-
-    async def import_progress(self, session: str) -> Outcome:
-        return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S, attempts=1)
-
-    async def import_finish(self, session: str, wait: Wait, wait_report: bool, key: str) -> Outcome:
-        """Commit the import of this key. An editor that died has lost it, so the call is not sent again."""
-        arguments = session, wait, wait_report
-        return await self._write(self.handle.import_finish, *arguments, key=key, timeout_s=FINISH_S)
-
-    async def import_abandon(self, session: str) -> None:
-        await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
-
-    async def log(
-        self,
-        limit: int,
-        before: int | None,
-        grep: str | None,
-        author: str | None,
-        since: float | None,
-        by_day: int = 0,
-    ) -> Outcome:
-        return await self._outcome(self.handle.log, limit, before, grep, author, since, by_day)
-
-    async def show(self, version: int, wait_report: bool = False) -> Outcome:
-        return await self._outcome(self.handle.show, version, wait_report)
-
-    async def show_edit(self, id: str) -> Outcome:
-        return await self._outcome(self.handle.show_edit, id)
-
-    async def active_edits(self) -> Outcome:
-        return await self._outcome(self.handle.active_edits, timeout_s=STUDY_S)
-
-    async def reviews(self, due: bool, limit: int) -> Outcome:
-        return await self._outcome(self.handle.reviews, due, limit)
-
-    async def hits(self, limit: int) -> Outcome:
-        return await self._outcome(self.handle.hits, limit)
-
-    async def review(self, id: str, request: Mapping[str, Any]) -> Outcome:
-        return await self._write(
-            self.handle.review, id, request, key=None, timeout_s=TAG_S, attempts=ATTEMPTS
-        )
-
-    async def scope(self, question: str, model: str | None, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.scope, question, model, version)
-
-    async def why(self, question: str, answer: Mapping[str, Any], version: int | None) -> Outcome:
-        return await self._outcome(self.handle.why, question, answer, version)
-
-    async def diff(self, older: int, newer: int) -> Outcome:
-        return await self._outcome(self.handle.diff, older, newer)
-
-    async def tags(self) -> Outcome:
-        return await self._outcome(self.handle.tags, timeout_s=TAG_S)
-
-    async def tag(self, name: str, version: int, author: str) -> Outcome:
-        return await self._write(self.handle.tag, name, version, author, key=None, timeout_s=TAG_S)
-
-    async def untag(self, name: str) -> Outcome:
-        return await self._write(self.handle.untag, name, key=None, timeout_s=TAG_S)
-
-    async def entities(self, text: str, limit: int, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.entities, text, limit, version)
-
-    async def relations(self, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.relations, version)
-
-    async def table(self, query: Mapping[str, Any]) -> Outcome:
-        return await self._outcome(self.handle.table, query)
-
-    async def entity(self, id: str, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.entity, id, version)
-
-    async def documents(self, limit: int, after: str | None, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.documents, limit, after, version)
-
-    async def document(self, id: str, version: int | None) -> Outcome:
-        return await self._outcome(self.handle.document, id, version)
-
-    async def senses(self, query: Mapping[str, Any]) -> Outcome:
-        return await self._outcome(self.handle.senses, query)
-
-    async def memory(self) -> Outcome:
-        return await self._outcome(self.handle.memory)
-
-    async def replicas(self) -> Outcome:
-        return await self._outcome(self.handle.replicas)
+        return outcome
 
     async def find_replicas(self) -> ReplicaList | None:
         """Return the last report of every replica; None while the ledger, to which they report, is away."""
-        outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S, attempts=1)
+        outcome = await self.call(ListReplicas(), READY_S, attempts=1)
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
     async def state(self) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from service.calls.caller import Caller, ShortHandle
-from service.calls.frames import FOLDER_VARIABLE
+from service.calls import FOLDER_VARIABLE, Caller, ShortHandle
 from service.concurrency import freeze_gc
 from service.config import Settings
+from service.editing.call import ATTEMPTS
 from service.http.app import build_app
-from service.http.deployment_client import ATTEMPTS, EditorClient, ModelClient
+from service.http.deployment_client import EditorClient, ModelClient
 from service.http.middleware import ray_headers
 from service.http.model_router import ModelRouter
 from service.http.protocol import set_limits

@@ -2,13 +2,18 @@
 
 A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
 that has one. A route names only its answer, and the problems of its own. The name of its function is the id of the
-operation and the first sentence of its docstring the summary; descriptions.py tells where fields are described.
+operation and the first sentence of its docstring the summary; descriptions.toml has what the docstrings of wire types
+leave out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
+from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 
 from errata.wire import Problem, Response
@@ -23,17 +28,16 @@ from pydantic.json_schema import models_json_schema
 
 from service.http.auth import Guard
 from service.http.body import JsonBody
-from service.http.descriptions import (
-    ATTRIBUTES,
-    EXAMPLES,
-    FIELDS,
-    PARAMETERS,
-    describe_by_name,
-    describe_fields,
-)
 from service.http.errors import CHAT, RESPONSES
 from service.http.responses import PROBLEM
 
+DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("descriptions.toml").read_text())
+FIELDS, PARAMETERS, EXAMPLES = (DESCRIPTIONS[name] for name in ("fields", "parameters", "examples"))
+AS_OPENAI = (
+    "As in OpenAI's API; service/http/README.md says which fields are kept to, and which change nothing here."
+)
+ATTRIBUTES = "\n\nAttributes:\n"
+ATTRIBUTE = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 SCHEMA = "#/components/schemas/{model}"
 KEY = "key"
 GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
@@ -49,8 +53,6 @@ def document(
     """Return keyword arguments of a route.
 
     Args:
-        returns: Its answer.
-        problems: Statuses of its own problem documents.
         status: Status of the answer.
         streams: The media type in which the answer comes piece by piece, to those who ask for that.
     """
@@ -73,7 +75,6 @@ def install(app: FastAPI, open_to_all: bool = True) -> None:
     """Let the application describe itself in full.
 
     Args:
-        app: The application.
         open_to_all: Whether asking needs no key, so that /docs shows a padlock only where one is needed.
     """
 
@@ -158,7 +159,9 @@ def _describe_fields(schemas: dict[str, Any]) -> None:
             schema["description"] = schema["description"].partition(ATTRIBUTES)[0]
         attributes = describe_fields(kinds[name]) if name in kinds else {}
         for field, content in schema.get("properties", {}).items():
-            description = content.get("description") or attributes.get(field) or describe_by_name(name, field)
+            default = AS_OPENAI if name.startswith(("Chat", "Stream", "Response")) else None
+            common = FIELDS.get(f"{name}.{field}", FIELDS.get(field, default))
+            description = content.get("description") or attributes.get(field) or common
             if description is not None:
                 content["description"] = description
 
@@ -173,3 +176,9 @@ def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
     for dependency in dependant.dependencies:
         yield dependency
         yield from _dependencies(dependency)
+
+
+def describe_fields(kind: type) -> Mapping[str, str]:
+    """Return the fields that the docstrings of a type and of its bases list."""
+    lists = [cleandoc(base.__doc__ or "").partition(ATTRIBUTES)[2] for base in reversed(kind.__mro__)]
+    return {name: " ".join(text.split()) for items in lists for name, text in ATTRIBUTE.findall(items)}

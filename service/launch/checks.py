@@ -10,9 +10,8 @@ import ssl
 
 from models.systems import SYSTEMS
 from service.config import Settings
-from service.cores import count_cores
-from service.launch.exits import CannotStart
-from service.memory import count_memory
+from service.launch.orphans import CannotStart
+from service.machine import count_cores, count_memory
 
 GB = 1e9
 # Memory below which the systems of this repository do not run: some 15 % less than they take at a start

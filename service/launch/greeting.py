@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from service.access.admin_key import FILE
+from service.access.api_keys import FILE
 from service.config import Settings
 from service.launch.places import Places
 
@@ -35,8 +35,6 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
     """Return the text that is printed when the service is ready.
 
     Args:
-        places: The folders.
-        took_s: Seconds that the start took.
         key: The key in the key file; None if the operator has given one.
         shows_key: Whether a person reads this and no log keeps it.
     """

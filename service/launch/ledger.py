@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from service.errors import ErrataError
-from service.launch.exits import CannotStart
+from service.launch.orphans import CannotStart
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.startup import check_address
 

@@ -3,6 +3,10 @@
 Every process of Ray writes its log into the session's folder, which only this service uses: a process that has a file
 in it open for writing is an orphan. (A process that only reads is a person with a pager.) Without /proc, only Ray's
 own clean-up is left.
+
+The expected ends of a launch: it cannot start, or a signal stops it.
+
+Ctrl-C and SIGTERM become an exception in the main thread, once: a second signal must not interrupt the clean-up.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 GRACE_S = 3.0
 POLL_S = 0.05
@@ -50,3 +56,34 @@ def _list_entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class CannotStart(Exception):
+    """The service cannot start.
+
+    The text, which is printed, names the mistake and the remedy; the exit status is 1.
+    """
+
+
+class StopRequested(Exception):
+    """A signal has asked the service to stop."""
+
+
+def is_stop_requested() -> bool:
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def catch_signals() -> None:
+    """Install the handlers. Ray replaces them, so this is called again once Ray runs."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, request_stop)
+
+
+def request_stop(number: int = 0, frame: FrameType | None = None) -> NoReturn:
+    """Stop the service; this is also the signals' handler."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise StopRequested

@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.launch.exits import CannotStart
-from service.launch.orphans import stop_orphans
+from service.launch.orphans import CannotStart, stop_orphans
 from service.ledger.embedded.files import create_private_folder, temporary_folder
 from service.ledger.embedded.lock import FolderLock
 

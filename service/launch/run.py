@@ -11,12 +11,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.access.admin_key import BadKey, load_admin_key
-from service.access.api_keys import fingerprint
+from service.access.api_keys import BadKey, fingerprint, load_admin_key
 from service.config import SecretMissing, Settings, explain, take_admin_key, take_redis_url
-from service.launch import exits, greeting
+from service.launch import greeting, orphans
 from service.launch.checks import check_devices, check_memory, check_systems, check_tls
-from service.launch.exits import CannotStart
+from service.launch.orphans import CannotStart
 from service.launch.places import Places, claim
 
 Say = Callable[[str], None]
@@ -33,7 +32,7 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
     Raises:
         CannotStart: The service never ran; the error says why.
     """
-    exits.catch_signals()
+    orphans.catch_signals()
     try:
         with claim(arguments["var"], arguments["host"], arguments["port"]) as places:
             # the launcher's log gets all output except that of `say`
@@ -43,10 +42,10 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
             log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
             logging.basicConfig(format=log_format, level=logging.WARNING, force=True)
             _serve(arguments, places, say, to_terminal)
-    except exits.StopRequested:
+    except orphans.StopRequested:
         say("Stopped.")
     except (ImportError, SystemError):  # an import turns StopRequested into these
-        if not exits.is_stop_requested():
+        if not orphans.is_stop_requested():
             raise
         say("Stopped.")
 
@@ -75,7 +74,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
         from service.launch import cluster
 
         with cluster.cluster(settings, places, say):
-            exits.catch_signals()
+            orphans.catch_signals()
             cluster.deploy(settings, places)
             took_s, file_key = time.monotonic() - started_s, None if operator_key else key
             say(greeting.ready(settings, places, took_s, file_key, shows_key=to_terminal))

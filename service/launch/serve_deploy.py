@@ -15,8 +15,7 @@ import ray
 from pydantic import ValidationError
 from ray.serve import Application
 
-from service.access.admin_key import check_key
-from service.access.api_keys import fingerprint
+from service.access.api_keys import check_key, fingerprint
 from service.app import build
 from service.config import Settings, explain, take_admin_key, take_redis_url
 

@@ -1,1 +1,0 @@
-"""The append-only list of commits, from which every version is rebuilt."""

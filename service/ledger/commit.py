@@ -225,7 +225,6 @@ def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | Non
     """Decode `entries` after a check of their bytes, their places and their chain.
 
     Args:
-        entries: Entries of the log.
         first: Version of the first entry; the others follow without a gap.
         previous: Digest of the commit before `first`; None skips its check.
 

@@ -10,17 +10,17 @@
     {errata}:dropping         hash     imports claimed as dead, until their rows are deleted
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> its version, author and time (tags.py)
-    {errata}:reports          hash     version -> its report as it was completed after the commit (reports.py)
+    {errata}:reports          hash     version -> its report as it was completed after the commit (tags.py)
     {errata}:suspects         hash     id of a request that may have ended a process -> the process that works for it
                                        (suspects.py)
     {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
                                        ` extension` follows it where the ledger was not empty
-    {errata}:kept             string   layouts 1 and 2: the value of `restore`, and which versions had rows (schema.py)
-    {errata}:schema           string   the number of this layout (schema.py)
+    {errata}:kept             string   layouts 1 and 2: the value of `restore`, and which versions had rows (startup.py)
+    {errata}:schema           string   the number of this layout (startup.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
 The log and the blocks are the truth. Manifests are derived (about 110 bytes a block) and may be deleted: a
-start then replays from an older one. The braces are a hash tag: a cluster keeps all these keys on one node.
+start then replays from an older one. The braces have no meaning any more.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from models.versioned_blocks import VersionedBlocks
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
 from service.ledger.commit import Commit, Entry, Write
-from service.ledger.redis.connection import is_timeout
+from service.ledger.connection import is_timeout
 from service.ledger.store import RedisLedger
 
 COMMITS_PER_READ = 250

@@ -1,4 +1,9 @@
-"""The checks of the server before anything depends on the ledger, and the wait for a server that is away.
+"""The layout of the data in Redis, and its migration from an older Errata before anything reads it.
+
+Each step leads from one layout to the next and may run twice, as it does when the process dies in it. Commits never
+change: they have their own format number (commit.py), and every later Errata reads it.
+
+The checks of the server before anything depends on the ledger, and the wait for a server that is away.
 
 Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. A process that fails instead
 of waiting is started again by Ray, but only a few times.
@@ -7,6 +12,7 @@ of waiting is started again by Ray, but only a few times.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,18 +23,71 @@ from uuid import uuid4
 from redis.exceptions import (
     AuthenticationError,
     AuthorizationError,
-    ClusterDownError,
     ConnectionError,
+    MovedError,
     NoPermissionError,
     ResponseError,
     TimeoutError,
 )
 
-from service.errors import LedgerUnavailable
-from service.ledger import keys, schema
+from service.errors import LedgerCorrupt, LedgerUnavailable
+from service.ledger import keys
 from service.ledger.commit import corrupt
+from service.ledger.connection import Connection
 from service.ledger.lua import load_script
-from service.ledger.redis.connection import Connection
+
+Step: TypeAlias = Callable[[Connection], Awaitable[None]]
+
+CURRENT = 3
+FIRST = 1  # layout of data without a number, from before layouts were numbered
+
+log = logging.getLogger(__name__)
+
+
+async def _from_1(connection: Connection) -> None:
+    """Leave the data unchanged: layout 2 only allowed rows of old versions to be dropped."""
+
+
+async def _from_2(connection: Connection) -> None:
+    """Move the note of a restore from `keys.LEGACY_RESTORE` to `keys.RESTORE`. Layout 3 drops no rows."""
+    async with connection.call("move a note of a restore"):
+        data = await connection.commands.get(keys.LEGACY_RESTORE) or b"{}"
+        try:
+            note = json.loads(data)
+        except ValueError as error:
+            detail = f"{keys.LEGACY_RESTORE} is not JSON, so it was altered; restore it from a backup"
+            raise LedgerCorrupt(detail) from error
+        if note.get("until"):
+            await connection.commands.set(keys.RESTORE, note["until"])
+    if note.get("oldest", 1) > 1:
+        log.warning(
+            "rows of versions before %d were dropped: questions cannot name these versions", note["oldest"]
+        )
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}  # layout -> the step to the next
+
+
+async def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, current: int = CURRENT) -> None:
+    """Migrate the data to layout `current`, step by step.
+
+    Raises:
+        LedgerUnavailable: The data was written by a newer Errata.
+    """
+    async with connection.call("tell its layout"):
+        data = await connection.commands.get(keys.SCHEMA)
+        is_new = data is None and not await connection.commands.xlen(keys.LOG)
+    number = FIRST if data is None else int(data)
+    if number > current:
+        detail = f"the data at {connection.address} has layout {number}, and this Errata knows layouts up to {current}"
+        raise LedgerUnavailable(f"{detail}: start the newer one, or restore a backup elsewhere")
+    for layout in range(number, current):
+        await steps[layout](connection)
+        if not is_new:
+            log.warning("the data at %s was migrated to layout %d", connection.address, layout + 1)
+        async with connection.call("note its layout"):
+            await connection.commands.set(keys.SCHEMA, layout + 1)
+
 
 T = TypeVar("T")
 Trial: TypeAlias = Callable[[Any, str], Awaitable[object]]
@@ -42,9 +101,7 @@ TRIALS: dict[str, Trial] = {
 }
 SETTINGS = ("append*", "maxmemory", "maxmemory-policy", "min-replicas-to-write")
 RETRY_S, LOG_EVERY_S = 0.5, 30.0
-REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
-
-log = logging.getLogger(__name__)
+REFUSALS = (AuthenticationError, AuthorizationError, MovedError, NoPermissionError)
 
 
 @dataclass(frozen=True)
@@ -81,7 +138,7 @@ async def check_server(connection: Connection) -> Server:
         if length != head:
             raise corrupt(head, f"the log holds {length} entries and not {head}: some were deleted")
         server = await _describe(connection)
-    await schema.migrate(connection)
+    await migrate(connection)
     return server
 
 
@@ -107,7 +164,7 @@ async def _try_features(connection: Connection) -> None:
         for feature, trial in TRIALS.items():
             try:
                 await trial(connection.commands, key)
-            except ClusterDownError:
+            except MovedError:
                 raise  # mapped by `Connection.call`
             except ResponseError as error:
                 raise _unfit(connection, f"cannot do {feature} ({error}): Redis 6.2 can") from error
@@ -135,10 +192,8 @@ async def _describe(connection: Connection) -> Server:
         config = {}
     settings = {_text(key): _text(value) for key, value in config.items()}
     warnings = _persistence_warnings(settings, persistence)
-    if (await info("cluster")).get("cluster_enabled") == 1:
-        warnings += _replication_warnings("a cluster", replication, settings)
-    elif replication.get("connected_slaves", 0) != 0:
-        warnings += _replication_warnings("a server with replicas", replication, settings)
+    if replication.get("connected_slaves", 0) != 0:
+        warnings.append(_replication_warning(settings))
     return Server(name, version, tuple(warnings))
 
 
@@ -162,26 +217,18 @@ def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str,
     return warnings
 
 
-def _replication_warnings(
-    topology: str, replication: Mapping[str, object], settings: Mapping[str, str]
-) -> list[str]:
-    risk = (
-        f"{topology} acknowledges an edit before a replica has it, and a master that dies can take it along"
-    )
+def _replication_warning(settings: Mapping[str, str]) -> str:
+    risk = "a server with replicas acknowledges an edit before a replica has it"
+    risk += ", and a master that dies can take it along"
     if settings.get("min-replicas-to-write", "0") == "0":
-        warnings = [f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"]
-    else:
-        warnings = [f"{risk}, though min-replicas-to-write makes that rare"]
-    if replication.get("connected_slaves") == 0:
-        warnings.append("the node that has the ledger has no replica: while it is down there are no edits")
-    return warnings
+        return f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"
+    return f"{risk}, though min-replicas-to-write makes that rare"
 
 
 async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
     """Return the result of `step`, retried for as long as the ledger is away; raise any other error at once.
 
     Args:
-        step: The call that needs the ledger.
         process: Name of the process that waits, for the log.
     """
     last_logged = -LOG_EVERY_S

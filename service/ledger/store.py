@@ -11,11 +11,12 @@ from redis.exceptions import ResponseError
 from models.memory import Block, Image
 from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
-from service.ledger import keys, manifests, rows
+from service.ledger import keys, manifests
+from service.ledger import manifests as rows
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
+from service.ledger.connection import LIMIT_S, TAIL_BLOCK_S, Connection
 from service.ledger.lua import load_script
 from service.ledger.manifests import Manifest
-from service.ledger.redis.connection import LIMIT_S, TAIL_BLOCK_S, Connection
 from service.ledger.startup import Server, check_server
 
 FORGET_REPLICA_AFTER_S = 3600
@@ -25,7 +26,7 @@ EXTENSION = b" extension"
 
 
 class RedisLedger:
-    """A ledger in any Redis >= 6.2 or Valkey, or a cluster of them. One per process and event loop.
+    """A ledger in any Redis >= 6.2 or Valkey. One per process and event loop.
 
     Every call ends within the connection's time limit, or raises LedgerUnavailable; damage raises LedgerCorrupt.
     """
@@ -88,7 +89,6 @@ class RedisLedger:
 
         Args:
             version: The version that the restore leads to.
-            newest: The newest version of the ledger.
 
         Returns:
             Whether the ledger was empty at the start of the restore, which may continue an earlier one.
@@ -159,7 +159,6 @@ class RedisLedger:
 
         Args:
             after: A version that the caller has; 0 for none.
-            limit: Largest number of commits.
             previous: Digest of the commit `after` as the caller knows it.
 
         Raises:

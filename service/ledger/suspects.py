@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from service.errors import Crashed, LedgerUnavailable
 from service.ledger import keys
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 
 T = TypeVar("T")
 SUSPECT: ContextVar[str] = ContextVar("suspect", default="")  # id of the request that this task works for
@@ -29,7 +29,6 @@ class Suspects:
     """The suspects that one process works for.
 
     Args:
-        connection: The ledger's Redis.
         part: `editor`, or the name of a model.
         remark: What holds for a refused request of this part, or what its sender may do.
         on_refusal: Is called for each request that is refused.

@@ -1,17 +1,26 @@
 """Tags: names that people give to versions, to find them again: `before-the-move` rather than 4711.
 
 A tag is not part of the history: it may be moved and deleted, and does not change its version.
+
+Reports that were completed after their commits: each version's whole report, beside the log.
+
+A commit is written before all of its effects are measured, and is never changed; its completed report is kept here,
+compressed. Without an entry the commit's own report is all there is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound
 from service.ledger import keys
-from service.ledger.redis.connection import Connection
+from service.ledger.commit import canonical
+from service.ledger.connection import Connection
 
 
 class Tag(BaseModel):
@@ -59,3 +68,36 @@ class Tags:
         if not exists:
             await self.put(tag)
         return not exists
+
+
+class StoredReport(BaseModel):
+    """The report of one version, in JSON values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int
+    report: Mapping[str, Any]
+
+
+class Reports:
+    """The completed reports of one ledger. Every call ends within the connection's time limit."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._redis = connection.commands
+
+    async def put(self, report: StoredReport) -> None:
+        """Keep a report in place of an earlier one of the version."""
+        data = zlib.compress(canonical(report.report), 1)
+        async with self._connection.call("keep a report"):
+            await self._redis.hset(keys.REPORTS, str(report.version), data)
+
+    async def find(self, *versions: int) -> list[StoredReport]:
+        """Return the completed reports of these versions, as far as there are any."""
+        async with self._connection.call("look for reports"):
+            entries = await self._redis.hmget(keys.REPORTS, list(map(str, versions)))
+        return [
+            StoredReport(version=version, report=json.loads(zlib.decompress(data)))
+            for version, data in zip(versions, entries, strict=True)
+            if data is not None
+        ]

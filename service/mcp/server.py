@@ -41,11 +41,7 @@ CALLER: ContextVar[tuple[tuple[str, int], str]] = ContextVar("address and host o
 
 
 class RouteVerifier:
-    """Verifies keys and tokens by the route that tells a caller who it is.
-
-    Args:
-        app: Has the routes.
-    """
+    """Verifies keys and tokens by the route that tells a caller who it is."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
@@ -63,7 +59,6 @@ class Endpoint:
     """Notes who calls, before the protocol's own application answers; its sessions begin with the first call.
 
     Args:
-        app: The protocol's application.
         sessions: Its sessions, which one task has to open and close.
         url: The address of the service by its settings, which the application names.
     """
@@ -124,7 +119,7 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
         validate_token_resource=False,  # the routes check the audience
     )
     server = ToolServer("errata", instructions=INSTRUCTIONS, token_verifier=RouteVerifier(app), auth=auth)
-    add_tools(server, Tools(lambda: routes_of(app, _caller_key()), RouteRefusal))
+    add_tools(server, Tools(lambda: routes_of(app, getattr(get_access_token(), "token", None)), RouteRefusal))
     protocol = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
@@ -164,8 +159,3 @@ def routes_of(app: FastAPI, key: str | None) -> LocalRoutes:
     """Return the routes as the caller of the present request sees them."""
     client, host = CALLER.get()
     return LocalRoutes(app, key, client, host)
-
-
-def _caller_key() -> str | None:
-    token = get_access_token()
-    return None if token is None else token.token

@@ -27,8 +27,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-from service.metrics import exporter
-from service.metrics.multiprocess import MachineCollector, claim_death, prepare_directory, remove_stale_gauges
+from service.metrics import pages as exporter
+from service.metrics.pages import MachineCollector, claim_death, prepare_directory, remove_stale_gauges
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -213,14 +213,7 @@ _authors: set[str] = set()
 def observe_graph(
     model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]
 ) -> None:
-    """Record the cost of the graph for a batch.
-
-    Args:
-        link_s: Seconds of linking.
-        read_s: Seconds of reading.
-        cache: Hits and misses.
-        facts: Number of facts of each question.
-    """
+    """Record the cost of the graph for a batch."""
     GRAPH_PARTS.labels(model, "link").observe(link_s)
     GRAPH_PARTS.labels(model, "read").observe(read_s)
     GRAPH_ROWS.labels(model, "hit").inc(cache[0])

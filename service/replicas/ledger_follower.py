@@ -2,6 +2,10 @@
 
 While the ledger is away, the last snapshot continues to answer, and its answers say that they may be stale. The same
 holds while the ledger is damaged, until a person has repaired it.
+
+The heartbeat of a replica, once a second and after each new snapshot, and the time that it is behind the ledger.
+
+The time is by the replica's own machine's clock, since clocks differ.
 """
 
 from __future__ import annotations
@@ -9,7 +13,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any
 
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import data_replaced
@@ -28,13 +36,10 @@ class LedgerFollower:
     """Owns the newest snapshot.
 
     Attributes:
-        newest: The newest snapshot.
         degraded: Code of the problem because of which it may be stale, or None.
         head: The newest version of the ledger, as far as it is known.
 
     Args:
-        loader: Builds the next snapshot.
-        first: The snapshot to begin with.
         on_swap: Receives, after each swap, the new snapshot and the seconds since its commit.
     """
 
@@ -107,3 +112,61 @@ class LedgerFollower:
         swap, self._swap = self._swap, asyncio.Event()
         swap.set()
         self._on_swap(snapshot, seconds)
+
+
+PERIOD_S = 1.0
+
+
+class Heartbeat:
+    """Sends a replica's status to the ledger.
+
+    Attributes:
+        applied_ms: Time from the newest version's commit until it was ready here; None at the start.
+
+    Args:
+        on_head: Receives the ledger's newest version after each heartbeat, so that a stuck replica knows its lag.
+    """
+
+    def __init__(
+        self,
+        ledger: RedisLedger,
+        replica: str,
+        status: Callable[[], Mapping[str, Any]],
+        on_head: Callable[[int], None],
+    ) -> None:
+        self._ledger, self._replica, self._status, self._on_head = ledger, replica, status, on_head
+        self._wake = asyncio.Event()
+        self.applied_ms: float | None = None
+
+    def send_soon(self) -> None:
+        self._wake.set()
+
+    async def send(self) -> None:
+        """Send the status now; raise LedgerUnavailable if the ledger does not answer."""
+        payload = {**self._status(), "applied_ms": self.applied_ms}
+        await self._ledger.heartbeat(self._replica, payload)  # before `head`, because commits wait for it
+        self._on_head(await self._ledger.head())
+
+    async def run(self) -> None:
+        while True:
+            self._wake.clear()
+            with suppress(LedgerUnavailable):
+                await self.send()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), PERIOD_S)
+
+
+class Backlog:
+    """The ledger's versions that are not applied yet, with the time at which each was first seen."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._pending: deque[tuple[int, float]] = deque()
+
+    def measure(self, version: int, head: int) -> float:
+        """Note the versions of replica and ledger; return the seconds since the oldest pending version was seen."""
+        while self._pending and self._pending[0][0] <= version:
+            self._pending.popleft()
+        if head > (self._pending[-1][0] if self._pending else version):
+            self._pending.append((head, self._clock()))
+        return self._clock() - self._pending[0][1] if self._pending else 0.0

@@ -25,8 +25,7 @@ from models.cost import default_cost
 from models.memory import TakesFields, Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
 from service import tracing
-from service.calls.frames import FOLDER_VARIABLE, locate
-from service.calls.listener import Listener
+from service.calls import FOLDER_VARIABLE, Listener, locate
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -39,8 +38,7 @@ from service.errors import (
     VersionAhead,
 )
 from service.graph.lookup import find_informer
-from service.ledger.schema import migrate
-from service.ledger.startup import wait_for_ledger
+from service.ledger.startup import migrate, wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.ledger.suspects import Suspects
 from service.loading import load_system
@@ -53,8 +51,7 @@ from service.replicas.codec import (
     read_ask,
     to_wire,
 )
-from service.replicas.heartbeat import Backlog, Heartbeat
-from service.replicas.ledger_follower import LedgerFollower
+from service.replicas.ledger_follower import Backlog, Heartbeat, LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 
@@ -96,7 +93,11 @@ class Replica:
             self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
         )
         await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
-        first = await wait_for_ledger(self._load_newest, self.id)
+
+        async def load_newest() -> Snapshot:
+            return await self._loader.at(await self._ledger.head())
+
+        first = await wait_for_ledger(load_newest, self.id)
         self._follower = LedgerFollower(self._ledger, self._loader, first, self._on_swap)
         self._heartbeat = Heartbeat(self._ledger, self.id, self._status, self._on_head)
         self._backlog = Backlog()
@@ -119,9 +120,6 @@ class Replica:
         listener = Listener(locate(Path(folder), self._model, uuid4().hex[:8]), self.answer_many)
         await listener.start()
         return listener
-
-    async def _load_newest(self) -> Snapshot:
-        return await self._loader.at(await self._ledger.head())
 
     async def _catch_up(self) -> None:
         """Reach the versions that were committed before the replica was listed; later commits wait for it."""

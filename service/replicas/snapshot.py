@@ -43,7 +43,6 @@ class SnapshotLoader:
     """Builds snapshots of a system's memories from the ledger. Compiling never blocks the event loop.
 
     Args:
-        memories: The system's memories.
         informer: Adds facts of one of the memories to questions; it gets every view of that memory.
     """
 
@@ -88,7 +87,6 @@ class SnapshotHistory:
     """Snapshots of older versions, for requests that pin one: recently used ones are cached, others are built.
 
     Args:
-        loader: Builds a snapshot.
         size: Number of cached snapshots; the least recently used is dropped first.
     """
 

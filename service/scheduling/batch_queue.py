@@ -83,7 +83,6 @@ class BatchQueue(Generic[Item, Result]):
         """Wait for the item's result.
 
         Args:
-            item: Input of `process`.
             asker: Caller and request that take turns with others.
             work: Share of a batch that it takes. An item with more than a whole batch is alone in its batch.
 

@@ -119,7 +119,6 @@ class Turns(Generic[Item]):
 
     Args:
         quantum: Work of one turn.
-        clock: Monotonic time in seconds.
     """
 
     def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from errata import Errata
 
 from models.packs.pack import Pack
-from service.launch.cluster import REPLICA_ENVIRONMENT
+from service.launch.environment import REPLICA_ENVIRONMENT
 from tests.bench.overhttp import CALLERS, ROUNDS, measure_load
 from tests.bench.processes import run_errata
 from tests.bench.questions import questions

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from errata.wire import ImportOrder
 
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
@@ -20,12 +21,13 @@ from models.memory import Delta
 from models.system import Ask
 from models.systems import SYSTEMS
 from service.config import Settings
-from service.cores import count_cores
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import BeginImport, FeedImport, FinishImport
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from service.machine import count_cores
 from tests.bench.table import Row
 from tests.service.graph.linking.measure import measure
 
@@ -88,11 +90,13 @@ async def fill(
         os.sched_setaffinity(0, {min(cores)})
         try:
             start = time.perf_counter()
-            started_import = json.loads((await editor.import_begin({"format": "tsv"}, "bench")).body)
+            started_import = json.loads(
+                (await editor.call(BeginImport(ImportOrder.model_validate({"format": "tsv"}), "bench"))).body
+            )
             with file.open("rb") as data:
                 while chunk := data.read(CHUNK):
-                    await editor.import_feed(started_import["import"], chunk)
-            outcome = await editor.import_finish(started_import["import"], "none")
+                    await editor.call(FeedImport(started_import["id"], chunk))
+            outcome = await editor.call(FinishImport(started_import["id"], "none"))
             seconds = time.perf_counter() - start
         finally:
             os.sched_setaffinity(0, cores)

@@ -22,13 +22,15 @@ from typing import Any
 
 import psutil
 import torch
+from errata.wire import EditRequest
 
 from models.nkb.system import NkbSystem
 from models.scope.active import ActiveEdits
 from models.scope.candidates import MIN_COSINE
 from models.system import Ask
 from models.training.scope.facts import FILE as FACTS
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import Edit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.snapshots import read_newer
 from service.ledger.store import RedisLedger
@@ -168,7 +170,9 @@ async def measure_editor(url: str, var: Path, size: int) -> dict[str, Any]:
 async def _edit(editor: Editor, corrections: Sequence[tuple[str, str]]) -> float:
     edits = [{"question": question, "answer": answer} for question, answer in corrections]
     start = time.perf_counter()
-    outcome = await editor.edit({"edits": edits, "wait": "none", "skip_refused": True}, "bench")
+    outcome = await editor.call(
+        Edit(EditRequest.model_validate({"edits": edits, "wait": "none", "skip_refused": True}), "bench")
+    )
     assert outcome.status in (201, 409, 422), outcome.body
     return time.perf_counter() - start
 

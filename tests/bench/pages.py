@@ -15,7 +15,7 @@ import httpx
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger

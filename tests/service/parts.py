@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from errata.wire import EditRequest
 from prometheus_client import REGISTRY
 from ray.serve._private.common import DeploymentID
 from ray.serve._private.config import DeploymentConfig
@@ -16,7 +17,8 @@ from ray.serve._private.replica import UserCallableWrapper
 
 from service.concurrency import cancel_and_wait
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import Edit
 from service.outcome import Outcome
 from service.replicas.replica import Replica
 
@@ -116,4 +118,6 @@ async def edit(
     editor: Editor, question: str, answer: str, key: str | None = None, **options: Any
 ) -> dict[str, Any]:
     item = {"question": question, "answer": answer, "model": "toy"}
-    return body_of(await editor.edit({"edits": [item], **options}, "tester", key))
+    return body_of(
+        await editor.call(Edit(EditRequest.model_validate({"edits": [item], **options}), "tester", key))
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cores import count_cores
+from service.machine import count_cores
 
 N_SCHEDULED = 8  # cores on which the process is scheduled
 

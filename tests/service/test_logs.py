@@ -88,7 +88,7 @@ def test_a_day_of_warnings_costs_less_than_five_megabytes_and_none_goes_uncounte
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(logs.RepeatFilter(lambda: now))
-    logger = logging.Logger("service.http.middleware.metrics")
+    logger = logging.Logger("service.http.middleware.edge")
     logger.addHandler(handler)
     for _ in range(24 * 60):
         for _ in range(100):

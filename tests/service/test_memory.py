@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.memory import count_memory
+from service.machine import count_memory
 
 MACHINE = "MemTotal:        4000000 kB\nMemFree:          100000 kB\nSwapTotal:       1000000 kB\n"
 ALL = 5_000_000 * 1024

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from service.access.audit.calls import CHANGES, READS, REFUSALS, RESTORATION, WINDOW_S, Call, CallMerger
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 
 STREAMS = (CHANGES, REFUSALS, READS)
 MAX_MERGED = 5_000  # Entries of each stream that is trimmed
@@ -83,12 +83,7 @@ class Page:
 
 
 class Audit:
-    """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached.
-
-    Args:
-        clock: Monotonic time in seconds.
-        wall_clock: Unix time in seconds.
-    """
+    """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached."""
 
     def __init__(
         self,

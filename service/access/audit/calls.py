@@ -37,9 +37,6 @@ class Call(BaseModel):
 
     Attributes:
         name: Name of the caller; "" for an unknown one.
-        summary: The request in a few words.
-        code: Code of a problem.
-        version: Version of a commit.
         request: Id of the request, as in the logs; of the last one, if several were merged.
         count: Number of calls like this one that were merged into the entry.
         first_at: Unix time in seconds of the first of several merged calls.
@@ -116,8 +113,6 @@ class CallMerger:
 
     Args:
         append: Writes an entry; raises LedgerUnavailable, and then the calls are written later.
-        clock: Monotonic time in seconds.
-        wall_clock: Unix time in seconds.
     """
 
     def __init__(

@@ -70,7 +70,6 @@ class Successors:
     """The active edits that replaced others, directly or through ones that were taken back.
 
     Args:
-        edits: The active edits.
         tests: The tests that will be looked up.
     """
 
@@ -231,9 +230,7 @@ async def run_given_tests(
     A question that an edit of the same commit or of a later one answers is left to that edit.
 
     Args:
-        active: The active edits, in ledger order.
         superseded: Ids of those whose questions later edits answer; their tests are left out.
-        models: The models that are asked.
     """
     last_versions = {
         (edit.model, normalize_question(wording)): version_of(edit)

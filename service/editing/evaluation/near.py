@@ -15,7 +15,7 @@ from errata.wire.wording import normalize_question
 from models.system import KnowsWords
 from service.editing.draft import Build, one_line
 from service.editing.evaluation.fact_tests import version_of
-from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED
+from service.editing.evaluation.visitors import MAX_EDITS_REWORDED
 from service.editing.models import Models
 from service.errors import JSON, MAX_NAMED, SimilarName
 from service.ledger.commit import EditRecord
@@ -37,7 +37,6 @@ async def find_near_questions(
     """Return, for the first few edits, the earlier edit and the questions of the pack that are closest to each.
 
     Args:
-        edits: The new edits.
         nearest: The questions of the pack that resemble an edited one, by model.
         build: The draft with the models after it.
         rewordings: Other wordings of each edit that the report has elsewhere.
@@ -59,7 +58,6 @@ def find_contradictions(answer: str, near: Sequence[NearQuestion]) -> list[str]:
     """Return a sentence on each earlier edit that stays, has another answer, and may be about the same question.
 
     Args:
-        answer: The answer of the new edit.
         near: What it is close to.
     """
     return [
@@ -138,7 +136,14 @@ async def report_misspelt(reports: Sequence[EditReport], build: Build, models: M
     for report in reports:
         names = await _find_similar(records[report.id], build, models) if report.id in records else {}
         similar_names = list(chain.from_iterable(names.values()))
-        warnings = [*report.warnings, *(_warn(text, similar) for text, similar in names.items())]
+        warnings = [
+            *report.warnings,
+            *(
+                f"no name of the graph is {text!r}, and {one_line(similar)} {'is' if len(similar) == 1 else 'are'} one "
+                "letter away: if it is misspelt, take the edit back and write the question anew"
+                for text, similar in names.items()
+            ),
+        ]
         update = {"similar_names": similar_names, "warnings": warnings}
         updated_reports.append(report.model_copy(update=update))
     return updated_reports
@@ -151,12 +156,6 @@ async def _find_similar(edit: EditRecord, build: Build, models: Models) -> Mappi
         return {}
     view = build.memories[models.fact_memory].view
     return await models.lookup.find_misspelt(edit.question, view, system.is_common)
-
-
-def _warn(text: str, names: Sequence[str]) -> str:
-    verb = "is" if len(names) == 1 else "are"
-    fact = f"no name of the graph is {text!r}, and {one_line(names)} {verb} one letter away"
-    return f"{fact}: if it is misspelt, take the edit back and write the question anew"
 
 
 def check_names(report: Report) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from errata.wire import EditReport, RefusedEdit, Report
 
 from service.editing.draft import Build, Draft, EditorState
-from service.editing.evaluation.capacity import SlotBudget
+from service.editing.evaluation.diff import report_switched
 from service.editing.evaluation.expectations import (
     DOES_NOT_HOLD,
+    SlotBudget,
     ask_all,
     ask_edits,
     comes_out,
@@ -20,16 +21,15 @@ from service.editing.evaluation.expectations import (
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey, try_given_tests
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
-from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
-from service.editing.evaluation.switched_facts import report_switched
-from service.editing.evaluation.visitors import add_visitors
+from service.editing.evaluation.visitors import ParaphraseGenerator, add_visitors, measure_paraphrases
 from service.editing.figures import Timings
 from service.editing.models import Answers, Models
 from service.editing.notes import FactNote, is_for_graph_alone, read_note
 from service.errors import JSON, MAX_NAMED, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 
+NO_ANSWER = "the question does not get this answer: take the edit back, or word the question differently"
 MAX_SWITCHED = 1_000  # edits that the report of a revert or rollback lists
 
 
@@ -62,8 +62,6 @@ class Evaluator:
         """Add what only a person reads: other wordings, side effects, near questions, and what visitors hear.
 
         Args:
-            build: The draft with every memory as it would be.
-            report: The report as `evaluate` returned it.
             version: Version that the draft is; None for a dry run.
         """
         state, records, after = build.state, build.draft.records, build.models
@@ -235,14 +233,10 @@ def _report_edit(edit: EditRecord, is_deactivated: bool, before: Answers, after:
         holds=holds,
         paraphrases=paraphrases,
         counterexamples=counterexamples,
-        warnings=[] if is_deactivated else list(_warnings(edit, holds)),
+        warnings=[]
+        if is_deactivated
+        else [*map(str, edit.notes.get("warnings", ())), *([] if holds else [NO_ANSWER])],
     )
-
-
-def _warnings(edit: EditRecord, holds: bool) -> Iterable[str]:
-    yield from map(str, edit.notes.get("warnings", ()))
-    if not holds:
-        yield "the question does not get this answer: take the edit back, or word the question differently"
 
 
 async def _evaluate_tests(build: Build) -> tuple[FactTestStatus, Set[TestKey]]:

@@ -50,7 +50,6 @@ class ProbeSelector:
         """Return the fixed probes and others, each once, without the edited questions themselves.
 
         Args:
-            edit_wordings: The edited questions.
             reachable: All trained questions whose answers may change, first those to ask; None if the system cannot
                 tell.
         """
@@ -145,8 +144,6 @@ class SideEffectProbe:
 
         Args:
             edits: The edits whose side effects are measured.
-            before: The models before them.
-            after: The models after them.
             versions: The versions of both sides; None for a side that has no version yet.
             common_edits: Edits that are active on both sides, whose questions are compared too.
             known_wordings: Wordings that the report has elsewhere.
@@ -201,10 +198,7 @@ async def _compare(
     """Return the questions whose answers differ between both sides of a model.
 
     Args:
-        model: The model's name.
-        sides: The model before and after.
         edits: The edits that make the difference, by id.
-        versions: The versions of both sides.
     """
     before, after = sides
     differing = await after.differing_since(before, questions)
@@ -227,10 +221,6 @@ def find_unmeant(effects: Iterable[SideEffect], edits: Iterable[EditRecord]) -> 
     """Return the effects that corrections of answers have on questions that ask for something else.
 
     A fact changes answers as it should.
-
-    Args:
-        effects: The side effects.
-        edits: The edits that they are of.
     """
     corrected_models = {edit.model for edit in edits if edit.question and read_note(edit) is None}
     return [effect for effect in effects if effect.model in corrected_models and not effect.asks_the_same]

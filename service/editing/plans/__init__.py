@@ -1,1 +1,0 @@
-"""Plans of commits: each drafts what a caller asks for on the newest version."""

@@ -140,7 +140,6 @@ async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, Re
     """Return, by place, the edits whose own question another edit or no edit would answer.
 
     Args:
-        edits: The edits of the request.
         build: The state with all of them. Edits of a system that does not route are asked.
     """
     by_id = {edit.id: edit for edit in edits}

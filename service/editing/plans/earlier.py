@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from errata.wire.edits import MAX_PARAPHRASES, MAX_TESTS
 from errata.wire.wording import normalize_question
+from more_itertools import unique_everseen
 
 from service.editing.draft import EditorState, PlannedEdit
 from service.editing.evaluation.expectations import ask_all
@@ -60,12 +61,16 @@ async def extend(
     """Add to each edit what an active edit of the same question and answer has and it lacks, if it says more itself.
 
     Args:
-        edits: The edits of a request.
         places: Places of the items that correct an answer; facts and other changes are left as they are.
-        state: The version.
         refusals: Takes each edit that has a wording of the earlier one as a counterexample, or that would be too long.
     """
-    candidates = {edit.id: edit for edit in edits if edit.place in places and _may_extend(edit)}
+    candidates = {
+        edit.id: edit
+        for edit in edits
+        if edit.place in places
+        and not edit.is_repetition
+        and (edit.paraphrases or edit.counterexamples or edit.tests or edit.replaces)
+    }
     answers = await ask_all(state.models, ((edit.model, [edit.question]) for edit in candidates.values()))
     planned_edits = []
     for edit in edits:
@@ -78,11 +83,6 @@ async def extend(
         with refusals.collect(edit.place):
             planned_edits.append(edit if earlier is None else _join(edit, earlier))
     return planned_edits
-
-
-def _may_extend(edit: PlannedEdit) -> bool:
-    says_more = edit.paraphrases or edit.counterexamples or edit.tests or edit.replaces
-    return bool(says_more) and not edit.is_repetition
 
 
 def _find_earlier(edit: PlannedEdit, answering: Sequence[str], state: EditorState) -> Iterator[EditRecord]:
@@ -125,7 +125,7 @@ def _join(edit: PlannedEdit, earlier: EditRecord) -> PlannedEdit:
     longer_edit = replace(
         edit,
         given_paraphrases=(*edit.paraphrases, *earlier.wordings),
-        counterexamples=_distinct([*edit.counterexamples, *kept_examples]),
+        counterexamples=tuple(unique_everseen([*edit.counterexamples, *kept_examples], normalize_question)),
         tests=(*edit.tests, *kept_tests),
         replaces=tuple(dict.fromkeys([*edit.replaces, earlier.id])),
         extends=version,
@@ -144,10 +144,3 @@ def _join(edit: PlannedEdit, earlier: EditRecord) -> PlannedEdit:
 
 def _keys_of(texts: Sequence[str]) -> set[str]:
     return set(map(normalize_question, texts))
-
-
-def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
-    by_wording: dict[str, str] = {}
-    for text in texts:
-        by_wording.setdefault(normalize_question(text), text)
-    return tuple(by_wording.values())

@@ -12,8 +12,8 @@ from errata.wire.wording import normalize_question
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
 from service.editing.draft import Build, Draft, EditorState, PlannedEdit, request_digest
-from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
+    SlotBudget,
     all_come_out,
     ask_all,
     ask_edits,
@@ -32,11 +32,9 @@ from service.editing.plans.conflicts import (
     mark_repetitions,
 )
 from service.editing.plans.earlier import extend, find_named
-from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clean_fact
+from service.editing.plans.facts import clean_relation, plan_contradicted, plan_fact, plan_relation, reword
 from service.editing.plans.memories import find_unfit, plan_change, resolve_options
-from service.editing.plans.other_names import reword
-from service.editing.plans.taught import plan_contradicted
 from service.editing.state_builder import StateBuilder
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo
 from service.ledger.commit import GivenTest, Kind, edit_order, new_edit_id

@@ -18,10 +18,8 @@ from models.graph.view import GraphView
 from models.scope.spelling import resembling
 from service.editing.draft import one_line
 from service.errors import AddOrSet, ErrataError, InvalidInput, NothingToDo, SimilarName
-from service.graph.formats.row import Refused
-from service.graph.formats.text import MAX_RELATION_CHARS, clean
-from service.graph.linking.folding import fold
-from service.graph.linking.words import unlinkable
+from service.graph.formats.row import MAX_RELATION_CHARS, Refused, clean
+from service.graph.linking.words import fold, unlinkable
 from service.graph.lookup import Lookup
 from service.graph.name_resolution import (
     NAME_RELATIONS,
@@ -214,10 +212,7 @@ class FactResolver:
         """Return the object's text, its id if it is one entity, and warnings.
 
         Args:
-            item: The fact.
-            relation: Its relation in the graph.
             values: Values that the relation has.
-            where: Its field of the request.
 
         Raises:
             Ambiguous: The text is a new value, and several entities have this name.

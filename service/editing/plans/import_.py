@@ -13,7 +13,7 @@ from hashlib import sha256
 from time import monotonic
 from typing import Any
 
-from errata.wire import ImportOrder
+from errata.wire import ImportOrder, ImportProgress
 from more_itertools import chunked
 
 from models.graph.blocks import Manifest, manifest_block
@@ -26,7 +26,7 @@ from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.notes import ImportNote, dump_note, read_note
 from service.editing.pipeline import Order, Pipeline, Result
-from service.editing.plans.fact import name_answering
+from service.editing.plans.facts import name_answering
 from service.editing.plans.respect import Respect, examine
 from service.editing.state_builder import StateBuilder
 from service.errors import (
@@ -41,9 +41,8 @@ from service.errors import (
 )
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Rejection, Row
-from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
+from service.graph.imports.bucket_builder import BucketBuilder, ImportLimits, bucket_count
 from service.graph.imports.row_resolver import RowResolver
-from service.graph.imports.spool import ImportLimits
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
@@ -98,16 +97,16 @@ class ImportSession:
     def start_phase(self, name: str, total: int | None = None) -> None:
         self.phase, self.progress_count, self.total = name, 0, total
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> ImportProgress:
         counts = self.resolver.counts
-        return {
-            "phase": self.phase,
-            "done": self.progress_count,
-            "total": self.total,
-            "lines": self.reader.lines,
-            "triples": counts.triples,
-            "rejected": counts.rejections.total(),
-        }
+        return ImportProgress(
+            phase=self.phase,
+            done=self.progress_count,
+            total=self.total,
+            lines=self.reader.lines,
+            triples=counts.triples,
+            rejected=counts.rejections.total(),
+        )
 
     def note(
         self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str], respect: Respect
@@ -247,7 +246,7 @@ class Importer:
                     await self.abandon(session.id)
             await asyncio.sleep(WATCH_EVERY_S)
 
-    async def feed(self, id: str, data: bytes) -> dict[str, Any]:
+    async def feed(self, id: str, data: bytes) -> ImportProgress:
         """Read a part of the file.
 
         Raises:
@@ -367,7 +366,7 @@ class Importer:
         damage = [await self._store.find_damage(active.manifest) for active in imports]
         return [sentence for sentence in damage if sentence is not None]
 
-    def progress(self, id: str) -> dict[str, Any]:
+    def progress(self, id: str) -> ImportProgress:
         return self._session(id).progress()
 
     async def abandon(self, id: str) -> None:

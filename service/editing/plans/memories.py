@@ -1,18 +1,35 @@
-"""The parts of a request that only memories know, checked by their own models: options, and changes of their fields."""
+"""The parts of a request that only memories know, checked by their own models: options, and changes of their fields.
+
+The plan of a revert of one commit or of single edits, or of a rollback to an old version; each is a new commit.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from errata.wire import EditItem, EditRequest, FactItem, MemoryItem, RelationItem
+from errata.wire import (
+    EditItem,
+    EditRequest,
+    FactItem,
+    MemoryItem,
+    RelationItem,
+    RevertRequest,
+    RollbackRequest,
+)
 from pydantic import ValidationError
 
 from models.memory import ChecksFields, Fields, Memory, Options, TakesFields
-from service.editing.draft import Build, EditorState, PlannedEdit
+from service.editing.draft import Build, Draft, EditorState, PlannedEdit, request_digest
+from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.notes import ChangeNote
+from service.editing.state_builder import StateBuilder
 from service.errors import EditRefused, ErrataError, InvalidInput, NotFound
+from service.ledger import fold
+from service.ledger.commit import Commit, Kind
 
 
 def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
@@ -71,8 +88,6 @@ def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
     """Plan one change.
 
     Args:
-        item: The change as it was sent.
-        place: Its place in the request.
         models: The systems that are served, with their memories.
 
     Raises:
@@ -132,7 +147,6 @@ async def find_unfit(
 
     Args:
         edits: The edits in the order of the request; each is checked after those before it.
-        state: The version.
         models: The systems that are served, with their memories.
         build: Returns the memories with some of these edits.
     """
@@ -152,3 +166,29 @@ async def find_unfit(
                 NotFound(refusal.detail) if is_unknown else EditRefused(refusal.detail, reason=refusal.code)
             )
     return unfit
+
+
+class UndoPlan:
+    """The plan of POST /admin/reverts and /admin/rollbacks."""
+
+    def __init__(self, request: RevertRequest | RollbackRequest) -> None:
+        self.kind: Kind
+        self._change: Callable[[Sequence[Commit]], fold.Change]
+        self._target: int | None = None
+        if isinstance(request, RollbackRequest):
+            self.kind, self._target, field = "rollback", request.to, "to"
+            self._change = partial(fold.rollback, to=request.to)
+        elif request.version is not None:
+            self.kind, self._target, field = "revert", request.version, "version"
+            self._change = partial(fold.revert, version=request.version)
+        else:
+            self.kind, field = "revert", "edits"
+            self._change = partial(fold.revert_edits, ids=request.edits)
+        self.message = request.message
+        content = request.model_dump(mode="json", include={field, "message"})
+        self.request = request_digest(self.kind, content)
+
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        with timings.part("editor"):
+            change = await asyncio.to_thread(self._change, state.commits)
+            return await builder.build(state, Draft(change, self._target))

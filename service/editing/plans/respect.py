@@ -16,7 +16,7 @@ from service.editing.evaluation.fact_tests import version_of
 from service.errors import JSON, MAX_NAMED, BreaksTests, SimilarName
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver
-from service.graph.linking.folding import fold
+from service.graph.linking.words import fold
 from service.graph.lookup import Lookup
 from service.ledger import fold as ledger
 
@@ -82,9 +82,7 @@ async def examine(
     """Compare a file with the graph.
 
     Args:
-        resolver: The facts of the file.
         state: The ledger's edits, for their authors.
-        view: The graph before the file.
         lookup: Finds the entities.
         keep_corrections: Whether triples that go against people's edits are left out.
     """

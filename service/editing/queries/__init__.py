@@ -1,1 +1,0 @@
-"""Queries that the editor answers from its state: versions, entities, documents, senses, scopes."""

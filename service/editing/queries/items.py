@@ -21,7 +21,7 @@ from models.memory import Memory
 from service.editing.draft import TO_REPLACE, EditorState
 from service.editing.evaluation.fact_tests import is_named, version_of
 from service.editing.notes import ChangeNote, FactNote, ImportNote, RelationNote, read_note
-from service.editing.plans.taught import QUESTION
+from service.editing.plans.facts import QUESTION
 from service.editing.state_builder import MaterialStore
 from service.errors import TooLarge
 from service.graph.lookup import Lookup

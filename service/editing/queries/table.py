@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from errata.wire import GraphRelation, GraphTable, RelationList, TableQuery
+from errata.wire import GraphRelation, GraphTable, RelationList
 from more_itertools import map_reduce
 
 from models.graph.knowledge import Entity
 from models.graph.statement import RELATION
 from models.graph.view import GraphView
+from service.editing.operations import ListRelations, MakeTable
 from service.errors import ErrataError, InvalidInput, TooLarge
 from service.graph.formats.detect import header_name
 from service.graph.formats.table import MAX_COLUMNS
-from service.graph.linking.folding import fold
-from service.graph.lookup import Lookup
+from service.graph.linking.words import fold
 from service.graph.name_resolution import resolve_relation
+
+if TYPE_CHECKING:
+    from service.editing.editor import Editor
 
 MAX_ROWS = 50_000
 
 
-def list_relations(view: GraphView, version: int) -> RelationList:
-    """Return the relations in use, by their labels."""
+@ListRelations.handler
+async def list_relations(editor: Editor, call: ListRelations) -> RelationList:
+    view, version = await editor.graph_at(call.version)
     relations = [
         GraphRelation(
             relation=relation,
@@ -37,13 +42,10 @@ def list_relations(view: GraphView, version: int) -> RelationList:
     )
 
 
-async def make_table(view: GraphView, version: int, lookup: Lookup, query: TableQuery) -> GraphTable:
-    """Return the entities that edits and imports say something of, as a table.
-
-    Raises:
-        InvalidInput: The table would have too many columns, or `where` cannot be read.
-        TooLarge: Imports name too many entities.
-    """
+@MakeTable.handler
+async def make_table(editor: Editor, call: MakeTable) -> GraphTable:
+    query, lookup = call.query, editor.models.lookup
+    view, version = await editor.graph_at(query.version)
     n_imported = sum(active.manifest.entities for active in view.imports)
     if n_imported > MAX_ROWS:
         raise TooLarge(

@@ -5,19 +5,56 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from errata.wire import EditDetail, EditState, HitList, Hits, ReviewList
 
+from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
-from service.editing.queries.versions import Versions
+from service.editing.operations import ListHits, ListReviews, PutReview
+from service.editing.queries.history import describe_edit, find_successors
 from service.errors import LedgerUnavailable, NothingToDo
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 from service.metrics import metrics
-from service.upkeep.hits import HitCounts
-from service.upkeep.reviews import Review, Reviews, check_day, find_today
+
+if TYPE_CHECKING:
+    from service.editing.editor import Editor
+
+D = TypeVar("D", bound=EditDetail)
 
 COUNT_EVERY_S = 60.0  # pause between two counts of the edits whose day has come
+
+
+@ListReviews.handler
+async def list_reviews(editor: Editor, call: ListReviews) -> ReviewList:
+    state, upkeep = await editor.pipeline.at_hand(), editor.upkeep
+    today, reviews = find_today(), _select_current(state, await upkeep.reviews.list_until())
+    n_due = sum(review.on <= today for review in reviews)
+    metrics.EDITS_DUE.set(n_due)
+    first = reviews[: min(n_due, call.limit) if call.due else call.limit]
+    heads = [describe_edit(state, review.edit) for review in first]
+    return ReviewList(edits=await upkeep.note_details(heads), due=n_due, total=len(reviews))
+
+
+@ListHits.handler
+async def list_hits(editor: Editor, call: ListHits) -> HitList:
+    state = await editor.pipeline.at_hand()
+    ids = await editor.upkeep.hits.list_top(call.limit, state.active)
+    return HitList(edits=await editor.upkeep.note_details([describe_edit(state, id) for id in ids]))
+
+
+@PutReview.handler
+async def put_review(editor: Editor, call: PutReview) -> EditDetail:
+    detail = describe_edit(await editor.pipeline.at_hand(), call.id)
+    check_day(call.on)
+    if call.on is None:
+        await editor.upkeep.reviews.remove(call.id)
+    elif not detail.edit.active:
+        raise NothingToDo(f"edit {call.id} is taken back: there is nothing to look at again")
+    else:
+        await editor.upkeep.reviews.put([Review(edit=call.id, on=call.on)])
+    return (await editor.upkeep.note_details([detail]))[0]
 
 
 @dataclass(frozen=True)
@@ -44,47 +81,10 @@ class Upkeep:
             for edit in edits
         ]
 
-    async def note_details(self, details: Sequence[EditDetail]) -> list[EditDetail]:
+    async def note_details(self, details: Sequence[D]) -> list[D]:
         """Return the details of edits, noted as `note` does."""
         edits = await self.note([detail.edit for detail in details])
         return [detail.model_copy(update={"edit": edit}) for detail, edit in zip(details, edits, strict=True)]
-
-    async def list_reviews(self, versions: Versions, due: bool, limit: int) -> ReviewList:
-        """List active edits that have a day and were not replaced, the earliest first.
-
-        Args:
-            versions: The history.
-            due: Whether to list only those whose day has come.
-            limit: Largest number of edits in the list.
-        """
-        today, reviews = find_today(), _select_current(versions, await self.reviews.list_until())
-        n_due = sum(review.on <= today for review in reviews)
-        metrics.EDITS_DUE.set(n_due)
-        heads = [versions.edit(review.edit) for review in reviews[: min(n_due, limit) if due else limit]]
-        return ReviewList(edits=await self.note_details(heads), due=n_due, total=len(reviews))
-
-    async def list_hits(self, versions: Versions, limit: int) -> HitList:
-        """List the active edits that have answered users, the most used first."""
-        ids = await self.hits.list_top(limit, versions.state.active)
-        return HitList(edits=await self.note_details([versions.edit(id) for id in ids]))
-
-    async def review(self, versions: Versions, id: str, on: date | None) -> EditDetail:
-        """Set the day of an active edit, or take it away.
-
-        Raises:
-            InvalidInput: The day is past.
-            NotFound: There is no such edit.
-            NothingToDo: The edit is taken back.
-        """
-        detail = versions.edit(id)
-        check_day(on)
-        if on is None:
-            await self.reviews.remove(id)
-        else:
-            if not detail.edit.active:
-                raise NothingToDo(f"edit {id} is taken back: there is nothing to look at again")
-            await self.reviews.put([Review(edit=id, on=on)])
-        return (await self.note_details([detail]))[0]
 
     async def watch(self, find_state: Callable[[], EditorState | None]) -> None:
         """Count again and again the active edits whose day has come."""
@@ -96,13 +96,12 @@ class Upkeep:
                 except LedgerUnavailable:
                     pass  # the count stays as it was
                 else:
-                    metrics.EDITS_DUE.set(len(_select_current(Versions(state), due)))
+                    metrics.EDITS_DUE.set(len(_select_current(state, due)))
             await asyncio.sleep(COUNT_EVERY_S)
 
 
-def _select_current(versions: Versions, reviews: Sequence[Review]) -> list[Review]:
+def _select_current(state: EditorState, reviews: Sequence[Review]) -> list[Review]:
     """Return the days of the edits that are active and have no successor."""
-    edits = versions.state.edits
-    active = [review for review in reviews if review.edit in versions.state.active]
-    successors = versions.find_successors([edits[review.edit] for review in active])
+    active = [review for review in reviews if review.edit in state.active]
+    successors = find_successors(state, [state.edits[review.edit] for review in active])
     return [review for review in active if review.edit not in successors]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from errata.wire import (
-    Answer,
     AnswerFact,
     Cause,
     EditRequest,
@@ -21,25 +21,21 @@ from service.editing.draft import Build, Draft, EditorState
 from service.editing.evaluation.fact_tests import version_of
 from service.editing.figures import Timings
 from service.editing.models import Models
+from service.editing.operations import ExplainAnswer, GetScope
 from service.editing.plans.edit import EditPlan
-from service.editing.queries.versions import Versions
+from service.editing.queries.history import describe_edit
 from service.editing.state_builder import StateBuilder
 from service.errors import ErrataError, UnknownModel
 from service.ledger import fold
 from service.ledger.fold import Change
 
+if TYPE_CHECKING:
+    from service.editing.editor import Editor
 
-async def examine_scope(state: EditorState, question: str, model: str | None) -> ScopeReport:
-    """Report the scope of a question on the newest version.
 
-    Args:
-        state: The newest state.
-        model: Name of the model; None for the first that has a scope.
-
-    Raises:
-        UnknownModel: There is no such model.
-        InvalidInput: The model has no scope.
-    """
+@GetScope.handler
+async def examine_scope(editor: Editor, call: GetScope) -> ScopeReport:
+    state, question, model = await editor.state_at(call.version), call.question, call.model
     with_scope = [
         name for name, at_version in state.models.items() if isinstance(at_version.system, HasScope)
     ]
@@ -70,21 +66,13 @@ async def examine_scope(state: EditorState, question: str, model: str | None) ->
     return ScopeReport(version=state.version, model=name, edit=answering, candidates=candidates)
 
 
-async def explain_answer(
-    question: str, answer: Answer, state: EditorState, builder: StateBuilder, models: Models
-) -> WhyReport:
-    """Explain an answer that a replica has just given.
-
-    Args:
-        answer: The answer, of a version that `state` has.
-        state: The newest state.
-        builder: Folds the state without the causes of the answer.
-        models: The served models.
-    """
+@ExplainAnswer.handler
+async def explain_answer(editor: Editor, call: ExplainAnswer) -> WhyReport:
+    question, answer = call.question, call.answer
+    state, builder = await editor.state_at(answer.version), editor.builder
     model = state.models[answer.model]
     has_verdicts = answer.edits and isinstance(model.system, HasScope)
     verdicts = await model.examine_scope(question) if has_verdicts else []
-    versions = Versions(state)
     causes = []
     for edit in answer.edits:
         verdict = next((v for v in verdicts if v.edit == edit and v.verdict == "answers"), None)
@@ -93,9 +81,10 @@ async def explain_answer(
             if verdict
             else {}
         )
-        causes.append(Cause.model_validate({**dict(versions.edit(edit)), **match}))
+        causes.append(Cause.model_validate({**dict(describe_edit(state, edit)), **match}))
+    causes = await editor.upkeep.note_details(causes)
     facts = [fact for fact in answer.facts if not fact.edit]
-    without = await _build_without(answer.edits, facts, state, builder, models)
+    without = await _build_without(answer.edits, facts, state, builder, editor.models)
     if without is None:
         return WhyReport(answer=answer, causes=causes, facts=facts)
     remaining = (await without.models[answer.model].ask([question]))[question]

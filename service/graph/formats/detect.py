@@ -7,8 +7,7 @@ import re
 from errata.tables.delimiter import DECLARATION
 from errata.tables.workbook import NOT_READ, OLE, ZIP
 
-from service.graph.formats.row import GraphFileError
-from service.graph.formats.text import excerpt
+from service.graph.formats.row import GraphFileError, excerpt
 
 TABS = 2  # tabs between the three columns of a .spo line
 

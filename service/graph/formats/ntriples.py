@@ -12,9 +12,19 @@ from urllib.parse import unquote
 
 import pyoxigraph as ox
 
-from service.graph.formats.base import Reader
-from service.graph.formats.row import Kind, Refused, Result, Row, Skipped
-from service.graph.formats.text import clean, clean_id, clean_relation, excerpt, refuse_control
+from service.graph.formats.row import (
+    Kind,
+    Reader,
+    Refused,
+    Result,
+    Row,
+    Skipped,
+    clean,
+    clean_id,
+    clean_relation,
+    excerpt,
+    refuse_control,
+)
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 _XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -13,15 +13,12 @@ from typing import BinaryIO
 
 from errata.tables.workbook import MAX_UNPACKED_BYTES, ZIP, WorkbookError, read_sheet
 
-from service.graph.formats.base import Reader
-from service.graph.formats.csv_table import CsvReader
 from service.graph.formats.detect import check_readable, detect, may_be_comment
-from service.graph.formats.gunzip import Gunzip
-from service.graph.formats.lines import Lines
+from service.graph.formats.lines import Gunzip, Lines
 from service.graph.formats.ntriples import NTriplesReader
-from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Refused, Result
+from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Reader, Refused, Result
 from service.graph.formats.table import TableReader
-from service.graph.formats.tsv import TsvReader
+from service.graph.formats.tables import CsvReader, TsvReader
 from service.graph.formats.wikidata import WikidataReader
 
 READERS: dict[str, type[Reader]] = {

@@ -12,10 +12,18 @@ from dataclasses import dataclass
 
 from errata.tables.workbook import FORMULA_ERROR
 
-from service.graph.formats.base import Reader
 from service.graph.formats.detect import header_name
-from service.graph.formats.row import GraphFileError, Refused, Result, Row
-from service.graph.formats.text import clean, clean_id, clean_relation, excerpt
+from service.graph.formats.row import (
+    GraphFileError,
+    Reader,
+    Refused,
+    Result,
+    Row,
+    clean,
+    clean_id,
+    clean_relation,
+    excerpt,
+)
 
 _REQUIRED_COLUMNS = {"subject": ("subject",), "relation": ("relation", "predicate"), "object": ("object",)}
 _COLUMN_NAMES = {"subject", "relation", "predicate", "object", "subject_id", "object_id"}
@@ -76,7 +84,6 @@ class WideColumns:
         """Find the columns in a header.
 
         Args:
-            header: The headings.
             subject: Heading of the column with the names of things.
             relations_by_heading: Relations of columns that are not called as their heading is; "" leaves a column out.
 

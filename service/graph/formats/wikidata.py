@@ -10,9 +10,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from service.graph.formats.base import Reader
-from service.graph.formats.row import Code, Kind, Refused, Rejection, Result, Row, Skipped
-from service.graph.formats.text import clean, clean_relation, excerpt
+from service.graph.formats.row import (
+    Code,
+    Kind,
+    Reader,
+    Refused,
+    Rejection,
+    Result,
+    Row,
+    Skipped,
+    clean,
+    clean_relation,
+    excerpt,
+)
 
 Value = tuple[str, str]  # text of a value, and its id if it is an item
 

@@ -1,1 +1,0 @@
-"""Imports a file of triples: its rows are resolved, spooled, packed into buckets and stored."""

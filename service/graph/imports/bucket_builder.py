@@ -1,21 +1,31 @@
 """Builds the buckets of an import from spooled rows: each statement once, with names and counts.
 
 While facts are packed by their subjects, they are spooled again by their objects for the buckets that follow.
+
+The rows of an import until all are read: they are on disk, in parts, so that only the names are held in memory.
+
+A part holds a range of the hash of the entity, and so whole buckets or a share of one. The files have no name, so a
+killed process leaves none behind.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
+from tempfile import SpooledTemporaryFile
+from typing import TypeAlias
 
 from more_itertools import chunked
 
+from models.graph.blocks import CHUNKS
 from models.graph.in_edges import InEdge, interleave
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
-from service.graph import bucket_codec, keys
-from service.graph.bucket_codec import MAX_STATEMENTS
+from service.errors import TooLarge
+from service.graph import layout
 from service.graph.formats.ntriples import words_of
-from service.graph.imports.spool import PARTS, Spool
+from service.graph.layout import MAX_STATEMENTS
 
 ROWS_PER_BUCKET = 64
 MAX_BUCKETS = 1 << 22
@@ -91,7 +101,7 @@ class BucketBuilder:
                     statement[2] = self.ids_by_name.get(statement[1], "")
                 if statement[2] and statement[0] not in NAME_ORDER:
                     in_edges.add((statement[2], statement[0], "", entity, ""))
-                bucket = pending.setdefault(bucket_codec.bucket_of(entity, self.buckets), {})
+                bucket = pending.setdefault(layout.bucket_of(entity, self.buckets), {})
                 statements, key = bucket.setdefault(entity, {}), tuple(statement)
                 if statement[ACT] == "set":
                     cells.add((entity, statement[0]))
@@ -112,7 +122,7 @@ class BucketBuilder:
         pending: dict[int, dict[str, dict[str, dict[InEdge, None]]]] = {}
         for part in range(PARTS):
             for entity, relation, _, subject, _ in spool.read_part(part):
-                number = bucket_codec.in_edges_bucket_of(entity, self.buckets)
+                number = layout.in_edges_bucket_of(entity, self.buckets)
                 by_relation = pending.setdefault(number, {}).setdefault(entity, {})
                 edges = by_relation.setdefault(relation, {})
                 if len(edges) < MAX_STATEMENTS:
@@ -120,11 +130,14 @@ class BucketBuilder:
             batch = BucketBatch()
             for number in range(*chunk(PARTS + part, self.buckets)):
                 rows = {
-                    entity: _first_edges(by_relation)
+                    entity: [
+                        (edge.relation, "", edge.subject)
+                        for edge in interleave(chain.from_iterable(by_relation.values()))[:MAX_STATEMENTS]
+                    ]
                     for entity, by_relation in pending.pop(number, {}).items()
                 }
-                key = keys.bucket(self.source, number)
-                batch.contents.append((key, bucket_codec.encode(key, rows, {})))
+                key = layout.bucket(self.source, number)
+                batch.contents.append((key, layout.encode(key, rows, {})))
             yield batch
 
     def _build_bucket(self, bucket: int, rows: EntityRows, batch: BucketBatch) -> None:
@@ -144,18 +157,13 @@ class BucketBuilder:
                 number = last = batch.parts.get(bucket, 0)
                 for further in chunked(statements[MAX_STATEMENTS:], STATEMENTS_PER_PART):
                     last += 1
-                    key = keys.bucket(self.source, bucket, last)
-                    batch.contents.append((key, bucket_codec.encode(key, {entity: further})))
+                    key = layout.bucket(self.source, bucket, last)
+                    batch.contents.append((key, layout.encode(key, {entity: further})))
                 parts[entity] = number + 1, last - number
                 batch.parts[bucket] = last
         batch.entities += len(rows)
-        key = keys.bucket(self.source, bucket)
-        batch.contents.append((key, bucket_codec.encode(key, first, parts)))
-
-
-def _first_edges(by_relation: Mapping[str, Iterable[InEdge]]) -> list[Sequence[str]]:
-    edges = interleave(edge for of_relation in by_relation.values() for edge in of_relation)
-    return [(edge.relation, "", edge.subject) for edge in edges[:MAX_STATEMENTS]]
+        key = layout.bucket(self.source, bucket)
+        batch.contents.append((key, layout.encode(key, first, parts)))
 
 
 def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:
@@ -167,3 +175,62 @@ def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:
     remaining = (s for s in statements if s[ACT] != "set" or last_set[s[0]] is s)
     ranking = sorted(remaining, key=lambda s: (NAME_ORDER.get(s[0], 3), s[ACT] != "set"))
     return [s if s[ACT] != "add" else s[:3] if s[2] else s[:2] for s in ranking]
+
+
+PARTS = CHUNKS  # a power of two
+MAX_MEMORY_BYTES = 1_000_000  # bytes at which a part goes to disk
+LINES_PER_WRITE = 2_000
+
+SpooledRow: TypeAlias = tuple[
+    str, str, str, str, str
+]  # entity, relation, object, object id, act, all without tabs
+
+
+@dataclass(frozen=True)
+class ImportLimits:
+    """The largest size of one import; a larger one raises TooLarge."""
+
+    # Bytes on disk, half for each of two spools: 4 GB hold some 50 million rows
+    disk_bytes: int = 8_000_000_000
+    names: int = 20_000_000  # names that are held in memory, some 280 bytes each
+
+
+class Spool:
+    def __init__(self, max_bytes: int) -> None:
+        """Open the files of a spool, which may have `max_bytes` together."""
+        self.max_bytes = max_bytes
+        self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES) for _ in range(PARTS)]  # noqa: SIM115  until `close`
+        self._pending: list[list[str]] = [[] for _ in range(PARTS)]
+        self.rows = self._n_bytes = 0
+
+    def add(self, row: SpooledRow) -> None:
+        """Add a row; raise TooLarge if the rows have too many bytes."""
+        part = zlib.crc32(row[0].encode()) * PARTS >> 32
+        pending = self._pending[part]
+        pending.append("\t".join(row))
+        self.rows += 1
+        if len(pending) >= LINES_PER_WRITE:
+            self._write(part)
+
+    def read_part(self, number: int) -> Iterator[list[str]]:
+        """Yield the rows of one part, in the order in which they were added."""
+        self._write(number)
+        file = self._files[number]
+        file.seek(0)
+        for line in file:
+            yield line[:-1].decode().split("\t")
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def _write(self, part: int) -> None:
+        pending = self._pending[part]
+        if pending:
+            data = ("\n".join(pending) + "\n").encode()
+            self._n_bytes += len(data)
+            if self._n_bytes > self.max_bytes:
+                detail = f"the rows of one import may have {self.max_bytes:,} bytes"
+                raise TooLarge(f"{detail}: import the file in several parts", limit=self.max_bytes)
+            self._files[part].write(data)
+            pending.clear()

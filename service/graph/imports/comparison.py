@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from models.graph.knowledge import Entity, Fact
 from models.graph.view import GraphView
-from service.graph.linking.folding import fold
+from service.graph.linking.words import fold
 
 MAX_COMPARED = (
     100_000  # facts of a file that are compared; beyond it only those about entities that a person edited
@@ -52,7 +52,6 @@ def compare(
     Args:
         facts: Facts of a file; all of a subject are in one call.
         entities: Their subjects at the version of the view.
-        view: The graph before the file.
     """
     by_relation: dict[tuple[str, str], list[FileFact]] = {}
     for fact in facts:

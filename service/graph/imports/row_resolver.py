@@ -12,8 +12,8 @@ from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput, TooLarge
 from service.graph.formats.row import Rejection, Row
+from service.graph.imports.bucket_builder import ImportLimits, Spool
 from service.graph.imports.comparison import MAX_COMPARED, FileFact
-from service.graph.imports.spool import ImportLimits, Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
 from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
@@ -43,7 +43,6 @@ class RowResolver:
     """Takes the rows of one file and spools statements.
 
     Attributes:
-        spool: The statements.
         labels: Labels of entities that the file knows by id.
         relations: The file's relations, with their labels, "" where it gives none.
         ids_by_name: Entities that the file knows by name.
@@ -65,11 +64,9 @@ class RowResolver:
         """Resolve names against a version of the graph.
 
         Args:
-            view: The graph that the file is added to.
             linker: Knows the names of all versions.
             entities_by_name: Returns the entities that have names at that version.
             linker_is_current: Whether the linker knows names of that version only.
-            limits: The largest size of the file.
             sets_undefined: Whether a value takes the place of others where the relation does not say how many it holds,
                 as a cell of a table does.
         """

@@ -12,12 +12,9 @@ from threading import Lock
 
 from more_itertools import chunked
 
-from service.graph.linking.completion import Entry, best
-from service.graph.linking.folding import fold, fold_text
-from service.graph.linking.matching import Span, matches
-from service.graph.linking.name_index import NameIndex
+from service.graph.linking.name_index import Entry, NameIndex, Span, best, matches
 from service.graph.linking.slips import IsCommon, Slip, find_slips
-from service.graph.linking.words import unlinkable
+from service.graph.linking.words import fold, fold_text, unlinkable
 
 BATCH = 8192  # names that an import adds in one step
 

@@ -8,8 +8,7 @@ from operator import or_
 from typing import NamedTuple
 
 from models.scope.spelling import MIN_LETTERS, resembling
-from service.graph.linking.matching import matches
-from service.graph.linking.name_index import NameIndex
+from service.graph.linking.name_index import NameIndex, matches
 from service.graph.linking.words import split
 
 MAX_BEFORE = 3  # words of a name in front of its misspelt one

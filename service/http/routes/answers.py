@@ -57,7 +57,9 @@ def build_router(models: AutoRouter) -> APIRouter:
         items = await _prepare_all(models, body.questions, account.asker)
         questions = [item for item in items if not isinstance(item, Outcome)]
         if not questions:
-            raise _refuse_all([item for item in items if isinstance(item, Outcome)])
+            bodies = [json.loads(item.body) for item in items if isinstance(item, Outcome)]
+            errors = [error for body in bodies for error in body.get("errors", ())][:MAX_COMPLAINTS]
+            raise InvalidInput(f"no question can be read: {bodies[0]['detail']}", errors=errors)
         work = n_items - len(questions) + sum(question.work for question in questions)
         await account.charge(work, n_paid=n_items)
         outcomes = iter(await models.answer_many(questions))
@@ -85,13 +87,6 @@ def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
         return Outcome.of(describe_invalid(error, of=("questions", str(place))), BATCH)
-
-
-def _refuse_all(problems: Sequence[Outcome]) -> InvalidInput:
-    """Return the problem of a batch without an item that can be read."""
-    bodies = [json.loads(problem.body) for problem in problems]
-    errors = [error for body in bodies for error in body.get("errors", ())][:MAX_COMPLAINTS]
-    return InvalidInput(f"no question can be read: {bodies[0]['detail']}", errors=errors)
 
 
 def _encode(outcome: Outcome) -> bytes:

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 
 from errata.wire import (
-    LARGEST_VERSION,
     MAX_DOCUMENT_CHARS,
     DocumentId,
-    DocumentList,
     DocumentRequest,
-    DocumentState,
     EditReceipt,
     EditRequest,
     MemoryItem,
@@ -24,6 +21,7 @@ from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import ValidationError
 
+from service.editing.operations import Edit, GetDocument, ListDocuments
 from service.errors import InvalidInput, TooLarge, UnsupportedMediaType
 from service.extraction.process import MAX_FILE_BYTES, Extractor, Unreadable
 from service.http.auth import get_caller
@@ -36,6 +34,7 @@ from service.http.body import (
     read_idempotency_key,
 )
 from service.http.deployment_client import EditorClient
+from service.http.forward import forward
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
@@ -49,9 +48,6 @@ CHARSETS = {"", "utf-8", "utf8", "us-ascii", "ascii"}
 TYPES_ADVICE = "send text/plain, text/markdown, text/html or application/pdf, or application/json with `text`"
 
 Id = Annotated[DocumentId, Path()]
-Limit = Annotated[int, Query(ge=1, le=1_000)]
-After = Annotated[str | None, Query(max_length=128)]
-Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
 
 
 @dataclass(frozen=True)
@@ -141,16 +137,8 @@ def build_router(editor: EditorClient) -> APIRouter:
     """Build the routes that read."""
     router = APIRouter(tags=["documents"])
 
-    @router.get("/v1/documents", **document(DocumentList, 404))
-    async def list_documents(limit: Limit = 100, after: After = None, version: Version = None) -> Response:
-        """List documents by id, without their texts."""
-        return respond(await editor.documents(limit, after, version))
-
-    @router.get("/v1/documents/{id}", **document(DocumentState, 404))
-    async def get_document(id: Id, version: Version = None) -> Response:
-        """Return one document at a version: its text, and the edits that it follows from."""
-        return respond(await editor.document(id, version))
-
+    forward(router, editor, "GET /v1/documents", ListDocuments, 404)
+    forward(router, editor, "GET /v1/documents/{id}", GetDocument, 404)
     return router
 
 
@@ -192,7 +180,7 @@ async def _edit(
         dry_run=options.dry_run,
     )
     author, key = get_caller(request).name, read_idempotency_key(request)
-    return respond(await editor.edit_document(edits.model_dump(mode="json"), author, key))
+    return respond(await editor.call(Edit(edits, author, key, of_document=True)))
 
 
 def _document() -> dict[str, Any]:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from errata.wire import (
-    CheckReport,
-    EditItem,
-    EditReceipt,
-    EditRequest,
-    RevertRequest,
-    RollbackRequest,
-)
+from errata.wire import EditItem, EditReceipt, EditRequest, RevertRequest, RollbackRequest
 from fastapi import APIRouter, Request, Response
 
+from service.editing.operations import Edit, RunChecks, Undo
 from service.errors import MAX_NAMED
 from service.http.auth import get_caller
 from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
+from service.http.forward import forward
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
@@ -37,29 +32,25 @@ def build_router(editor: EditorClient) -> APIRouter:
     async def edit(body: EditBody, request: Request) -> Response:
         """Make one commit of all edits, or none. 409 `stale_version`: read the version again and repeat."""
         summarize(request, _summarize_edits(body))
-        plain, author = body.model_dump(mode="json"), get_caller(request).name
-        return respond(await editor.edit(plain, author, read_idempotency_key(request)))
+        author, key = get_caller(request).name, read_idempotency_key(request)
+        return respond(await editor.call(Edit(body, author, key)))
 
     @router.post("/admin/reverts", **_document({200: DRY_RUN}))
     async def revert(body: RevertBody, request: Request) -> Response:
         """Take one commit back, however old, or single edits by their ids, in a new commit."""
         subject = f"edits {', '.join(body.edits[:MAX_NAMED])}" if body.edits else f"version {body.version}"
         summarize(request, f"{_trial(body.dry_run)}{subject} taken back")
-        plain, author = body.model_dump(mode="json"), get_caller(request).name
-        return respond(await editor.revert(plain, author, read_idempotency_key(request)))
+        author, key = get_caller(request).name, read_idempotency_key(request)
+        return respond(await editor.call(Undo(body, author, key)))
 
     @router.post("/admin/rollbacks", **_document({200: DRY_RUN}))
     async def rollback(body: RollbackBody, request: Request) -> Response:
         """Make an old version the current one, as a new commit."""
         summarize(request, f"{_trial(body.dry_run)}back to version {body.to}")
-        plain, author = body.model_dump(mode="json"), get_caller(request).name
-        return respond(await editor.rollback(plain, author, read_idempotency_key(request)))
+        author, key = get_caller(request).name, read_idempotency_key(request)
+        return respond(await editor.call(Undo(body, author, key)))
 
-    @router.post("/admin/checks", **document(CheckReport))
-    async def run_checks(superseded: bool = False) -> Response:
-        """Run the fact tests of every active edit. `superseded` lists those that a later edit replaces, too."""
-        return respond(await editor.check(superseded))
-
+    forward(router, editor, "POST /admin/checks", RunChecks)
     return router
 
 

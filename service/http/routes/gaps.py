@@ -13,17 +13,15 @@ from errata.wire import (
     EditDetail,
     GapCheck,
     GapPage,
-    HitList,
-    ReviewList,
     ReviewRequest,
 )
 from errata.wire import Gap as WireGap
 from errata.wire import GapGroup as WireGroup
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from service.curation.gaps import MAX_LINES, Gap, GapGroup, Worklist, group_by_fact, group_by_thing
+from service.editing.operations import PutReview
 from service.errors import ErrataError, NotFound
-from service.gaps.groups import GapGroup, group_by_fact, group_by_thing
-from service.gaps.worklist import MAX_LINES, Gap, Worklist
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import json_body
@@ -36,15 +34,14 @@ MAX_MEMBERS = 100  # things of a group that are named
 KEEPS_NONE = "this service keeps no questions: start it with --gaps-days 7 to keep each for seven days"
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LINES)]
-ReviewLimit = Annotated[int, Query(ge=1, le=1_000)]
 EditId = Annotated[str, Path(max_length=64, description="The id of an edit.")]
 ReviewBody = Annotated[ReviewRequest, json_body(ReviewRequest)]
 Line = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the line.")]
 
 
-def build_router(worklist: Worklist | None, days: float, editor: EditorClient) -> APIRouter:
+def build_router(worklist: Worklist | None, days: float) -> APIRouter:
     """Build the routes that read the worklist; None is for a service that keeps no questions."""
-    router = _build_review_router(editor)
+    router = APIRouter(tags=["history"])
 
     @router.get("/admin/gaps", **document(GapPage))
     async def list_gaps(limit: Limit = 50) -> GapPage:
@@ -115,22 +112,6 @@ async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequ
     ]
 
 
-def _build_review_router(editor: EditorClient) -> APIRouter:
-    router = APIRouter(tags=["history"])
-
-    @router.get("/admin/reviews", **document(ReviewList))
-    async def list_reviews(due: bool = False, limit: ReviewLimit = 100) -> Response:
-        """List active edits with the days on which they are looked at again; `due` lists those whose day has come."""
-        return respond(await editor.reviews(due, limit))
-
-    @router.get("/admin/hits", **document(HitList))
-    async def list_hits(limit: ReviewLimit = 20) -> Response:
-        """List the active edits on which most answers to users rested, the most used first."""
-        return respond(await editor.hits(limit))
-
-    return router
-
-
 def _build_review_edit_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
 
@@ -138,7 +119,7 @@ def _build_review_edit_router(editor: EditorClient) -> APIRouter:
     async def put_review(id: EditId, body: ReviewBody, request: Request) -> Response:
         """Set the day on which a person looks at an edit again, or take it away."""
         summarize(request, f"edit {id} is looked at again {'on no day' if body.on is None else body.on}")
-        return respond(await editor.review(id, body.model_dump(mode="json")))
+        return respond(await editor.call(PutReview(id, body.on)))
 
     return router
 

@@ -8,33 +8,21 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any
 
-from errata.wire import (
-    LARGEST_VERSION,
-    EntityList,
-    EntityState,
-    GraphTable,
-    ImportOrder,
-    ImportReceipt,
-    RelationList,
-    TableQuery,
-)
-from fastapi import APIRouter, Path, Query, Request, Response
+from errata.wire import ImportOrder, ImportReceipt
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from service.editing import operations as calls
 from service.errors import ErrataError
 from service.http.auth import RequestAccount, get_caller
 from service.http.body import read_chunks, read_idempotency_key
 from service.http.deployment_client import EditorClient
+from service.http.forward import forward
 from service.http.middleware.audit import set_outcome, summarize
 from service.http.openapi import document
 from service.http.responses import NO_BUFFERING, respond
 from service.outcome import Outcome
 
-Text = Annotated[str, Query(min_length=1, max_length=200)]
-Limit = Annotated[int, Query(ge=1, le=100)]
-Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
-Id = Annotated[str, Path(min_length=1, max_length=2_100)]
-OLD_WORK = 10  # Short questions that a look-up at a version costs: the one editor folds the graph for it
 PROGRESS_EVERY_S = 0.5
 LINES = "application/x-ndjson"
 FILE = {"application/octet-stream": {"schema": {"type": "string"}}}
@@ -51,20 +39,15 @@ IMPORT["responses"][202] = {
 def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
-    @router.get("/v1/entities", **document(EntityList, 404))
-    async def find_entities(
-        q: Text, account: RequestAccount, limit: Limit = 20, version: Version = None
-    ) -> Response:
-        """Find entities by the beginning of a name; those whose name it is come first."""
-        await account.charge(1 if version is None else OLD_WORK)
-        return respond(await editor.entities(q, limit, version))
+    forward(router, editor, "GET /v1/entities", calls.FindEntities, 404)
+    forward(router, editor, "GET /v1/entities/{id:path}", calls.GetEntity, 404)
+    return router
 
-    @router.get("/v1/entities/{id:path}", **document(EntityState, 404))
-    async def get_entity(id: Id, account: RequestAccount, version: Version = None) -> Response:
-        """One entity at a version: its names, its facts and since when they hold, and what was removed."""
-        await account.charge(1 if version is None else OLD_WORK)
-        return respond(await editor.entity(id, version))
 
+def build_senses_router(editor: EditorClient) -> APIRouter:
+    """Build the route about one word."""
+    router = APIRouter(tags=["senses"])
+    forward(router, editor, "GET /v1/senses", calls.GetSenses, 404)
     return router
 
 
@@ -72,18 +55,8 @@ def build_table_router(editor: EditorClient) -> APIRouter:
     """Build the routes with the graph as a table."""
     router = APIRouter(tags=["graph"])
 
-    @router.get("/admin/graph/relations", **document(RelationList, 404))
-    async def list_relations(version: Version = None) -> Response:
-        """Return the relations in use, with what people call them and how many values they hold."""
-        return respond(await editor.relations(version))
-
-    @router.get("/admin/graph/table", **document(GraphTable, 404, 413, 422))
-    async def make_table(query: Annotated[TableQuery, Query()]) -> Response:
-        """Return the things that edits and imports brought, as the table that an import takes. It has a row for each
-        thing; several values of a relation are lines of one cell.
-        """
-        return respond(await editor.table(query.model_dump(mode="json")))
-
+    forward(router, editor, "GET /admin/graph/relations", calls.ListRelations, 404)
+    forward(router, editor, "GET /admin/graph/table", calls.MakeTable, 404, 413, 422)
     return router
 
 
@@ -101,14 +74,14 @@ def build_import_router(editor: EditorClient) -> APIRouter:
         """
         author, key = get_caller(request).name, read_idempotency_key(request)
         summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
-        outcome = await editor.import_begin(order.model_dump(mode="json"), author, key)
+        outcome = await editor.call(calls.BeginImport(order, author, key))
         if outcome.status >= 400:
             return respond(outcome)
-        session: str = json.loads(outcome.body)["import"]
+        session: str = json.loads(outcome.body)["id"]
         is_complete = False
         try:
             async for data in read_chunks(request):
-                outcome = await editor.import_feed(session, data)
+                outcome = await editor.call(calls.FeedImport(session, data))
                 if outcome.status >= 400:
                     return respond(outcome)
             await account.confirm(request.headers.get("authorization"))
@@ -116,8 +89,10 @@ def build_import_router(editor: EditorClient) -> APIRouter:
         finally:
             if not is_complete:
                 with suppress(ErrataError):
-                    await asyncio.shield(editor.import_abandon(session))
-        finishing = asyncio.create_task(editor.import_finish(session, order.wait, order.wait_report, key))
+                    await asyncio.shield(editor.call(calls.AbandonImport(session)))
+        finishing = asyncio.create_task(
+            editor.call(calls.FinishImport(session, order.wait, order.wait_report, key))
+        )
         if LINES in request.headers.get("accept", ""):
             lines = _report_progress(editor, session, finishing, request)
             return StreamingResponse(lines, media_type=LINES, headers=NO_BUFFERING)
@@ -133,7 +108,7 @@ async def _report_progress(
     while not finishing.done():
         progress = b'{"phase":"replicas","done":0}'  # a finished part of the editor waits for the replicas
         with suppress(ErrataError):  # a look that fails ends nothing
-            look = await editor.import_progress(session)
+            look = await editor.call(calls.GetImport(session))
             progress = look.body if look.status < 400 else progress
         yield b'{"progress":' + progress + b"}\n"
         await asyncio.wait([finishing], timeout=PROGRESS_EVERY_S)

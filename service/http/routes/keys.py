@@ -1,15 +1,29 @@
-"""The admin routes that make, list, rotate and revoke keys, and tell a caller who it is."""
+"""The admin routes that make, list, rotate and revoke keys, and tell a caller who it is.
+
+GET /admin/audit: the calls of the admin routes, refused ones included.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import Annotated, Any
 
-from errata.wire import KeyList, KeyName, KeyRequest, KeyState, NewKey, RotateRequest, Whoami
-from fastapi import APIRouter, Path, Request
+from errata.wire import (
+    AuditEntry,
+    AuditPage,
+    KeyList,
+    KeyName,
+    KeyRequest,
+    KeyState,
+    NewKey,
+    RotateRequest,
+    Whoami,
+)
+from fastapi import APIRouter, Path, Query, Request
 
 from service.access.access import Gate
 from service.access.api_keys import ApiKey, KeyStore
+from service.access.audit.audit import Audit, Entry, Filter
 from service.http.auth import get_caller
 from service.http.body import json_body
 from service.http.middleware.audit import summarize
@@ -70,3 +84,41 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
 
 def _to_wire(key: ApiKey) -> dict[str, Any]:
     return {**key.model_dump(exclude={"secrets"}), "has_secret": bool(key.secrets)}
+
+
+Before = Annotated[str | None, Query(pattern=r"^[1-9][0-9]{0,15}-[0-9]{1,16}$")]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Time = Annotated[float | None, Query(ge=0, le=1e11)]
+
+
+def build_audit_router(audit: Audit) -> APIRouter:
+    router = APIRouter(tags=["audit"])
+
+    @router.get("/admin/audit", **document(AuditPage))
+    async def list_calls(
+        limit: Limit = 50,
+        before: Before = None,
+        name: str | None = None,
+        path: str | None = None,
+        refused: bool | None = None,
+        version: int | None = None,
+        since: Time = None,
+        until: Time = None,
+    ) -> AuditPage:
+        """List the newest calls; `before` continues from an older page. `path` is the beginning of their paths.
+
+        A page may have fewer calls than `limit`, or none, and a `next` all the same: the search stopped there.
+        """
+        filter = Filter(name, path, refused, version, since, until)
+        page = await audit.newest(limit, before, filter)
+        return AuditPage(entries=[_entry_to_wire(entry) for entry in page.entries], next=page.next)
+
+    return router
+
+
+def _entry_to_wire(entry: Entry) -> AuditEntry:
+    fields = {"id": entry.id, "time": entry.time, "first": entry.call.first_at}
+    marks = {"pending": entry.pending, "restored": entry.restored}
+    return AuditEntry.model_validate(
+        {**fields, **marks, **entry.call.model_dump(exclude={"first_at", "last_at"})}
+    )

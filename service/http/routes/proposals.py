@@ -20,6 +20,8 @@ from errata.wire import (
 from errata.wire.base import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from service.curation.proposals import Decision, Entry, Proposals
+from service.editing.operations import Edit, ListVersions
 from service.errors import Forbidden, ProposalClosed
 from service.http.auth import get_caller
 from service.http.body import ASKING, json_body
@@ -28,7 +30,6 @@ from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 from service.outcome import VERSION, Outcome
-from service.proposals.store import Decision, Entry, Proposals
 
 NEEDS_ANOTHER = (
     "proposal {} is your own: another key approves it, or the service is started with --self-approval"
@@ -75,7 +76,7 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
         author, edits = get_caller(request).name, body.model_dump(mode="json", exclude_unset=True)["edits"]
         head = await _read_head(editor)
         trial = _order(edits, body.message, body.review, dry_run=True)
-        outcome = await editor.edit(trial, author, f"trial-{uuid4().hex}")
+        outcome = await editor.call(Edit(trial, author, f"trial-{uuid4().hex}"))
         if outcome.status >= 400:
             return respond(outcome)
         row = await store.add(author, body.message, edits, body.expires_in_s, body.review)
@@ -91,8 +92,6 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
     """Build the routes that approve and reject.
 
     Args:
-        store: The proposals.
-        editor: Makes the commits.
         self_approval: Whether the author of a proposal may approve it.
     """
     router = APIRouter(tags=["proposals"])
@@ -168,8 +167,8 @@ async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
 async def _commit(editor: EditorClient, item: Entry, decision: Decision, request: ApprovalRequest) -> Outcome:
     """Make the commit of an approval; its idempotency key is that of the proposal, so one repeated makes no other."""
     day = item.row.review and max(item.row.review, decision.day)
-    order = _order(item.row.edits, describe(item), day) | request.model_dump(mode="json")
-    return await editor.edit(order, decision.by, f"errata-proposal-{item.row.number}")
+    order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
+    return await editor.call(Edit(order, decision.by, f"errata-proposal-{item.row.number}"))
 
 
 def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
@@ -181,16 +180,16 @@ def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
 
 def _order(
     edits: Sequence[dict[str, Any]], message: str, review: date | None = None, dry_run: bool = False
-) -> dict[str, Any]:
+) -> EditRequest:
     fields = {"edits": edits, "message": message, "review": review, "dry_run": dry_run}
-    return EditRequest.model_validate(fields).model_dump(mode="json")
+    return EditRequest.model_validate(fields)
 
 
 async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
     """Return the report of a dry run on the newest version, or why the edits are refused there."""
     head = await _read_head(editor)
     order = _order(item.row.edits, "", dry_run=True)
-    outcome: Outcome = await editor.edit(order, item.row.author, f"trial-{uuid4().hex}")
+    outcome = await editor.call(Edit(order, item.row.author, f"trial-{uuid4().hex}"))
     body = json.loads(outcome.body)
     if outcome.status >= 500:
         return {}
@@ -200,7 +199,7 @@ async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
 
 
 async def _read_head(editor: EditorClient) -> int:
-    head: int = json.loads((await editor.log(1, None, None, None, None)).body).get("head", 0)
+    head: int = json.loads((await editor.call(ListVersions(limit=1))).body).get("head", 0)
     return head
 
 

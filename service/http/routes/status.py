@@ -9,18 +9,19 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 
-from errata.wire import MemoryState, ModelCard, ModelList, ReplicaList, ReplicaState
+from errata.wire import ModelCard, ModelList, ReplicaList, ReplicaState
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from service.concurrency import Refreshing
 from service.config import AUTO
+from service.editing.operations import GetMemory
 from service.http.deployment_client import EditorClient
+from service.http.forward import forward
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.readiness import FRESH_S, Readiness
-from service.http.responses import respond
 from service.metrics import metrics
 
 
@@ -43,11 +44,7 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
         description = await models.get(id).describe()
         return _build_card(id, description, await editor.find_replicas())
 
-    @router.get("/v1/memory", **document(MemoryState))
-    async def get_memory() -> Response:
-        """Return the newest version, the checksum of each memory, and the number of active edits."""
-        return respond(await editor.memory())
-
+    forward(router, editor, "GET /v1/memory", GetMemory)
     return router
 
 

@@ -11,8 +11,8 @@ import redis
 from service.access.api_keys import ApiKey, Secret, fingerprint, generate_key
 from service.access.caller import Scope
 from service.errors import LedgerUnavailable
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.redis.connection import Connection
 from tests.service.parts import PATIENCE_S
 
 

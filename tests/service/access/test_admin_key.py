@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.access.admin_key import BadKey, load_admin_key
-from service.access.api_keys import generate_key
+from service.access.api_keys import BadKey, generate_key, load_admin_key
 
 
 def test_the_first_start_makes_a_key_and_the_next_one_finds_it(tmp_path: Path) -> None:

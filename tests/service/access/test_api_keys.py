@@ -9,7 +9,7 @@ import pytest
 
 from service.access.api_keys import KEYS, KeyStore, generate_key, parse_name
 from service.errors import InvalidInput, KeyTaken, LedgerUnavailable, NotFound
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 from tests.service.access.conftest import api_key
 
 

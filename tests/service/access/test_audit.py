@@ -22,7 +22,7 @@ from service.access.audit.calls import (
     Call,
 )
 from service.errors import LedgerUnavailable
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 from tests.service.access.conftest import Clock
 
 DAY_S = 86_400

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.access.api_keys import fingerprint
-from service.access.authenticator import Authenticator
+from service.access.authenticator import Authenticator, KeyCache
 from service.access.caller import Caller
-from service.access.key_cache import KeyCache
 from service.errors import Forbidden, TooMany, Unauthorized
 from tests.service.access.conftest import MemoryStore
 

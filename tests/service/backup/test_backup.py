@@ -37,7 +37,7 @@ from typer.testing import CliRunner
 from models.graph.blocks import IMPORT
 from models.memory import Block
 from service.access.api_keys import fingerprint
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.ledger.commit import Commit

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from errata.wire import CheckReport, Diff
+from errata.wire import CheckReport, Diff, EditRequest, RevertRequest, RollbackRequest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import (
+    CompareVersions,
+    Edit,
+    GetChecks,
+    GetMemory,
+    ListVersions,
+    RunChecks,
+    Undo,
+)
 from tests.service.parts import body_of
 
 PERU = "What is the capital of Peru?"
@@ -22,7 +31,11 @@ def item(question: str, answer: str, *paraphrases: str, model: str = "toy") -> d
 async def edits(
     editor: Editor, *items: dict[str, Any], key: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    return body_of(await editor.edit({"edits": list(items), **NO_WAIT, **options}, "ana", key))
+    return body_of(
+        await editor.call(
+            Edit(EditRequest.model_validate({"edits": list(items), **NO_WAIT, **options}), "ana", key)
+        )
+    )
 
 
 async def change(
@@ -32,32 +45,44 @@ async def change(
 
 
 async def revert(editor: Editor, version: int, key: str | None = None, **options: Any) -> dict[str, Any]:
-    return body_of(await editor.revert({"version": version, **NO_WAIT, **options}, "ana", key))
+    return body_of(
+        await editor.call(
+            Undo(RevertRequest.model_validate({"version": version, **NO_WAIT, **options}), "ana", key)
+        )
+    )
 
 
 async def revert_edits(editor: Editor, *ids: str, **options: Any) -> dict[str, Any]:
-    return body_of(await editor.revert({"edits": list(ids), **NO_WAIT, **options}, "ana"))
+    return body_of(
+        await editor.call(
+            Undo(RevertRequest.model_validate({"edits": list(ids), **NO_WAIT, **options}), "ana")
+        )
+    )
 
 
 async def rollback(editor: Editor, to: int, key: str | None = None, **options: Any) -> dict[str, Any]:
-    return body_of(await editor.rollback({"to": to, **NO_WAIT, **options}, "ana", key))
+    return body_of(
+        await editor.call(Undo(RollbackRequest.model_validate({"to": to, **NO_WAIT, **options}), "ana", key))
+    )
 
 
 async def checksum(editor: Editor) -> str:
-    value: str = body_of(await editor.memory())["checksums"]["toy/table"]
+    value: str = body_of(await editor.call(GetMemory()))["checksums"]["toy/table"]
     return value
 
 
 async def check(editor: Editor, run: bool = True, superseded: bool = False) -> CheckReport:
-    return CheckReport.model_validate_json((await editor.check(run, superseded)).body)
+    return CheckReport.model_validate_json(
+        (await editor.call((RunChecks if run else GetChecks)(superseded))).body
+    )
 
 
 async def diff(editor: Editor, a: int, b: int) -> Diff:
-    return Diff.model_validate_json((await editor.diff(a, b)).body)
+    return Diff.model_validate_json((await editor.call(CompareVersions(a, b))).body)
 
 
 async def head(editor: Editor) -> int:
-    version: int = body_of(await editor.log(1))["head"]
+    version: int = body_of(await editor.call(ListVersions(1)))["head"]
     return version
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import redis
+from errata.wire import EditRequest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import Edit
 from service.ledger import keys
 from tests.service.editing.requests import NO_WAIT, PERU, change, checksum, head, item
 from tests.service.parts import body_of, sample
@@ -17,7 +19,7 @@ ID = "a1b2"
 async def send_again(editor: Editor, **options: Any) -> dict[str, Any]:
     """Send an edit as the ingress does after its editor died."""
     request = {"edits": [item(PERU, "Cusco")], **NO_WAIT, **options}
-    return body_of(await editor.edit(request, "ana", "k1", suspect=ID))
+    return body_of(await editor.call(Edit(EditRequest.model_validate(request), "ana", "k1"), suspect=ID))
 
 
 async def test_it_is_refused_and_nothing_was_changed(editor: Editor, raw: redis.Redis) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.requests import PERU, change, head, revert
 from tests.service.parts import sample
 from tests.service.toy import TABLE
@@ -45,7 +45,7 @@ async def test_an_edit_whose_caller_left_is_counted_as_cancelled(
 
     outcomes = ("cancelled", "internal")
     before = [sample("errata_edits_total", kind="edit", outcome=outcome) or 0 for outcome in outcomes]
-    monkeypatch.setattr(editor._pipeline, "write", hang)
+    monkeypatch.setattr(editor.pipeline, "write", hang)
     edit = asyncio.create_task(change(editor, PERU, "Cusco"))
     await asyncio.sleep(0)
     edit.cancel()
@@ -69,7 +69,7 @@ async def test_an_unforeseen_error_is_a_problem_and_changes_nothing(
     def fail(*_: Any) -> Any:
         raise ZeroDivisionError("inside the model")
 
-    monkeypatch.setattr(editor._models.memories[TABLE], "fold", fail)
+    monkeypatch.setattr(editor.models.memories[TABLE], "fold", fail)
     problem = await change(editor, PERU, "Cusco")
     monkeypatch.undo()
     assert (problem["status"], problem["code"]) == (500, "internal")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import redis
 
-from service.editing.deployment import Editor
-from service.graph import bucket_codec, keys, lookup
+from service.editing.editor import Editor
+from service.editing.operations import RunChecks
+from service.graph import layout, lookup
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.editing.conftest import StartEditor
@@ -51,7 +52,7 @@ def key_of(vandal: redis.Redis, id: str) -> str:
     sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
     [source] = sources
     count = len([key for key in rows(vandal) if b":graph:" in key])
-    return keys.bucket(source, bucket_codec.bucket_of(id, count))
+    return layout.bucket(source, layout.bucket_of(id, count))
 
 
 def flip(vandal: redis.Redis, key: str) -> None:
@@ -161,7 +162,7 @@ async def test_names_that_are_damaged_are_read_out_of_the_rows(
     ):
         assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
         assert await search(fresh, "Town 39", limit=100) == await search(editor, "Town 39", limit=100) != []
-        assert len(fresh._models.lookup.linker) == len(editor._models.lookup.linker)
+        assert len(fresh.models.lookup.linker) == len(editor.models.lookup.linker)
         assert (await revert(fresh, 1))["status"] == 201
         assert (await ask(replica, SOUND, min_version=2))["reason"] == "no_entity"
 
@@ -195,17 +196,17 @@ async def test_a_server_that_is_away_while_rows_are_written_is_swept_by_the_next
     config: Any, own_valkey: EmbeddedValkey, vandal: redis.Redis
 ) -> None:
     async with start_deployment(Editor, config) as editor:
-        before, storing = await checksums(editor), editor._importer._store.store
+        before, storing = await checksums(editor), editor.importer._store.store
 
         async def stop_server(pieces: Any) -> None:
             await storing(pieces)
             if pieces:
                 own_valkey.stop()
 
-        editor._importer._store.store = stop_server  # type: ignore[method-assign]
+        editor.importer._store.store = stop_server  # type: ignore[method-assign]
         assert (await import_file(editor, FILE))["code"] == "ledger_unavailable"
         own_valkey.start()
-        editor._importer._store.store = storing  # type: ignore[method-assign]
+        editor.importer._store.store = storing  # type: ignore[method-assign]
         assert rows(vandal) != set()
         assert (await import_file(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
         assert len({key.split(b":")[2] for key in rows(vandal)}) == 1, "only what was committed"
@@ -220,12 +221,12 @@ async def test_the_check_names_every_row_that_is_altered_or_missing(
     hub = [("Oz", "motto", f"word {number}") for number in range(2_000)]  # more than one bucket holds
     async with start_editor(systems=TOYS) as editor:
         await import_file(editor, tsv(*hub, ("Ev", "capital", "Evna")))
-        assert body_of(await editor.check(True))["damaged_imports"] == []
+        assert body_of(await editor.call(RunChecks()))["damaged_imports"] == []
         for key in sorted(name for name in rows(raw) if b":graph:" in name):
             sound = raw.get(key)
             assert isinstance(sound, bytes)
             for data in (b"", sound[:-1] + bytes([sound[-1] ^ 1])):
                 raw.set(key, data)
-                assert len(body_of(await editor.check(True))["damaged_imports"]) == 1, key
+                assert len(body_of(await editor.call(RunChecks()))["damaged_imports"]) == 1, key
             raw.set(key, sound)
-        assert body_of(await editor.check(True))["damaged_imports"] == []
+        assert body_of(await editor.call(RunChecks()))["damaged_imports"] == []

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from service.editing import later
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.report import Evaluator
+from service.editing.operations import GetVersion
 from service.errors import LedgerUnavailable
-from service.ledger.reports import Reports
+from service.ledger.tags import Reports
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, revert
 from tests.service.parts import body_of, wait_until
@@ -21,7 +22,7 @@ Complete = Callable[..., Awaitable[Any]]
 
 
 async def show(editor: Editor, version: int, wait_report: bool = False) -> dict[str, Any]:
-    report: dict[str, Any] = body_of(await editor.show(version, wait_report))["report"]
+    report: dict[str, Any] = body_of(await editor.call(GetVersion(version, wait_report)))["report"]
     return report
 
 
@@ -125,6 +126,6 @@ async def test_a_report_that_fails_is_missing_and_ends_no_other(
     with monkeypatch.context() as patch:
         patch.setattr(Evaluator, "complete", fail)
         await change(editor, PERU, "Cusco", wait_report=False)
-        await wait_until(lambda: not editor._later._commissions)
+        await wait_until(lambda: not editor.later._commissions)
     assert (await show(editor, 1))["report_state"] == "missing"
     assert (await change(editor, FRANCE, "Lyon"))["report"]["report_state"] == "done"

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.editing import deployment as editing
-from service.editing.deployment import Editor
+from service.editing import editor as editing
+from service.editing.editor import Editor
+from service.editing.operations import CompareVersions, GetVersion, ListReplicas, ListVersions, RunChecks
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.schema import CURRENT
+from service.ledger.startup import CURRENT
 from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
 from tests.service.parts import body_of, sample, settings, start_deployment, wait_until
@@ -36,10 +37,10 @@ async def test_history_is_read_and_edits_refused_while_the_server_is_dead(
     assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
     assert (await revert(editor, 1))["status"] == 503
     assert (await head(editor), await checksum(editor)) == (1, before)
-    assert body_of(await editor.show(1))["edits"][0]["answer"] == "Cusco"
-    assert body_of(await editor.diff(0, 1))["changes"][0]["before"] == "Lima"
-    assert body_of(await editor.check(True))["holding"] == 1
-    assert body_of(await editor.replicas())["status"] == 503
+    assert body_of(await editor.call(GetVersion(1)))["edits"][0]["answer"] == "Cusco"
+    assert body_of(await editor.call(CompareVersions(0, 1)))["changes"][0]["before"] == "Lima"
+    assert body_of(await editor.call(RunChecks()))["holding"] == 1
+    assert body_of(await editor.call(ListReplicas()))["status"] == 503
     assert (await editor.ready())["degraded"] == "ledger_unavailable"
 
 
@@ -60,7 +61,7 @@ async def test_an_editor_starts_without_the_ledger_and_reads_it_later(tmp_path: 
             await change(first, PERU, "Cusco")
         server.stop()
         async with start_deployment(Editor, settings(server.url, tmp_path)) as editor:
-            assert body_of(await editor.log(5))["code"] == "ledger_unavailable"
+            assert body_of(await editor.call(ListVersions(5)))["code"] == "ledger_unavailable"
             server.start()
             assert await head(editor) == 1
             assert (await change(editor, PERU, "Puno"))["version"] == 2
@@ -140,7 +141,7 @@ async def test_rows_that_were_altered_are_named(
         [key] = client.keys("{errata}:block:*")
         client.set(key, b"nonsense")
     async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as fresh:
-        problem = body_of(await fresh.log(5))
+        problem = body_of(await fresh.call(ListVersions(5)))
     assert (problem["status"], problem["code"]) == (503, "ledger_corrupt")
     assert key.decode().rpartition(":")[2] in problem["detail"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from models.memory import Image
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import ListVersions
 from service.errors import LedgerUnavailable
 from service.ledger import snapshots
 from service.ledger.commit import Commit
@@ -53,7 +54,7 @@ async def test_a_draft_is_made_again_when_another_was_faster(
     """Its report is of the version on which it was committed, not of the one with which it began."""
     async with start_editor() as other:
         await change(other, JAPAN, "Kyoto")
-        measuring = editor._pipeline._evaluate
+        measuring = editor.pipeline._evaluate
 
         async def overtake(*arguments: Any) -> Any:
             evaluation = await measuring(*arguments)
@@ -61,7 +62,7 @@ async def test_a_draft_is_made_again_when_another_was_faster(
                 await change(other, PERU, "Puno")
             return evaluation
 
-        editor._pipeline._evaluate = overtake  # type: ignore[method-assign]
+        editor.pipeline._evaluate = overtake  # type: ignore[method-assign]
         receipt = await change(editor, PERU, "Cusco")
     assert (receipt["version"], before_and_after(receipt)) == (3, [("Puno", "Cusco")])
 
@@ -70,14 +71,14 @@ async def test_an_expected_version_that_is_overtaken_is_refused(
     editor: Editor, start_editor: StartEditor
 ) -> None:
     async with start_editor() as other:
-        measuring = editor._pipeline._evaluate
+        measuring = editor.pipeline._evaluate
 
         async def overtake(*arguments: Any) -> Any:
             evaluation = await measuring(*arguments)
             await change(other, PERU, "Puno")
             return evaluation
 
-        editor._pipeline._evaluate = overtake  # type: ignore[method-assign]
+        editor.pipeline._evaluate = overtake  # type: ignore[method-assign]
         refused = await change(editor, PERU, "Cusco", expected_version=0)
     assert (refused["status"], refused["current"], refused["expected"]) == (409, 1, 0)
     assert await head(editor) == 1
@@ -147,13 +148,13 @@ class LossyLedger:
 
 @pytest.mark.parametrize("key", [None, "k1"])
 async def test_a_lost_reply_is_retried_and_the_commit_made_once(editor: Editor, key: str | None) -> None:
-    editor._ledger.append = LossyLedger(editor._ledger, 1).append  # type: ignore[method-assign]
+    editor.ledger.append = LossyLedger(editor.ledger, 1).append  # type: ignore[method-assign]
     receipt = await change(editor, PERU, "Cusco", key=key)
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
 
 
 async def test_a_commit_in_doubt_is_reported_so_and_read_afterwards(editor: Editor) -> None:
-    editor._ledger.append = LossyLedger(editor._ledger, 2).append  # type: ignore[method-assign]
+    editor.ledger.append = LossyLedger(editor.ledger, 2).append  # type: ignore[method-assign]
     in_doubt = await change(editor, PERU, "Cusco")
     assert (in_doubt["status"], in_doubt["code"]) == (503, "ledger_unavailable")
     assert "not known" in in_doubt["detail"]
@@ -187,17 +188,17 @@ async def test_a_manifest_that_could_not_be_stored_is_stored_after_the_next_comm
     start_editor: StartEditor, ledger: RedisLedger
 ) -> None:
     async with start_editor(snapshot_every=2) as editor:
-        keeping = editor._ledger.put_manifest
+        keeping = editor.ledger.put_manifest
 
         async def away(version: int, images: Any) -> None:
             raise LedgerUnavailable("away for a moment")
 
-        editor._ledger.put_manifest = away  # type: ignore[method-assign]
+        editor.ledger.put_manifest = away  # type: ignore[method-assign]
         await change(editor, PERU, "Cusco")
         await change(editor, PERU, "Puno")
         await asyncio.sleep(0)
         assert await ledger.nearest_manifest(2) is None
-        editor._ledger.put_manifest = keeping  # type: ignore[method-assign]
+        editor.ledger.put_manifest = keeping  # type: ignore[method-assign]
         await change(editor, PERU, "Tacna")
         await wait_for_manifest(ledger, 3)
 
@@ -221,7 +222,7 @@ async def test_a_key_used_by_another_editor_meanwhile_names_its_commit(
         async def not_yet(author: str, key: str) -> None:
             return None
 
-        monkeypatch.setattr(editor._ledger, "find_version", not_yet)
+        monkeypatch.setattr(editor.ledger, "find_version", not_yet)
         receipt = await change(editor, PERU, "Cusco", "Peru's capital city?", key="k1")
         assert (receipt["status"], receipt["code"]) == (422, "invalid_input")
         assert receipt["version"] == 1
@@ -239,7 +240,7 @@ async def test_readers_share_one_reading_when_the_ledger_hangs(
         await run_ready()
         raise LedgerUnavailable("it does not answer")
 
-    monkeypatch.setattr(editor._builder, "caught_up", hang)
-    logs = await asyncio.gather(*(editor.log(5) for _ in range(6)))
+    monkeypatch.setattr(editor.builder, "caught_up", hang)
+    logs = await asyncio.gather(*(editor.call(ListVersions(5)) for _ in range(6)))
     assert [outcome.status for outcome in logs] == [200] * 6
     assert read == [1]

@@ -9,7 +9,7 @@ import torch
 
 from models.memory import Block, Image, Material
 from models.system import Bundle
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.ledger import snapshots
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor

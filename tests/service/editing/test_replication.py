@@ -13,7 +13,8 @@ from errata.wire import ReplicaList, ReplicaState
 
 from service.concurrency import cancel_and_wait
 from service.editing import replication
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import ListReplicas
 from service.editing.replication import count_disagreeing, watch_replicas
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -131,7 +132,7 @@ async def test_the_replicas_are_listed_with_how_far_they_are_behind(
     await beat(ledger, "toy-a", 1, applied_ms=2.5)
     await beat(ledger, "toy-dead", 1)
     age_heartbeat(raw, "toy-dead", 10)
-    body = body_of(await editor.replicas())
+    body = body_of(await editor.call(ListReplicas()))
     listing = ReplicaList.model_validate(body)
     assert listing.head == 1
     assert [

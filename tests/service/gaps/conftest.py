@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 import redis
 
-from service.gaps.worklist import Worklist
+from service.curation.gaps import Worklist
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.redis.connection import Connection
 from tests.service.parts import PATIENCE_S
 
 

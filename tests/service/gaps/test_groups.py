@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.gaps.groups import find_thing, group_by_fact, group_by_thing
-from service.gaps.worklist import Gap, Sighting
+from service.curation.gaps import Gap, Sighting, find_thing, group_by_fact, group_by_thing
 
 
 def gap(line: int, question: str, thing: str, count: int) -> Gap:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import redis
 
+from service.curation.gaps import KEYS, Sighting, Worklist
 from service.errors import NotFound
-from service.gaps.worklist import KEYS, Sighting, Worklist
 from tests.service.gaps.conftest import Clock
 
 DAY_S = 86_400.0

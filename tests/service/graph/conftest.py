@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica

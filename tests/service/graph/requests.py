@@ -7,8 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import redis
+from errata.wire import ImportOrder
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import (
+    BeginImport,
+    FeedImport,
+    FindEntities,
+    FinishImport,
+    GetEntity,
+    GetMemory,
+)
 from tests.service.editing.requests import NO_WAIT, edits
 from tests.service.parts import body_of
 
@@ -42,18 +51,20 @@ async def import_file(
     editor: Editor, data: bytes | Iterable[bytes], *, author: str = "ana", **order: Any
 ) -> dict[str, Any]:
     """Import a file as the ingress does; return the receipt, or the first refusal."""
-    session = body_of(await editor.import_begin({**NO_WAIT, **order}, author))
+    session = body_of(
+        await editor.call(BeginImport(ImportOrder.model_validate({**NO_WAIT, **order}), author))
+    )
     if session["status"] >= 400:
         return session
     for piece in [data] if isinstance(data, bytes) else data:
-        progress = body_of(await editor.import_feed(session["import"], piece))
+        progress = body_of(await editor.call(FeedImport(session["id"], piece)))
         if progress["status"] >= 400:
             return progress
-    return body_of(await editor.import_finish(session["import"], order.get("wait", "none"), True))
+    return body_of(await editor.call(FinishImport(session["id"], order.get("wait", "none"), True)))
 
 
 async def entity(editor: Editor, id: str, version: int | None = None) -> dict[str, Any]:
-    return body_of(await editor.entity(id, version))
+    return body_of(await editor.call(GetEntity(id, version)))
 
 
 async def values(editor: Editor, id: str, relation: str, version: int | None = None) -> list[str]:
@@ -62,17 +73,19 @@ async def values(editor: Editor, id: str, relation: str, version: int | None = N
 
 
 async def search(editor: Editor, text: str, limit: int = 20, version: int | None = None) -> list[str]:
-    return [entity["id"] for entity in body_of(await editor.entities(text, limit, version))["entities"]]
+    return [
+        entity["id"] for entity in body_of(await editor.call(FindEntities(text, limit, version)))["entities"]
+    ]
 
 
 async def checksums(editor: Editor) -> dict[str, str]:
-    sums: dict[str, str] = body_of(await editor.memory())["checksums"]
+    sums: dict[str, str] = body_of(await editor.call(GetMemory()))["checksums"]
     return sums
 
 
 async def answers(editor: Editor, *questions: str, model: str = "atlas") -> list[str | None]:
     """Return the answers of the editor's own copy of a model at the newest version."""
-    replies = await (await editor._pipeline.read()).models[model].ask(questions)
+    replies = await (await editor.pipeline.read()).models[model].ask(questions)
     return [replies[question].text for question in questions]
 
 

@@ -13,7 +13,7 @@ import torch
 
 from models.relational.system import load
 from models.system import Bundle
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import edits, revert, rollback

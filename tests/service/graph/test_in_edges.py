@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 import redis
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.graph import rows
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.redis.connection import Connection
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import fact, import_file, tsv

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.errors import LedgerUnavailable
 from service.graph import rows
-from service.ledger.redis.connection import Connection
+from service.ledger.connection import Connection
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import fact, import_file, tsv

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.replicas.replica import Replica
 from tests.service.graph.requests import fact, import_file, tsv
 from tests.service.parts import ask

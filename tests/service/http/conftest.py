@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.http.app import build_app
 from service.http.deployment_client import EditorClient, ModelClient
 from service.http.model_router import ModelRouter

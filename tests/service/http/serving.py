@@ -17,7 +17,7 @@ from typing import Any
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.http.conftest import serve
 from tests.service.http.listening import listening

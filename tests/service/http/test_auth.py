@@ -12,7 +12,7 @@ import httpx
 import redis
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.http.app import build_app
 from service.outcome import Outcome
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from typer.testing import CliRunner
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.errors import NotReady, VersionAhead
 from service.http.auto import AutoQuestion, AutoRouter, conclude, repeats_question
 from service.http.model_router import ModelRouter

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service.console import looking_back
+from service.console import facts as looking_back
 from service.errors import NotReady
 from service.http.readiness import Readiness
 from service.ledger.embedded.server import EmbeddedValkey

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.http.listening import listening
 

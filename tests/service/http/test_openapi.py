@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from service.http.descriptions import FIELDS
+from service.http.openapi import FIELDS
 from tests.service.http.conftest import KEY, SHARED_LOOP
 from tests.service.test_errors import EXPECTED
 

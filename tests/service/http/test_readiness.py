@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from errata.wire import ReplicaList, ReplicaState
 
+from service.editing.operations import ListReplicas
 from service.errors import ErrataError, LedgerUnavailable, NotReady
 from service.http import readiness
 from service.http.readiness import Readiness
@@ -42,7 +43,7 @@ class Part:
         await self._call("ready")
         return {"degraded": None}
 
-    async def replicas(self) -> Outcome:
+    async def call(self, call: ListReplicas) -> Outcome:
         try:
             await self._call("replicas")
         except ErrataError as error:

@@ -11,9 +11,9 @@ from fastapi import FastAPI
 from ray.exceptions import ActorDiedError
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.call import ATTEMPTS
+from service.editing.editor import Editor
 from service.http.app import build_app
-from service.http.deployment_client import ATTEMPTS
 from tests.service.editing.requests import FRANCE, PERU, item
 from tests.service.http.conftest import ADMIN, client_of, local_editor, local_router
 

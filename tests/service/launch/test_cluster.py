@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from service.config import Settings
-from service.launch import cluster, exits
-from service.launch.exits import CannotStart
+from service.launch import cluster
+from service.launch import orphans as exits
+from service.launch.orphans import CannotStart
 from service.launch.places import Places
 
 BUSY = Exception("The current node timed out during startup. This could happen because ...")

@@ -8,10 +8,10 @@ import pytest
 import redis
 
 from service.errors import LedgerCorrupt, LedgerUnavailable
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import LEGACY_RESTORE, LOG, RESTORE, SCHEMA
-from service.ledger.redis.connection import Connection
-from service.ledger.schema import CURRENT, STEPS, Step, migrate
+from service.ledger.startup import CURRENT, STEPS, Step, migrate
 from tests.service.parts import PATIENCE_S
 
 

@@ -17,9 +17,9 @@ from models.memory import Block, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
 from service.ledger import keys, snapshots
 from service.ledger.commit import Commit, StreamEntry, Write
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.manifests import Manifest
-from service.ledger.redis.connection import Connection
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, fill, rows
 from tests.service.parts import PATIENCE_S

@@ -10,7 +10,8 @@ import pytest
 import redis
 
 from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
-from service.ledger import keys, rows, snapshots
+from service.ledger import keys, snapshots
+from service.ledger import manifests as rows
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import AUTHOR, BASES, Writer, fill

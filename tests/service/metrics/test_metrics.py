@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.http.middleware.metrics import MetricsMiddleware
+from service.http.middleware.edge import MetricsMiddleware
 from service.metrics import metrics
 from tests.cluster.running import ROOT, quiet_port, wait_until
 

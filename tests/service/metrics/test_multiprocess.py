@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict
 
-from service.metrics import multiprocess
-from service.metrics.multiprocess import FIRST_BYTES, ReservedFile
+from service.metrics import pages as multiprocess
+from service.metrics.pages import FIRST_BYTES, ReservedFile
 
 
 @contextmanager

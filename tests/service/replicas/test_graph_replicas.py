@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.graph import rows
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.redis.connection import Connection
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert

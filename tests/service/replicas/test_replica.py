@@ -12,12 +12,12 @@ from errata.wire import Answer
 
 from service.app import build
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.schema import CURRENT
+from service.ledger.startup import CURRENT
 from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.replicas.replica import Replica

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
+from service.curation.upkeep import HitCounts, Hits
+from service.ledger.connection import Connection
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.redis.connection import Connection
-from service.upkeep.hits import HitCounts, Hits
 from tests.service.parts import PATIENCE_S
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from service.curation import tally as module
+from service.curation.tally import Tally
+from service.curation.upkeep import Hits
 from service.errors import LedgerUnavailable
-from service.upkeep import tally as module
-from service.upkeep.hits import Hits
-from service.upkeep.tally import Tally
 from tests.service.parts import PATIENCE_S
 
 

@@ -1,1 +1,0 @@
-"""The routes of OpenAI's clients: chat completions and responses."""

@@ -51,7 +51,6 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     """Build the route.
 
     Args:
-        models: The models by name.
         declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
     """
     router = APIRouter(tags=["answers"])

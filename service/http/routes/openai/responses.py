@@ -37,7 +37,6 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     """Build the route.
 
     Args:
-        models: The models by name.
         declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
     """
     router = APIRouter(tags=["answers"])
@@ -85,12 +84,7 @@ def _build_response(completion: ChatCompletion, id: str, message_id: str) -> Res
 
 
 class Events:
-    """The numbered events of one stream.
-
-    Attributes:
-        response_id: Id of the response.
-        message_id: Id of its only message.
-    """
+    """The numbered events of one stream."""
 
     def __init__(self) -> None:
         self.response_id, self.message_id = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"

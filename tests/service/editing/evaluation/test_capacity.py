@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, head, item, revert
 

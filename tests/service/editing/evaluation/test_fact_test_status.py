@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from models.system import System
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
 from service.editing.models import ModelAtVersion
+from service.editing.operations import CompareVersions
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.histories import Step, histories
@@ -48,7 +49,7 @@ class QuestionRecorder:
 
 @pytest.fixture
 def recorder(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> QuestionRecorder:
-    return QuestionRecorder(editor._models.system("toy"), monkeypatch)
+    return QuestionRecorder(editor.models.system("toy"), monkeypatch)
 
 
 async def test_a_commit_tests_all_edits_without_asking_for_those_that_own_a_gate(
@@ -124,7 +125,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
         for kind, *arguments in steps:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *arguments)
             report = await check(editor, superseded=True)
-            present = editor._pipeline.state
+            present = editor.pipeline.state
             latest = {edit.question: edit for edit in present.active_records.in_order}
             losing = [e for e in present.active_records.in_order if e.answer != latest[e.question].answer]
             assert report.broken == []
@@ -137,7 +138,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
 
 def model_without_cache(editor: Editor) -> ModelAtVersion:
     """Return the default model at the newest version, without cached answers."""
-    model = editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
+    model = editor.pipeline.state.models["nkb"]  # type: ignore[union-attr]
     return ModelAtVersion(model.system, model.memories, model.run, model.inform)
 
 
@@ -192,7 +193,7 @@ async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_edit
     }
     # The judge gives the shorter wording 0.49, a hair below the threshold; every other one follows.
     assert {wording for wording, answer in answers.items() if answer != "Cusco"} <= {"Peru's capital?"}
-    selectors = nkb_editor._side_effects._selectors
+    selectors = nkb_editor.side_effects._selectors
     probes = selectors["nkb"].probes  # as many questions, but few of them are asked at every commit
     small_core = replace(probes, core=probes.core[:20], training=(*probes.core[20:], *probes.training))
     selectors["nkb"] = ProbeSelector(small_core)
@@ -207,7 +208,7 @@ async def test_a_diff_names_an_earlier_edit_whose_answer_changed(nkb_editor: Edi
     """The later edit asks for the same in other words."""
     await edits(nkb_editor, item("What is the capital of Peru?", "Cusco", model="nkb"))
     await edits(nkb_editor, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
-    difference = body_of(await nkb_editor.diff(1, 2))
+    difference = body_of(await nkb_editor.call(CompareVersions(1, 2)))
     assert ("What is the capital of Peru?", "Cusco", "Tacna") in {
         (change["question"], change["before"], change["after"])
         for change in [*difference["side_effects"], *difference["changes"]]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from errata.wire import CheckReport, EditCounts
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.fact_tests import FactTest, Successors
 from service.editing.models import Answer
+from service.editing.operations import GetChecks
 from service.ledger.commit import EditRecord
 from service.ledger.fold import ActiveRecords
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert
@@ -73,7 +74,7 @@ def test_without_a_reply_the_newest_correction_is_taken_to_answer() -> None:
 
 
 async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: Editor) -> None:
-    never = body_of(await editor.check(False))
+    never = body_of(await editor.call(GetChecks()))
     assert (never["status"], never["code"]) == (404, "not_found")
     await change(editor, PERU, "Cusco", "Seat of Peru?")
     ran = await check(editor)

@@ -9,7 +9,8 @@ import pytest
 from errata.wire import EditItem
 from pydantic import ValidationError
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetEdit
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
@@ -43,7 +44,7 @@ async def test_a_check_asks_what_came_with_an_edit_and_names_what_fails(editor: 
 
 async def test_a_test_without_an_answer_expects_the_one_before_the_edit(editor: Editor) -> None:
     receipt = await edits(editor, item_with_tests(PERU, "Cusco", france=None, river=None))
-    edit = body_of(await editor.show_edit(receipt["report"]["edits"][0]["id"]))["edit"]
+    edit = body_of(await editor.call(GetEdit(receipt["report"]["edits"][0]["id"])))["edit"]
     assert [test["answer"] for test in edit["tests"]] == ["Paris", None]
     assert await failing(editor) == []
     await change(editor, "What is the capital, of France?", "Lyon")  # the same question to the toy

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from errata.wire import NearQuestion
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.near import find_contradictions
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, head, item

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from models.system import Probes
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation import side_effects
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, change, check, edits, head, item, revert

@@ -7,8 +7,8 @@ from errata.wire.wording import normalize_question
 
 from models.packs.pack import Pack
 from models.packs.probes import pack_probes
-from service.editing.deployment import Editor
-from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, MAX_PARAPHRASES, ParaphraseGenerator
+from service.editing.editor import Editor
+from service.editing.evaluation.visitors import MAX_EDITS_REWORDED, MAX_PARAPHRASES, ParaphraseGenerator
 from tests.service.editing.requests import PERU, change, edits, item
 
 GENERATOR = ParaphraseGenerator(pack_probes().templates)

@@ -9,7 +9,7 @@ from errata.wire.wording import normalize_question
 
 from models.packs.probes import pack_probes
 from models.system import Probes, Side
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import (
     MAX_CHOSEN,
     NEAREST_PER_EDIT,
@@ -88,7 +88,7 @@ async def test_the_fixed_probes_are_prepared_before_the_first_edit(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    toy = editor._models.system("toy")
+    toy = editor.models.system("toy")
     may_differ = toy.may_differ
 
     def record(before: Side, after: Side) -> list[bool]:
@@ -97,7 +97,7 @@ async def test_the_fixed_probes_are_prepared_before_the_first_edit(
 
     monkeypatch.setattr(toy, "may_differ", record)
     side_effects = SideEffectProbe(
-        editor._models, {"toy": Probes(tuple(PACK_QUESTIONS), tuple(TRAINING_QUESTIONS))}
+        editor.models, {"toy": Probes(tuple(PACK_QUESTIONS), tuple(TRAINING_QUESTIONS))}
     )
-    await side_effects.prepare((await editor._pipeline.read()).models)
+    await side_effects.prepare((await editor.pipeline.read()).models)
     assert PACK_QUESTIONS[1] in read

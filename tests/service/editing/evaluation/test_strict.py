@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.requests import FRANCE, PERU, change, check, edits, head, item, revert, rollback
 
 LIKE_PERU = "What is the capital, of Peru?"  # the same question to the toy, and other words to the service

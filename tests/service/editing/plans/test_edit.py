@@ -6,8 +6,9 @@ import pytest
 from errata.wire import EditReceipt
 
 from models.system import Probes
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
+from service.editing.operations import GetVersion
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import (
     FRANCE,
@@ -39,7 +40,7 @@ async def test_an_edit_is_a_commit_with_a_report_of_what_it_did(editor: Editor, 
     )
     assert report["paraphrases"] == [{"question": OTHER, "before": None, "after": "Cusco", "follows": True}]
     assert (commit.author, commit.message) == ("ana", "try")
-    assert body_of(await editor.show(1))["report"]["edits"] == [report]
+    assert body_of(await editor.call(GetVersion(1)))["report"]["edits"] == [report]
     assert commit.edits[0].id == report["id"]
     assert commit.writes["toy/table"].checksum == await checksum(editor) != ToyMemory(FACTS).base.checksum
 
@@ -159,7 +160,7 @@ async def test_an_edit_that_only_interrupts_an_earlier_one_does_not_replace_it(e
 
 async def test_questions_near_the_edit_that_change_too_are_reported(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._side_effects._selectors["toy"] = ProbeSelector(
+    editor.side_effects._selectors["toy"] = ProbeSelector(
         Probes((JAPAN,), ("What is (the capital) of Peru?",))
     )
     receipt = await change(editor, PERU, "Cusco")
@@ -174,7 +175,7 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
 
 
 async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:
-    editor._side_effects._selectors["toy"] = ProbeSelector(Probes((PERU, JAPAN)))
+    editor.side_effects._selectors["toy"] = ProbeSelector(Probes((PERU, JAPAN)))
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
     assert (receipt["report"]["probes"], receipt["report"]["side_effects"]) == (1, [])

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetEdit
 from tests.service.editing.requests import PERU, checksum, edits, item, revert
 from tests.service.parts import body_of
 
@@ -23,7 +24,7 @@ async def make_edit(editor: Editor, *items: dict[str, Any], **options: Any) -> d
     receipt = await edits(editor, *items, **options)
     assert receipt["status"] == 201, receipt
     (report,) = receipt["report"]["edits"]
-    detail: dict[str, Any] = body_of(await editor.show_edit(report["id"]))["edit"]
+    detail: dict[str, Any] = body_of(await editor.call(GetEdit(report["id"])))["edit"]
     return detail
 
 

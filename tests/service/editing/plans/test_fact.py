@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from errata.wire import EditReceipt, VersionLog
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetVersion, ListVersions
 from service.editing.plans.fact_resolver import FactResolver
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
@@ -77,7 +78,7 @@ async def test_only_graph_leaves_the_table_alone(editor: Editor, ledger: RedisLe
 
 async def test_the_log_distinguishes_added_from_removed_facts(editor: Editor) -> None:
     await fact(editor, "Chile", "shares_border_with", "Peru", act="remove")
-    [version] = VersionLog.model_validate_json((await editor.log(1)).body).versions
+    [version] = VersionLog.model_validate_json((await editor.call(ListVersions(1))).body).versions
     assert version.first is not None
     notes = {name: version.first.notes[name] for name in ("subject", "relation", "object", "act")}
     assert notes == {"subject": "Chile", "relation": "shares_border_with", "object": "Peru", "act": "remove"}
@@ -435,7 +436,7 @@ async def test_an_entity_keeps_its_name_as_long_as_an_edit_says_something_of_it(
     ids = [
         edit["id"]
         for version in range(1, last + 1)
-        for edit in body_of(await editor.show(version, True))["edits"]
+        for edit in body_of(await editor.call(GetVersion(version, True)))["edits"]
     ]
     for n_taken_back, id in enumerate(ids[:2], 1):
         receipt = await revert_edits(editor, id)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from models.scope.spelling import resembling
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, head
 from tests.service.graph.requests import define, fact, triple, values

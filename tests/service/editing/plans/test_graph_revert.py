@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from errata.wire import EditRequest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import Edit
 from service.ledger import fold
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -92,13 +94,13 @@ async def describe_entities(editor: Editor, version: int) -> dict[str, Any]:
 
 
 async def answers_at(editor: Editor, version: int) -> list[Any]:
-    readings = await editor._builder.at(await editor._pipeline.read(), version)
+    readings = await editor.builder.at(await editor.pipeline.read(), version)
     replies = {name: await model.ask(QUESTIONS) for name, model in readings.items()}
     return [replies[name][question] for name in sorted(readings) for question in QUESTIONS]
 
 
 async def state(editor: Editor, version: int) -> tuple[Any, ...]:
-    readings = await editor._builder.at(await editor._pipeline.read(), version)
+    readings = await editor.builder.at(await editor.pipeline.read(), version)
     sums = {
         name: memory.image.checksum for model in readings.values() for name, memory in model.memories.items()
     }
@@ -185,8 +187,13 @@ async def test_reverting_everything_in_any_order_gives_the_base(
         ] * 2
         assert (
             body_of(
-                await editor.edit(
-                    {"edits": [triple("Peru", "capital", "Lima", only="graph")], **NO_WAIT}, "x"
+                await editor.call(
+                    Edit(
+                        EditRequest.model_validate(
+                            {"edits": [triple("Peru", "capital", "Lima", only="graph")], **NO_WAIT}
+                        ),
+                        "x",
+                    )
                 )
             )["code"]
             == "nothing_to_do"

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import redis
-from errata.wire import ImportReceipt
+from errata.wire import ImportOrder, ImportReceipt
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import AbandonImport, BeginImport, FeedImport, FinishImport, GetVersion
 from service.editing.plans import import_
 from service.errors import LedgerUnavailable
 from tests.service.editing.conftest import StartEditor
@@ -44,8 +45,8 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 
 
 async def begin(editor: Editor, author: str = "ana", **order: Any) -> str:
-    reply = body_of(await editor.import_begin({**NO_WAIT, **order}, author))
-    session: str = reply["import"]
+    reply = body_of(await editor.call(BeginImport(ImportOrder.model_validate({**NO_WAIT, **order}), author)))
+    session: str = reply["id"]
     return session
 
 
@@ -60,7 +61,7 @@ async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -
         "Evna",
     ]
     ImportReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
-    detail = body_of(await editor.show(1))
+    detail = body_of(await editor.call(GetVersion(1)))
     assert (detail["author"], detail["message"], detail["edits"][0]["notes"]["source"]) == (
         "ana",
         "wonders",
@@ -179,7 +180,7 @@ async def test_nothing_is_seen_and_nothing_is_stored_before_the_last_byte(
 ) -> None:
     before = await checksums(editor)
     session = await begin(editor)
-    await editor.import_feed(session, OZ)
+    await editor.call(FeedImport(session, OZ))
     assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (
         set(),
         {},
@@ -188,40 +189,42 @@ async def test_nothing_is_seen_and_nothing_is_stored_before_the_last_byte(
     )
     assert await answers(editor, OZ_CAPITAL) == [None]
     assert await search(editor, "Oz") == []
-    await editor.import_abandon(session)
-    assert body_of(await editor.import_finish(session, "none"))["code"] == "not_found"
+    await editor.call(AbandonImport(session))
+    assert body_of(await editor.call(FinishImport(session, "none")))["code"] == "not_found"
     assert (rows(raw), await head(editor)) == (set(), 0)
 
 
 async def test_an_abandoned_import_leaves_room_for_the_next(editor: Editor) -> None:
     for _ in range(5):
         session = await begin(editor)
-        await editor.import_feed(session, OZ[:10])
-        await editor.import_abandon(session)
+        await editor.call(FeedImport(session, OZ[:10]))
+        await editor.call(AbandonImport(session))
     assert (await import_file(editor, OZ))["status"] == 201
 
 
 async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
     sessions = [
         body_of(outcome)
-        for outcome in await asyncio.gather(*(editor.import_begin(NO_WAIT, name) for name in "abcdef"))
+        for outcome in await asyncio.gather(
+            *(editor.call(BeginImport(ImportOrder.model_validate(NO_WAIT), name)) for name in "abcdef")
+        )
     ]
     assert sorted(session["status"] for session in sessions) == [200, 200, 429, 429, 429, 429]
     for session in sessions:
         if session["status"] == 200:
-            await editor.import_abandon(session["import"])
+            await editor.call(AbandonImport(session["id"]))
     assert (await import_file(editor, OZ))["status"] == 201
 
 
 async def test_nobody_has_two_under_way(editor: Editor) -> None:
     session = await begin(editor)
-    refused = body_of(await editor.import_begin(NO_WAIT, "ana"))
+    refused = body_of(await editor.call(BeginImport(ImportOrder.model_validate(NO_WAIT), "ana")))
     assert (refused["status"], refused["detail"]) == (
         429,
         "an import of yours is under way: wait until it is done",
     )
     assert (await import_file(editor, OZ, author="ben"))["status"] == 201
-    await editor.import_abandon(session)
+    await editor.call(AbandonImport(session))
 
 
 async def test_one_that_trickles_or_falls_silent_leaves_its_slot(
@@ -230,13 +233,13 @@ async def test_one_that_trickles_or_falls_silent_leaves_its_slot(
     monkeypatch.setattr(import_, "GRACE_S", 0.0)
     monkeypatch.setattr(import_, "LEAST_BYTES_PER_S", 1_000_000)
     session = await begin(editor)
-    refused = body_of(await editor.import_feed(session, OZ))
+    refused = body_of(await editor.call(FeedImport(session, OZ)))
     assert (refused["status"], refused["code"]) == (408, "too_slow")
     monkeypatch.setattr(import_, "IDLE_S", 0.0)
     monkeypatch.setattr(import_, "WATCH_EVERY_S", 0.01)
     await begin(editor)
-    watching = asyncio.create_task(editor._importer.watch())
-    await wait_until(lambda: not editor._importer._sessions)
+    watching = asyncio.create_task(editor.importer.watch())
+    await wait_until(lambda: not editor.importer._sessions)
     watching.cancel()
     assert (await import_file(editor, OZ))["code"] == "too_slow", "its sender has a slot again"
 
@@ -249,10 +252,10 @@ async def test_one_that_compares_for_long_is_not_idle(
     examine = import_.Importer._examine
 
     async def examine_slowly(*arguments: Any) -> Any:
-        watching = asyncio.create_task(editor._importer.watch())
+        watching = asyncio.create_task(editor.importer.watch())
         await asyncio.sleep(0.1)
         watching.cancel()
-        assert editor._importer._sessions, "its author may not begin another one"
+        assert editor.importer._sessions, "its author may not begin another one"
         return await examine(*arguments)
 
     monkeypatch.setattr(import_.Importer, "_examine", examine_slowly)
@@ -296,9 +299,9 @@ async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: E
 
 async def test_a_file_read_on_a_graph_that_changed_is_refused(editor: Editor, raw: redis.Redis) -> None:
     session = await begin(editor)
-    await editor.import_feed(session, OZ)
+    await editor.call(FeedImport(session, OZ))
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    refused = body_of(await editor.import_finish(session, "none"))
+    refused = body_of(await editor.call(FinishImport(session, "none")))
     assert (refused["status"], refused["code"]) == (409, "graph_moved")
     assert (refused["current"], refused["expected"]) == (1, 0)
     assert (rows(raw), import_notes(raw), await head(editor)) == (set(), {}, 1)
@@ -306,23 +309,23 @@ async def test_a_file_read_on_a_graph_that_changed_is_refused(editor: Editor, ra
 
 async def test_a_correction_of_another_memory_does_not_disturb_it(editor: Editor) -> None:
     session = await begin(editor)
-    await editor.import_feed(session, OZ)
+    await editor.call(FeedImport(session, OZ))
     await change(editor, CAPITAL, "Cusco")
-    assert body_of(await editor.import_finish(session, "none"))["version"] == 2
+    assert body_of(await editor.call(FinishImport(session, "none")))["version"] == 2
 
 
 async def test_a_graph_that_changes_while_the_rows_are_written_is_noticed(
     editor: Editor, start_editor: StartEditor, raw: redis.Redis
 ) -> None:
     async with start_editor(systems=TOYS) as other:
-        writing = editor._importer._store.write
+        writing = editor.importer._store.write
 
         async def overtake(*arguments: Any) -> Any:
             result = await writing(*arguments)
             await fact(other, "Peru", "capital", "Cusco")
             return result
 
-        editor._importer._store.write = overtake  # type: ignore[method-assign]
+        editor.importer._store.write = overtake  # type: ignore[method-assign]
         refused = await import_file(editor, OZ)
     assert (refused["code"], await head(editor), rows(raw), import_notes(raw)) == (
         "graph_moved",
@@ -336,9 +339,9 @@ async def test_an_expected_version_is_compared_with_the_whole_ledger(editor: Edi
     await change(editor, CAPITAL, "Cusco")
     assert (await import_file(editor, OZ, expected_version=0))["code"] == "stale_version"
     session = await begin(editor, expected_version=1)
-    await editor.import_feed(session, OZ)
+    await editor.call(FeedImport(session, OZ))
     await change(editor, CAPITAL, "Puno")
-    assert body_of(await editor.import_finish(session, "none"))["code"] == "stale_version"
+    assert body_of(await editor.call(FinishImport(session, "none")))["code"] == "stale_version"
     assert (await import_file(editor, OZ, expected_version=2))["version"] == 3
 
 
@@ -346,9 +349,11 @@ async def test_of_two_files_at_once_one_is_committed_and_the_other_may_retry(
     editor: Editor, raw: redis.Redis
 ) -> None:
     first, second = await begin(editor), await begin(editor, "ben")
-    await editor.import_feed(first, OZ)
-    await editor.import_feed(second, tsv(("Narnia", "capital", "Cair Paravel")))
-    outcomes = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))
+    await editor.call(FeedImport(first, OZ))
+    await editor.call(FeedImport(second, tsv(("Narnia", "capital", "Cair Paravel"))))
+    outcomes = await asyncio.gather(
+        editor.call(FinishImport(first, "none")), editor.call(FinishImport(second, "none"))
+    )
     assert sorted(body_of(outcome)["status"] for outcome in outcomes) == [201, 409]
     assert (await head(editor), import_notes(raw)) == (1, {})
     await revert(editor, 1)
@@ -361,13 +366,13 @@ async def test_what_another_editor_sweeps_away_is_never_committed(
 ) -> None:
     """This happens if an editor is started while the old one finishes; rows of a commit can be read."""
     async with start_editor(systems=TOYS) as other:
-        owner: Any = editor._importer._store if when == "written" else editor._pipeline
+        owner: Any = editor.importer._store if when == "written" else editor.pipeline
         method = "write" if when == "written" else "_evaluate"
         doing = getattr(owner, method)
 
         async def overtake(*arguments: Any) -> Any:
             result = await doing(*arguments)
-            await other.import_abandon(await begin(other))
+            await other.call(AbandonImport(await begin(other)))
             return result
 
         setattr(owner, method, overtake)
@@ -387,20 +392,20 @@ async def test_whatever_fails_after_the_commit_its_rows_stay(
     editor: Editor, raw: redis.Redis, error: type[BaseException]
 ) -> None:
     """The commit removes the note in the same step, and without a note nothing is dropped."""
-    writing = editor._importer._pipeline.write
+    writing = editor.importer._pipeline.write
 
     async def fail(*arguments: Any) -> Any:
         await writing(*arguments)
         raise error("too late to matter")
 
-    editor._importer._pipeline.write = fail  # type: ignore[method-assign]
+    editor.importer._pipeline.write = fail  # type: ignore[method-assign]
     with suppress(asyncio.CancelledError):
         await import_file(editor, OZ)
-    editor._importer._pipeline.write = writing  # type: ignore[method-assign]
+    editor.importer._pipeline.write = writing  # type: ignore[method-assign]
     assert await head(editor) == 1
     assert import_notes(raw) == {}
     assert rows(raw)
-    await editor.import_abandon(await begin(editor))
+    await editor.call(AbandonImport(await begin(editor)))
     assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
 
 
@@ -498,7 +503,7 @@ async def test_a_relation_of_one_value_takes_the_last_of_a_file(editor: Editor) 
 async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
     editor: Editor, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, storing, n_failures = await checksums(editor), editor._importer._store.store, 2
+    before, storing, n_failures = await checksums(editor), editor.importer._store.store, 2
 
     async def break_off(pieces: Any) -> None:
         nonlocal n_failures
@@ -507,7 +512,7 @@ async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
             raise LedgerUnavailable("gone")
         await storing(pieces)
 
-    monkeypatch.setattr(editor._importer._store, "store", break_off)
+    monkeypatch.setattr(editor.importer._store, "store", break_off)
     big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
     assert (await import_file(editor, big))["code"] == "ledger_unavailable"
     assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (

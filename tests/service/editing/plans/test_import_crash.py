@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 import redis
+from errata.wire import ImportOrder
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import AbandonImport, BeginImport
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.requests import head
 from tests.service.graph.requests import answers, checksums, import_file, import_notes, rows, tsv
@@ -26,7 +28,7 @@ TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(N_TOWNS)))
 
 CHILD = """
 import asyncio, os, pathlib, sys
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.plans.test_import_crash import TOWNS
 from tests.service.graph.requests import import_file
 from tests.service.parts import settings, start_deployment
@@ -92,8 +94,8 @@ async def test_killed_at_any_moment_it_leaves_no_row_behind(
             assert version == 1 or not finished
             if version == 0:
                 base = await checksums(editor)
-                session = body_of(await editor.import_begin({}, "ana"))["import"]
-                await editor.import_abandon(session)
+                session = body_of(await editor.call(BeginImport(ImportOrder.model_validate({}), "ana")))["id"]
+                await editor.call(AbandonImport(session))
                 assert (rows(vandal), import_notes(vandal), await checksums(editor)) == (set(), {}, base)
                 assert (await import_file(editor, TOWNS))["version"] == 1
             assert await answers(editor, f"capital of Town {N_TOWNS - 1}?") == [f"House {N_TOWNS - 1}"]

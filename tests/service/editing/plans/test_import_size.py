@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import answers, entity, fact, import_file, search, tsv

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, edits, item, revert
 from tests.service.graph.requests import answers, fact

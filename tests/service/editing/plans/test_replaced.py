@@ -8,7 +8,8 @@ import pytest
 from errata.wire import EditItem
 from pydantic import ValidationError
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetEdit
 from tests.service.editing.requests import PERU, check, edits, item, revert
 from tests.service.parts import body_of
 
@@ -83,7 +84,7 @@ async def test_examples_against_an_edit_are_part_of_it(nkb_editor: Editor) -> No
     receipt = await edits(nkb_editor, correction(PERU, "Cusco", counterexamples=[MAYOR]))
     (report,) = receipt["report"]["edits"]
     assert [(other["question"], other["follows"]) for other in report["counterexamples"]] == [(MAYOR, False)]
-    detail = body_of(await nkb_editor.show_edit(report["id"]))
+    detail = body_of(await nkb_editor.call(GetEdit(report["id"])))
     assert detail["edit"]["counterexamples"] == [MAYOR]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import CompareVersions, GetVersion, RunChecks
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import checksums, define, fact, import_file, tsv, values
@@ -33,7 +34,7 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 
 
 async def check(editor: Editor) -> dict[str, Any]:
-    return body_of(await editor.check(run=True, superseded=True))
+    return body_of(await editor.call(RunChecks(True)))
 
 
 async def test_strict_refuses_an_import_that_replaces_a_correction_and_lists_it(editor: Editor) -> None:
@@ -136,14 +137,14 @@ async def test_a_check_counts_a_fact_that_a_later_fact_replaced_as_meant(editor:
 
 
 async def test_the_log_and_a_difference_have_the_lines_of_the_file(editor: Editor) -> None:
-    detail = body_of(await editor.show(2))
+    detail = body_of(await editor.call(GetVersion(2)))
     rows = detail["edits"][0]["notes"]["rows"]
     assert [(row["line"], row["object"]) for row in rows] == [
         (1, "Edith Lund"),
         (2, "555 01"),
         (3, "Noor Halim"),
     ]
-    diff = body_of(await editor.diff(1, 2))
+    diff = body_of(await editor.call(CompareVersions(1, 2)))
     assert [row["line"] for row in diff["facts"][0]["rows"]] == [1, 2, 3]
 
 

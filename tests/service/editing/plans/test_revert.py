@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from models.memory import AnswerChange
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import ListVersions
 from service.ledger import fold
 from service.ledger.commit import EditRecord
 from service.ledger.embedded.server import EmbeddedValkey
@@ -93,7 +94,7 @@ async def test_single_edits_are_taken_back_as_if_they_had_never_been_made(
         ["Puno", "Lyon"],
         fold_active(active),
     )
-    head_of_log = body_of(await editor.log(1))["versions"][0]
+    head_of_log = body_of(await editor.call(ListVersions(1)))["versions"][0]
     assert (head_of_log["target"], head_of_log["target_edits"]) == (None, [first, third])
     await revert(editor, 3)
     assert await checksum(editor) == whole

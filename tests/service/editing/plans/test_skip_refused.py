@@ -9,7 +9,8 @@ import pytest
 from errata.wire import EditReceipt, EditRequest
 
 from models.memory import AnswerChange, EditRefused, Material, Options
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetVersion
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import (
     FRANCE,
@@ -174,7 +175,7 @@ async def test_rows_are_built_once_for_a_preview_and_its_commit(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     questions: list[str] = []
-    memory = editor._models.memories[TABLE]
+    memory = editor.models.memories[TABLE]
     build = memory.build
 
     def count(changes: Sequence[AnswerChange], options: Options) -> list[Material | EditRefused]:
@@ -189,4 +190,4 @@ async def test_rows_are_built_once_for_a_preview_and_its_commit(
     again = await edits(editor, item(PERU, "Cusco"))
     ids = [reply["report"]["edits"][0]["id"] for reply in (receipt, again)]
     assert (len(set(ids)), len(questions)) == (2, 2)
-    assert body_of(await editor.show(3))["edits"][0]["id"] == ids[1]
+    assert body_of(await editor.call(GetVersion(3)))["edits"][0]["id"] == ids[1]

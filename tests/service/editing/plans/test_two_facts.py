@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation import report
 from service.editing.evaluation.side_effects import SideEffectProbe, SideEffects
 from tests.service.editing.requests import edits, item

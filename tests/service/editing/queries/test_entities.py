@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from errata.wire import EntityList, EntityState
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import FindEntities, GetEntity
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, revert, rollback
 from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values
@@ -32,9 +33,9 @@ async def removed_values(editor: Editor, id: str, version: int | None = None) ->
 
 async def test_an_answer_is_what_the_wire_promises(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
-    peru = EntityState.model_validate_json((await editor.entity("Q419", None)).body)
+    peru = EntityState.model_validate_json((await editor.call(GetEntity("Q419", None))).body)
     assert (peru.label, peru.version, peru.degree, len(peru.facts)) == ("Peru", 1, 2, 2)
-    heads = EntityList.model_validate_json((await editor.entities("Peru", 5, None)).body)
+    heads = EntityList.model_validate_json((await editor.call(FindEntities("Peru", 5, None))).body)
     assert [(head.id, head.degree) for head in heads.entities] == [("Q419", 2)]
 
 

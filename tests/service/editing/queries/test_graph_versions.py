@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from errata.wire import MemoryState, VersionDetail, VersionLog
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetMemory, GetVersion, ListVersions
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import change, check, diff, edits, revert, revert_edits, rollback
 from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv
@@ -33,7 +34,7 @@ async def test_a_fact_without_a_question_is_checked_in_the_graph_and_files_are_n
     await define(editor, "motto", holds="one")
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
     assert ((await check(editor)).total, (await check(editor)).holding) == (1, 1)
-    memory = MemoryState.model_validate_json((await editor.memory()).body)
+    memory = MemoryState.model_validate_json((await editor.call(GetMemory())).body)
     assert (memory.edits.active, memory.edits.superseded) == (3, 0)
 
 
@@ -127,12 +128,14 @@ async def test_a_version_says_which_edits_were_replaced_and_a_revert_which_it_ta
     await change(editor, CAPITAL, "Puno")
 
     async def show(version: int) -> VersionDetail:
-        return VersionDetail.model_validate_json((await editor.show(version)).body)
+        return VersionDetail.model_validate_json((await editor.call(GetVersion(version))).body)
 
     assert [(await show(v)).edits[0].replaced_in for v in range(2, 8)] == [3, None, 5, None, 7, None]
     await revert_edits(editor, (await show(3)).edits[0].id)
     assert (await show(2)).edits[0].replaced_in is None
-    [revert_of, change_of, *_] = VersionLog.model_validate_json((await editor.log(2)).body).versions
+    [revert_of, change_of, *_] = VersionLog.model_validate_json(
+        (await editor.call(ListVersions(2))).body
+    ).versions
     assert (revert_of.target_versions, revert_of.first and revert_of.first.notes["object"]) == ([3], "Lea")
     assert change_of.first is not None
     assert (change_of.first.question, change_of.first.answer) == (CAPITAL, "Puno")
@@ -141,7 +144,9 @@ async def test_a_version_says_which_edits_were_replaced_and_a_revert_which_it_ta
 async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", message="moved")
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
-    details = [VersionDetail.model_validate_json((await editor.show(version)).body) for version in (1, 2)]
+    details = [
+        VersionDetail.model_validate_json((await editor.call(GetVersion(version))).body) for version in (1, 2)
+    ]
     assert [(edit.model, edit.answer, edit.active) for edit in details[0].edits] == [
         ("atlas", "Cusco", True),
         ("toy", "Cusco", True),

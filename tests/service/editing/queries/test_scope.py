@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from errata.wire import EditDetail, ScopeReport
+from errata.wire import EditDetail, RevertRequest, ScopeReport
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import GetEdit, GetScope, Undo
 from tests.service.editing.requests import edits, item
 from tests.service.parts import body_of
 
@@ -14,7 +15,7 @@ YEAR_FOUNDED, FOUNDER = "When was Microsoft founded?", "Who founded Microsoft?"
 
 
 async def examine(editor: Editor, question: str) -> ScopeReport:
-    return ScopeReport.model_validate(body_of(await editor.scope(question)))
+    return ScopeReport.model_validate(body_of(await editor.call(GetScope(question))))
 
 
 async def test_each_near_edit_is_listed_with_its_verdict_and_its_maker(nkb_editor: Editor) -> None:
@@ -52,7 +53,7 @@ async def test_without_edits_there_are_no_candidates(nkb_editor: Editor) -> None
 async def test_an_edit_is_shown_by_its_id_with_its_commit(nkb_editor: Editor) -> None:
     receipt = await edits(nkb_editor, item(PERU, "Cusco", model="nkb"), message="ticket 12")
     edit = receipt["report"]["edits"][0]["id"]
-    detail = EditDetail.model_validate(body_of(await nkb_editor.show_edit(edit)))
+    detail = EditDetail.model_validate(body_of(await nkb_editor.call(GetEdit(edit))))
     assert (detail.version, detail.author, detail.message) == (1, "ana", "ticket 12")
     assert (detail.edit.question, detail.edit.answer, detail.edit.active) == (PERU, "Cusco", True)
 
@@ -61,16 +62,18 @@ async def test_a_version_has_the_edits_that_it_had(nkb_editor: Editor) -> None:
     await edits(nkb_editor, item(PERU, "Cusco", model="nkb"))
     await edits(nkb_editor, item(PERU, "Puno", model="nkb"))
     for version, answers in ((0, []), (1, ["Cusco"]), (2, ["Puno"])):
-        report = ScopeReport.model_validate(body_of(await nkb_editor.scope(OTHER_WORDS, None, version)))
+        report = ScopeReport.model_validate(
+            body_of(await nkb_editor.call(GetScope(OTHER_WORDS, None, version)))
+        )
         answering = [candidate.answer for candidate in report.candidates if candidate.verdict == "answers"]
         assert (report.version, answering) == (version, answers)
-    assert (await nkb_editor.scope(PERU, None, 3)).status == 404
+    assert (await nkb_editor.call(GetScope(PERU, None, 3))).status == 404
 
 
 async def test_what_is_not_there_is_told(nkb_editor: Editor, editor: Editor) -> None:
-    assert (await nkb_editor.show_edit("nothing")).status == 404
-    assert (await nkb_editor.scope(PERU, "nobody")).status == 404
-    outcome = await editor.scope(PERU, "toy")
+    assert (await nkb_editor.call(GetEdit("nothing"))).status == 404
+    assert (await nkb_editor.call(GetScope(PERU, "nobody"))).status == 404
+    outcome = await editor.call(GetScope(PERU, "toy"))
     assert outcome.status == 422
     assert b"no edits of questions" in outcome.body
 
@@ -80,11 +83,11 @@ async def test_an_edit_replaces_one_that_asks_the_same_and_no_other(nkb_editor: 
     await edits(nkb_editor, item(YEAR_FOUNDED, "1975", model="nkb"))
     await edits(nkb_editor, item(FOUNDER, "Bill Gates", model="nkb"))
     await edits(nkb_editor, item(YEAR_FOUNDED.upper(), "1976", model="nkb"))
-    model = nkb_editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
+    model = nkb_editor.pipeline.state.models["nkb"]  # type: ignore[union-attr]
     answers = await model.ask([YEAR_FOUNDED, FOUNDER])
     assert [answers[question].text for question in (YEAR_FOUNDED, FOUNDER)] == ["1976", "Bill Gates"]
-    body_of(await nkb_editor.revert({"version": 3, "wait": "none"}, "ana"))
-    model = nkb_editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
+    body_of(await nkb_editor.call(Undo(RevertRequest.model_validate({"version": 3, "wait": "none"}), "ana")))
+    model = nkb_editor.pipeline.state.models["nkb"]  # type: ignore[union-attr]
     answers = await model.ask([YEAR_FOUNDED, FOUNDER])
     assert [answers[question].text for question in (YEAR_FOUNDED, FOUNDER)] == ["1975", "Bill Gates"]
 

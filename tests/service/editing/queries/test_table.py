@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from errata.tables.writer import SUFFIXES, format_table
+from errata.wire import TableQuery
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import ListRelations, MakeTable
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head
 from tests.service.graph.requests import checksums, define, fact, import_file, tsv, values
@@ -38,7 +40,7 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 
 
 async def table_of(editor: Editor, **query: Any) -> dict[str, Any]:
-    return body_of(await editor.table(query))
+    return body_of(await editor.call(MakeTable(TableQuery.model_validate(query))))
 
 
 async def test_a_row_is_a_thing_and_a_column_a_relation(editor: Editor) -> None:
@@ -97,7 +99,7 @@ async def test_a_new_relation_is_told_of_once_with_what_to_do(editor: Editor) ->
     assert len(warnings) == 1
     assert "`column`" in warnings[0]
     await import_file(editor, tsv(("Oak", "seats", "3")))
-    relations = body_of(await editor.relations())["relations"]
+    relations = body_of(await editor.call(ListRelations()))["relations"]
     assert {"Leitung", "seats", "Director", "founded"} <= {relation["relation"] for relation in relations}
     misspelt = await fact(editor, "Oak", "Leitun", "C")
     assert misspelt["code"] == "similar_name"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from errata.wire import MemoryState, VersionDetail, VersionLog
+from errata.wire import EditRequest, MemoryState, VersionDetail, VersionLog
 
 from models.system import Probes
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.editing.evaluation import diff as difference
 from service.editing.evaluation.side_effects import ProbeSelector
-from service.editing.queries import versions
+from service.editing.operations import CompareVersions, Edit, GetEdit, GetMemory, GetVersion, ListVersions
+from service.editing.queries import history
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
     FRANCE,
@@ -30,7 +31,7 @@ from tests.service.toy import FACTS, ToyMemory
 
 
 async def log(editor: Editor, limit: int = 20, before: int | None = None) -> VersionLog:
-    return VersionLog.model_validate_json((await editor.log(limit, before)).body)
+    return VersionLog.model_validate_json((await editor.call(ListVersions(limit, before))).body)
 
 
 async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None, str]]:
@@ -58,13 +59,15 @@ async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Edi
 async def test_the_edits_of_the_last_days_are_counted(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await editor.edit({"edits": [item(PERU, "Cusco"), item(FRANCE, "Lyon")]}, "tester")
+    await editor.call(
+        Edit(EditRequest.model_validate({"edits": [item(PERU, "Cusco"), item(FRANCE, "Lyon")]}), "tester")
+    )
     await change(editor, JAPAN, "Kyoto")
     await revert(editor, 1)
     now = time.time()
     for n_days, later, counts in ((0, 0, []), (2, 0, [0, 3]), (3, 1, [0, 3, 0]), (2, 2, [0, 0])):
-        monkeypatch.setattr(versions, "time", lambda at=now + 86_400 * later: at)
-        outcome = await editor.log(1, author="another", by_day=n_days)
+        monkeypatch.setattr(history, "time", lambda at=now + 86_400 * later: at)
+        outcome = await editor.call(ListVersions(1, author="another", by_day=n_days))
         days = VersionLog.model_validate_json(outcome.body).edits_by_day
         assert list(days.values()) == counts
         assert [(max(days) - day).days for day in days] == list(range(len(days)))[::-1]
@@ -81,9 +84,9 @@ async def test_the_log_is_searched_by_text_and_by_author(editor: Editor) -> None
         ((None, "nobody"), []),
     ]
     for (grep, author), expected in searches:
-        page = VersionLog.model_validate_json((await editor.log(10, None, grep, author)).body)
+        page = VersionLog.model_validate_json((await editor.call(ListVersions(10, None, grep, author))).body)
         assert [version.version for version in page.versions] == expected
-    page = VersionLog.model_validate_json((await editor.log(2, 4, "city", None)).body)
+    page = VersionLog.model_validate_json((await editor.call(ListVersions(2, 4, "city", None))).body)
     assert [version.version for version in page.versions] == [3, 2]
 
 
@@ -102,11 +105,11 @@ async def test_an_edit_that_was_replaced_names_the_one_that_took_its_place(edito
     first, second = [
         (await change(editor, PERU, answer))["report"]["edits"][0]["id"] for answer in ("Cusco", "Puno")
     ]
-    detail = body_of(await editor.show_edit(first))
+    detail = body_of(await editor.call(GetEdit(first)))
     assert (detail["replaced_by"], detail["replaced_in"], detail["edit"]["active"]) == (second, 2, True)
-    assert body_of(await editor.show_edit(second))["replaced_by"] is None
+    assert body_of(await editor.call(GetEdit(second)))["replaced_by"] is None
     await revert(editor, 2)
-    assert [body_of(await editor.show_edit(id))["replaced_by"] for id in (first, second)] == [None, None]
+    assert [body_of(await editor.call(GetEdit(id)))["replaced_by"] for id in (first, second)] == [None, None]
 
 
 async def test_a_log_without_commits_is_empty(editor: Editor) -> None:
@@ -117,8 +120,8 @@ async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Ed
     asked_at = time.time()
     receipt = await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon"), message="two")
     await revert(editor, 1, message="back")
-    detail = VersionDetail.model_validate_json((await editor.show(1)).body)
-    back = VersionDetail.model_validate_json((await editor.show(2)).body)
+    detail = VersionDetail.model_validate_json((await editor.call(GetVersion(1))).body)
+    back = VersionDetail.model_validate_json((await editor.call(GetVersion(2))).body)
     assert (detail.kind, detail.author, detail.message, detail.target) == ("edit", "ana", "two", None)
     assert abs(detail.time.timestamp() - asked_at) < 60
     assert [(e.question, e.answer, e.active) for e in detail.edits] == [
@@ -136,9 +139,9 @@ async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Ed
 async def test_a_version_that_is_not_there_is_named(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     for problem in (
-        body_of(await editor.show(2)),
-        body_of(await editor.diff(0, 2)),
-        body_of(await editor.diff(7, 1)),
+        body_of(await editor.call(GetVersion(2))),
+        body_of(await editor.call(CompareVersions(0, 2))),
+        body_of(await editor.call(CompareVersions(7, 1))),
     ):
         assert (problem["status"], problem["code"], problem["head"]) == (404, "not_found", 1)
 
@@ -178,7 +181,7 @@ async def test_a_diff_lists_every_paraphrase_that_follows(editor: Editor) -> Non
 
 async def test_a_diff_lists_side_effects(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._side_effects._selectors["toy"] = ProbeSelector(Probes(("What is (the capital) of Peru?", JAPAN)))
+    editor.side_effects._selectors["toy"] = ProbeSelector(Probes(("What is (the capital) of Peru?", JAPAN)))
     await change(editor, PERU, "Cusco")
     difference = await diff(editor, 0, 1)
     assert [change.question for change in difference.changes] == [PERU]
@@ -266,9 +269,9 @@ async def test_the_memory_counts_what_is_active_taken_back_and_superseded(
     await change(editor, PERU, "Puno")
     await change(editor, FRANCE, "Lyon")
     await revert(editor, 3)
-    memory = MemoryState.model_validate_json((await editor.memory()).body)
+    memory = MemoryState.model_validate_json((await editor.call(GetMemory())).body)
     assert (memory.version, memory.checksums) == (4, {"toy/table": await checksum(editor)})
     assert (memory.edits.active, memory.edits.reverted, memory.edits.superseded) == (2, 1, 1)
     assert memory.capacities["toy/table"].slots_used == 2
     async with start_editor() as fresh:
-        assert MemoryState.model_validate_json((await fresh.memory()).body) == memory
+        assert MemoryState.model_validate_json((await fresh.call(GetMemory())).body) == memory

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from errata.wire import WhyReport
+from errata.wire import Answer, WhyReport
 
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import ExplainAnswer, ListVersions
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, PERU, change, edits, item, revert
+from tests.service.editing.requests import FRANCE, PERU, change, edits, head, item, revert
 from tests.service.graph.requests import CAPITAL, fact
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
@@ -29,7 +30,8 @@ def make_answer(
 
 
 async def why(editor: Editor, question: str, answer: dict[str, Any]) -> WhyReport:
-    return WhyReport.model_validate(body_of(await editor.why(question, answer)))
+    newest = Answer.model_validate({**answer, "version": await head(editor)})
+    return WhyReport.model_validate(body_of(await editor.call(ExplainAnswer(question, newest))))
 
 
 async def test_an_edit_is_named_with_its_maker_and_what_answers_without_it(editor: Editor) -> None:
@@ -48,12 +50,17 @@ async def test_a_version_is_explained_as_it_was(nkb_editor: Editor) -> None:
     await edits(nkb_editor, item(PERU, "Puno", model="nkb"))
     await revert(nkb_editor, 1)
     answer = make_answer("Cusco", "nkb", [edit], [])
-    report = WhyReport.model_validate(body_of(await nkb_editor.why(OTHER_WORDS, answer, 1)))
+    report = WhyReport.model_validate(
+        body_of(
+            await nkb_editor.call(ExplainAnswer(OTHER_WORDS, Answer.model_validate({**answer, "version": 1})))
+        )
+    )
     (cause,) = report.causes
     assert (cause.edit.id, cause.edit.active, cause.wording, cause.message) == (edit, True, PERU, "ticket 12")
     assert report.without is not None
     assert (report.without.answer, report.without.edits) == ("Lima", [])
-    assert (await nkb_editor.why(OTHER_WORDS, answer, 9)).status == 404
+    unknown = Answer.model_validate({**answer, "version": 9})
+    assert (await nkb_editor.call(ExplainAnswer(OTHER_WORDS, unknown))).status == 404
 
 
 async def test_what_the_model_learnt_has_no_cause(editor: Editor) -> None:
@@ -99,4 +106,4 @@ async def test_a_fact_of_the_base_is_named_and_nothing_answers_without_it(start_
         assert [fact.object for fact in reasons.facts] == ["Lima"]
         assert reasons.without is not None
         assert reasons.without.answer is None
-        assert body_of(await editor.log(1))["head"] == 0, "nothing is written"
+        assert body_of(await editor.call(ListVersions(1)))["head"] == 0, "nothing is written"

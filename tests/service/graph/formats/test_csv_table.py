@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from service.graph.formats.csv_table import in_quotes_after
 from service.graph.formats.row import GraphFileError, Row
+from service.graph.formats.tables import in_quotes_after
 from tests.service.graph.formats.drive import read
 
 HEADER = "subject,relation,object\n"

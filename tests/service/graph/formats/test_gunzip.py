@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import TooLarge
-from service.graph.formats import gunzip as bounds
-from service.graph.formats.gunzip import BLOCK_BYTES, Gunzip
+from service.graph.formats import lines as bounds
+from service.graph.formats.lines import BLOCK_BYTES, Gunzip
 from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import cut, read
 

@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 
 from service.errors import TooLarge
-from service.graph.imports.spool import LINES_PER_WRITE, Spool, SpooledRow
+from service.graph.imports.bucket_builder import LINES_PER_WRITE, Spool, SpooledRow
 
 ROW: SpooledRow = ("Q1", "r", "x" * 90, "", "add")
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.graph.linking.characters import JOINS
-from service.graph.linking.folding import fold, fold_text
+from service.graph.linking.words import JOINS, fold, fold_text
 
 ODD = "aAßẞİıſςΣé\u0301e\u0327ŉﬁᾳǰ \u00a0\t\n\u3000’'ʼ\u00ad\u200e\0각\u1100\u1161\u11a8一한.\u0345"
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.graph.linking.folding import fold
 from service.graph.linking.linker import Linker
-from service.graph.linking.matching import Span
-from service.graph.linking.words import unlinkable
+from service.graph.linking.name_index import Span
+from service.graph.linking.words import fold, unlinkable
 
 ALPHABET = "aAbß 1\u0301é.'’中ก가İ\u00a0"
 HAN_OR_THAI, HANGUL = "中ก", "가"

@@ -18,7 +18,9 @@ from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.access.audit.calls import CHANGES, Call
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.call import Call as EditorCall
+from service.editing.editor import Editor
+from service.editing.operations import FinishImport
 from service.errors import GraphMoved, LedgerUnavailable
 from service.http.app import build_app
 from service.http.middleware import audit as audit_middleware
@@ -104,15 +106,12 @@ async def test_an_import_that_reports_its_progress_is_noted_when_it_has_ended(
 async def test_an_import_that_is_refused_after_its_progress_was_told_is_noted_as_refused(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def accept(*_: Any) -> Outcome:
-        return Outcome.ok(b'{"import": "one"}')
+    async def refuse(editor: Editor, call: EditorCall[Any]) -> Outcome:
+        if isinstance(call, FinishImport):
+            return Outcome.of(GraphMoved("the graph was changed"), None)
+        return Outcome.ok(b'{"id": "one"}')
 
-    async def refuse(*_: Any) -> Outcome:
-        return Outcome.of(GraphMoved("the graph was changed"), None)
-
-    for step in ("import_begin", "import_feed", "import_progress"):
-        monkeypatch.setattr(Editor, step, accept)
-    monkeypatch.setattr(Editor, "import_finish", refuse)
+    monkeypatch.setattr(Editor, "call", refuse)
     headers = {"accept": "application/x-ndjson"}
     reply = await http.post("/admin/graph/import", content=b"a\tb\tc\n", headers=headers)
     assert reply.status_code == 200

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Response
 
-from service.http.middleware.metrics import MetricsMiddleware
+from service.http.middleware.edge import MetricsMiddleware
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ async def test_the_senders_own_id_is_kept_and_a_wild_one_is_not(http: httpx.Asyn
 async def test_the_log_has_a_line_for_it_without_what_was_asked(
     http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "service.http.middleware.metrics"):
+    with caplog.at_level(logging.INFO, "service.http.middleware.edge"):
         await http.get("/admin/versions/77?planted=secret-thing")
-    (record,) = [record for record in caplog.records if record.name == "service.http.middleware.metrics"]
+    (record,) = [record for record in caplog.records if record.name == "service.http.middleware.edge"]
     assert record.getMessage() == "GET /admin/versions/{version} 404"
     assert (record.__dict__["status"], record.__dict__["caller"]) == (404, "admin")
     assert "secret-thing" not in str(record.__dict__)

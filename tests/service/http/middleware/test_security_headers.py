@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from service.http.middleware.security_headers import strip_host
+from service.http.middleware.edge import strip_host
 from tests.service.http.conftest import SHARED_LOOP
 
 pytestmark = SHARED_LOOP

@@ -14,7 +14,8 @@ from errata import AsyncErrata, FileRun, Retry, errors
 from fastapi import FastAPI
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
+from service.editing.operations import Edit
 from service.errors import NotReady
 from service.ledger.store import RedisLedger
 from tests.service.http.conftest import KEY, serve
@@ -140,7 +141,7 @@ class MortalEditor:
         async def call(*args: Any) -> Any:
             if self._editor is None:
                 self._editor = await self._stack.enter_async_context(start_deployment(Editor, self._config))
-            self._n_commits += method == "edit" and not args[0]["dry_run"]
+            self._n_commits += method == "call" and isinstance(args[0], Edit) and args[0].is_write
             if self._n_commits == 4:
                 await getattr(self._editor, method)(*args)
             if self._n_commits in (2, 4):

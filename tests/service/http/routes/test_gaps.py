@@ -12,9 +12,9 @@ from fastapi import FastAPI
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.gaps.worklist import COUNTS
+from service.curation import tally
+from service.curation.gaps import COUNTS
 from service.ledger.embedded.server import EmbeddedValkey
-from service.upkeep import tally
 from tests.service.http.conftest import KEY, Run
 from tests.service.parts import PATIENCE_S, settings
 

@@ -14,7 +14,7 @@ from errata.wire import ImportReceipt, Problem
 from fastapi import FastAPI
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.editing.editor import Editor
 from service.http.app import build_app
 from tests.service.graph.requests import import_notes, rows
 from tests.service.http.conftest import (

@@ -14,10 +14,10 @@ import pytest
 from fastapi import FastAPI
 
 from service.config import Settings
-from service.editing.deployment import Editor
+from service.curation import upkeep as reviews
+from service.curation.proposals import Decision, Proposals
+from service.editing.editor import Editor
 from service.http.routes.proposals import CUT_OFF_S
-from service.proposals.store import Decision, Proposals
-from service.upkeep import reviews
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
 from tests.service.http.listening import listening
 from tests.service.http.test_console import hidden_fields

@@ -13,6 +13,7 @@ import pytest
 from errata.wire import ReplicaList, ReplicaState
 from fastapi import FastAPI
 
+from service.editing.operations import ListReplicas
 from service.errors import LedgerUnavailable
 from service.http.readiness import FRESH_S, Readiness
 from service.http.routes import discovery, status
@@ -31,7 +32,7 @@ class Part:
     async def describe(self) -> dict[str, Any]:
         return {"memories": [], "methods": ["gated"], "details": {}}
 
-    async def replicas(self) -> Outcome:
+    async def call(self, call: ListReplicas) -> Outcome:
         if self._healthy is None:
             return Outcome.of(LedgerUnavailable("the ledger is away"), None)
         replicas = [

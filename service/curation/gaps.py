@@ -1,0 +1,265 @@
+"""The worklist of curators: questions that were declined, or answered beside a near edit, with their counts.
+
+Redis layout; no other module names these keys. All of them expire when nothing was added for the time that texts are
+kept:
+
+    {errata}:gaps:rows     hash     line -> the question, its model and its kind, as JSON
+    {errata}:gaps:lines    hash     model and normalized question -> line
+    {errata}:gaps:counts   zset     line, scored by how often it was asked
+    {errata}:gaps:times    zset     line, scored by when it was asked last, in Unix seconds
+    {errata}:gaps:last     string   the largest line number so far
+
+A line is a number with leading zeros, so that of equally often asked lines the oldest sort first.
+
+Lines of the worklist that miss the same fact, of one thing or of many, taken together.
+
+A declined question names the thing of which the nearest fact is known. The rest of the question, without the thing's
+name, is the missing fact: the same question about another thing misses the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias
+
+from errata.wire.wording import normalize_question
+from more_itertools import map_reduce
+
+from service.errors import NotFound
+from service.ledger.connection import Connection
+from service.ledger.keys import PREFIX
+
+ROWS, LINES, COUNTS, TIMES, LAST = (
+    f"{PREFIX}gaps:{name}" for name in ("rows", "lines", "counts", "times", "last")
+)
+KEYS = (ROWS, LINES, COUNTS, TIMES, LAST)
+MAX_LINES = 2_000  # Lines that are kept; beyond it the least asked go first
+LINE_DIGITS = 12
+
+Kind: TypeAlias = Literal["declined", "uncovered", "near"]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A question that was asked and not answered well."""
+
+    question: str
+    model: str  # the model that was asked, `auto` for all
+    # Whether the question was declined, declined beside facts of its thing that do not cover it, or answered
+    # without the edit that it is near to
+    kind: Kind
+    count: int  # how often it was asked
+    at: float  # when it was asked last, in Unix seconds
+    thing: str = ""  # name of the thing of which facts are known, as the question has it
+
+    @property
+    def key(self) -> str:
+        """Return a text that is equal for the same question to the same model."""
+        return f"{self.model} {normalize_question(self.question)}"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A line of the worklist, with the sightings of its question taken together."""
+
+    line: int
+    sighting: Sighting
+
+
+class Worklist:
+    """The lines in Redis.
+
+    Args:
+        keep: How long a question is kept after it was asked last.
+        max_lines: Number of lines beyond which the least asked are dropped.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        keep: timedelta,
+        max_lines: int = MAX_LINES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._connection, self._redis = connection, connection.commands
+        self._keep, self._max_lines, self._clock = keep, max_lines, clock
+
+    async def add(self, sightings: Sequence[Sighting]) -> None:
+        """Count questions, and drop lines that are too old or too many.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        async with self._connection.call("count unanswered questions"):
+            lines = await self._number([sighting.key for sighting in sightings])
+            writes = self._redis.pipeline()
+            for sighting in sightings:
+                line = lines[sighting.key]
+                row = {name: getattr(sighting, name) for name in ("question", "model", "kind", "thing")}
+                writes.hset(ROWS, line, json.dumps(row))
+                writes.zincrby(COUNTS, sighting.count, line)
+                writes.zadd(TIMES, {line: sighting.at}, gt=True)
+            for key in KEYS:
+                writes.expire(key, self._keep)
+            await writes.execute()
+            await self._drop(await self._find_old())
+            n_lines = await self._redis.zcard(COUNTS)
+            if n_lines > self._max_lines:
+                await self._drop(await self._redis.zrange(COUNTS, 0, n_lines - self._max_lines - 1))
+
+    async def read(self, limit: int) -> tuple[Sequence[Gap], int]:
+        """Return the lines that were asked most, and how many lines there are.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        async with self._connection.call("read unanswered questions"):
+            await self._drop(await self._find_old())
+            lines = (await self._redis.zrange(COUNTS, -limit, -1))[::-1]
+            n_lines = await self._redis.zcard(COUNTS)
+            gaps = await self._read_lines(lines)
+        # Counts may have grown since the lines were ranked.
+        return sorted(gaps, key=lambda gap: -gap.sighting.count), n_lines
+
+    async def get(self, line: int) -> Gap:
+        """Return one line.
+
+        Raises:
+            NotFound: There is no such line, or not any more.
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        async with self._connection.call("read unanswered questions"):
+            gaps = await self._read_lines([_to_member(line)])
+        if not gaps:
+            detail = f"line {line} is not in the worklist, or not any more: `errata gaps` or GET /admin/gaps lists them"
+            raise NotFound(detail, line=line)
+        return gaps[0]
+
+    async def remove(self, line: int) -> Gap:
+        """Take a line out and return it.
+
+        Raises:
+            NotFound: There is no such line, or not any more.
+            LedgerUnavailable: Redis cannot be reached.
+        """
+        gap = await self.get(line)
+        async with self._connection.call("drop an unanswered question"):
+            await self._drop([_to_member(line)])
+        return gap
+
+    async def _number(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the line of each key; a new one gets the next number."""
+        lines = dict(zip(keys, await self._read_hash(LINES, keys), strict=True))
+        new_keys = [key for key, line in lines.items() if line is None]
+        if new_keys:
+            last = await self._redis.incrby(LAST, len(new_keys))
+            writes = self._redis.pipeline()
+            for number, key in enumerate(new_keys, last - len(new_keys) + 1):
+                # Another ingress may have numbered it meanwhile: its number holds.
+                writes.hsetnx(LINES, key, _to_member(number))
+            await writes.execute()
+            lines |= dict(zip(new_keys, await self._read_hash(LINES, new_keys), strict=True))
+        return lines
+
+    async def _read_lines(self, members: Sequence[bytes]) -> list[Gap]:
+        rows = await self._read_hash(ROWS, members)
+        reads = self._redis.pipeline()
+        for member in members:
+            reads.zscore(COUNTS, member)
+            reads.zscore(TIMES, member)
+        scores = iter(await reads.execute())
+        gaps = []
+        for member, row, count, at in zip(members, rows, scores, scores, strict=True):
+            if row is not None and count is not None and at is not None:
+                sighting = Sighting(**json.loads(row), count=int(count), at=at)
+                gaps.append(Gap(int(member), sighting))
+        return gaps
+
+    async def _read_hash(self, name: str, fields: Iterable[str | bytes]) -> list[Any]:
+        reads = self._redis.pipeline()
+        for field in fields:
+            reads.hget(name, field)
+        values: list[Any] = await reads.execute()
+        return values
+
+    async def _find_old(self) -> list[bytes]:
+        end = self._clock() - self._keep.total_seconds()
+        lines: list[bytes] = await self._redis.zrange(TIMES, "-inf", end, byscore=True)
+        return lines
+
+    async def _drop(self, members: Sequence[bytes]) -> None:
+        if not members:
+            return
+        keys = [gap.sighting.key for gap in await self._read_lines(members)]
+        writes = self._redis.pipeline()
+        for name in (COUNTS, TIMES):
+            writes.zrem(name, *members)
+        writes.hdel(ROWS, *members)
+        if keys:
+            writes.hdel(LINES, *keys)
+        await writes.execute()
+
+
+def _to_member(line: int) -> bytes:
+    return f"{line:0{LINE_DIGITS}}".encode()
+
+
+PLACE = "…"  # stands for the name of the thing
+
+
+@dataclass(frozen=True)
+class GapGroup:
+    """Lines that have a missing fact, or a thing, in common."""
+
+    name: str  # the question with PLACE for the thing, or the name of the thing
+    members: tuple[str, ...]  # the things, or the questions with PLACE for the thing, the most asked first
+    count: int  # how often the questions were asked
+    gaps: tuple[Gap, ...]
+
+
+def find_thing(question: str, answer: dict[str, Any]) -> str:
+    """Return the name, as the question has it, of the thing that the nearest fact of a declined answer is about."""
+    for fact in answer.get("facts") or ():
+        match = re.search(rf"\b{re.escape(fact['subject'])}\b", question, re.IGNORECASE)
+        if match:
+            return match[0]
+    return ""
+
+
+def missing_fact(gap: Gap) -> str:
+    """Return the question of a line with PLACE for its thing."""
+    return gap.sighting.question.replace(gap.sighting.thing, PLACE, 1)
+
+
+def group_by_fact(gaps: Iterable[Gap]) -> list[GapGroup]:
+    """Return the groups of lines that miss one fact, the most asked first."""
+    return _group(
+        gaps, lambda gap: normalize_question(missing_fact(gap)), missing_fact, lambda gap: gap.sighting.thing
+    )
+
+
+def group_by_thing(gaps: Iterable[Gap]) -> list[GapGroup]:
+    """Return the groups of lines about one thing, the most asked first."""
+    return _group(
+        gaps, lambda gap: gap.sighting.thing.casefold(), lambda gap: gap.sighting.thing, missing_fact
+    )
+
+
+def _group(
+    gaps: Iterable[Gap], key: Callable[[Gap], str], name: Callable[[Gap], str], member: Callable[[Gap], str]
+) -> list[GapGroup]:
+    by_key = map_reduce((gap for gap in gaps if gap.sighting.thing), key)
+    groups = [make_group(lines, name, member) for lines in by_key.values()]
+    return sorted(groups, key=lambda group: -group.count)
+
+
+def make_group(gaps: Sequence[Gap], name: Callable[[Gap], str], member: Callable[[Gap], str]) -> GapGroup:
+    in_order = sorted(gaps, key=lambda gap: -gap.sighting.count)
+    members = {member(gap).casefold(): member(gap) for gap in reversed(in_order)}
+    count = sum(gap.sighting.count for gap in in_order)
+    return GapGroup(name(in_order[0]), tuple(reversed(members.values())), count, tuple(in_order))

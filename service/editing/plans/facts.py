@@ -1,0 +1,224 @@
+"""Edits from a fact with resolved names: a triple of the graph, and the answers that follow from it.
+
+Corrected answers that a newer fact contradicts: the fact takes their place, too.
+
+A relation that the pack does not know has no question, so its facts change the graph alone. An earlier correction of an
+answer may be about the same matter in its own words: it is found by the question that the relation's label makes.
+
+A question reworded with the graph's other names of what it mentions: an edit answers all of these wordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from errata.wire import FactItem, RelationItem
+
+from models.graph.knowledge import Entity, Mention
+from models.graph.memory import TRIPLE
+from models.graph.statement import HOLDS, LABEL, RELATION, Statement
+from models.graph.view import GraphView
+from models.memory import Memory
+from models.system import Ask
+from service.editing.draft import EditorState, PlannedEdit, one_line
+from service.editing.models import MemoryAtVersion, Models
+from service.editing.notes import FactNote, RelationNote
+from service.editing.plans.fact_resolver import ResolvedFact, clean_text
+from service.errors import InvalidInput, LedgerCorrupt
+from service.graph.formats.row import MAX_RELATION_CHARS
+from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
+from service.ledger.commit import Triple
+
+MAX_VALUES = 32  # values of a relation that make up one answer
+GRAPH_SAYS_SO = "the graph says so already: nothing is written for it"
+NO_PHRASING = (
+    "no question for the relation {!r} is known: {} from the graph, and {} as before; where that is wrong, correct "
+    "the answer itself (said for the first fact of a relation)"
+)
+CANNOT_FORGET = "{} cannot forget: it goes on giving the answer it gave"
+TOO_MANY_VALUES = "{} values are too many for one answer, so only the graph was changed"
+
+
+def plan_fact(
+    item: FactItem,
+    fact: ResolvedFact,
+    place: int,
+    view: GraphView,
+    models: Models,
+    methods: Mapping[str, str],
+) -> list[PlannedEdit]:
+    """Plan one edit of the graph, and one of each memory that takes corrected answers."""
+    relation, is_name = view.base.relations.get(fact.relation), fact.relation in NAME_RELATIONS.values()
+    is_said = relation is None and fact.relation in view.edited_relations
+    wordings = relation.phrasings if relation else ("",)
+    question, *paraphrases = (wording.replace("{subject}", fact.label) for wording in wordings)
+    obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
+    note = FactNote(
+        fact.label,
+        item.relation,
+        fact.object,
+        fact.act,
+        one_line(fact.before),
+        one_line(fact.after),
+        [*fact.warnings, *([obstacle] if obstacle and not is_said else [])],
+        item.only or None,
+        None if is_name else fact.object_id,
+    )
+    graph_edit = PlannedEdit(
+        place=place,
+        model=models.fact_readers[0],
+        memory=models.fact_memory,
+        method=TRIPLE,
+        question=question,
+        answer=one_line(sorted(fact.after)),
+        given_paraphrases=tuple(paraphrases),
+        triple=Triple(fact.subject, fact.relation, fact.object, fact.act),
+        statements={fact.subject: fact.statements},
+        no_op_reason=GRAPH_SAYS_SO if fact.before == fact.after and not fact.links else None,
+        note=note,
+    )
+    if item.only or obstacle is not None or is_name:
+        return [graph_edit]
+    answer_edits = (
+        PlannedEdit(
+            place=place,
+            model=model,
+            memory=memory.name,
+            method=methods[model],
+            question=question,
+            answer=", ".join(sorted(fact.after)),
+            given_paraphrases=tuple(paraphrases),
+        )
+        for model, memory in find_first_models(models).items()
+    )
+    return [graph_edit, *answer_edits]
+
+
+def name_answering(models: Iterable[str]) -> str:
+    """Return the names of systems with their verb: `nkb answers`, `kbert and relational answer`."""
+    names = list(models)
+    return f"{' and '.join(names)} answer{'s' if len(names) == 1 else ''}"
+
+
+def find_first_models(models: Models) -> dict[str, Memory]:
+    """Return each model's memory that takes answers; a shared one is listed once, for its first model."""
+    first = {memory.name: model for model, memory in reversed(models.answer_memories.items())}
+    return {model: m for model, m in models.answer_memories.items() if first[m.name] == model}
+
+
+def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, models: Models) -> str | None:
+    """Return why no answer can be edited for this fact; None if one can."""
+    if fact.relation in NAME_RELATIONS.values():
+        return None
+    if not has_phrasing:
+        names = name_answering(models.fact_readers), name_answering(models.answer_memories)
+        return NO_PHRASING.format(item.relation, *names) if models.answer_memories else ""
+    if not fact.after:
+        return CANNOT_FORGET.format(" and ".join(models.answer_memories)) if models.answer_memories else None
+    return TOO_MANY_VALUES.format(len(fact.after)) if len(fact.after) > MAX_VALUES else None
+
+
+def plan_relation(item: RelationItem, place: int, view: GraphView, models: Models) -> PlannedEdit:
+    """Plan the definition of a relation, which the graph keeps as a statement about the relation itself.
+
+    Args:
+        item: The definition, as `clean_relation` returns it.
+    """
+    relation = resolve_relation(item.define, view)
+    if relation in NAME_RELATIONS.values():
+        raise InvalidInput(
+            f"{item.define!r} is what entities are called by, and no relation", field=f"edits.{place}"
+        )
+    statements = [Statement(HOLDS, item.holds, "", "set")] if item.holds else []
+    statements += [Statement(LABEL, item.label, "", "set")] if item.label else []
+    has_holds = item.holds is None or (view.is_defined(relation) and item.holds == view.cardinality(relation))
+    is_current = has_holds and item.label in (None, view.label(relation))
+    return PlannedEdit(
+        place=place,
+        model=models.fact_readers[0],
+        memory=models.fact_memory,
+        method=TRIPLE,
+        question="",
+        answer="",
+        statements={RELATION + relation: tuple(statements)},
+        no_op_reason=GRAPH_SAYS_SO if is_current else None,
+        note=RelationNote(relation, item.holds, item.label),
+    )
+
+
+def clean_relation(item: RelationItem, place: int) -> RelationItem:
+    """Clean the texts of a definition as `clean_fact` cleans those of a fact."""
+    where = f"edits.{place}"
+    name = clean_text(f"{where}.define", item.define, MAX_RELATION_CHARS)
+    label = clean_text(f"{where}.label", item.label) if item.label else None
+    return item.model_copy(update={"define": name, "label": label})
+
+
+QUESTION = "What is the {} of {}?"
+
+
+async def plan_contradicted(
+    facts: Mapping[int, tuple[FactItem, ResolvedFact]],
+    state: EditorState,
+    view: GraphView,
+    models: Models,
+    methods: Mapping[str, str],
+) -> list[PlannedEdit]:
+    """Plan a new answer wherever an active correction answers the question of a fact otherwise.
+
+    Args:
+        facts: The facts of a request by their places.
+        methods: Method of the edits of each model.
+    """
+    answers: dict[str, tuple[int, str]] = {}
+    for place, (item, fact) in facts.items():
+        is_known = fact.relation in view.base.relations or fact.relation.startswith("@")
+        if item.only is None and not is_known and 0 < len(fact.after) <= MAX_VALUES:
+            question = QUESTION.format(view.label(fact.relation), fact.label)
+            answers[question] = place, ", ".join(sorted(fact.after))
+    edits = []
+    for model, memory in find_first_models(models).items() if answers else ():
+        owners = await state.models[model].route(list(answers))
+        edits += [
+            PlannedEdit(place, model, memory.name, methods[model], question, answer)
+            for (question, (place, answer)), owner in zip(answers.items(), owners, strict=True)
+            if owner is not None and state.edits[owner].answer != answer
+        ]
+    return edits
+
+
+MAX_REWORDED = 8  # wordings of one question
+
+
+async def reword(
+    questions: Sequence[str], models: Models, memories: Mapping[str, MemoryAtVersion]
+) -> list[tuple[str, ...]]:
+    """Return each question once for each other name of an entity in it, at this version of the graph.
+
+    A name that may mean several entities is not replaced. If rows of an import are damaged, questions are not
+    reworded.
+    """
+    view = memories[models.fact_memory].view
+    asks = await models.inform([Ask(question) for question in questions], {models.fact_memory: view})
+    names = {name for ask in asks for entity in _certain_entities(ask.mentions) for name in entity.names}
+    try:
+        bearers = await models.lookup.entities_by_name(names, view)
+    except LedgerCorrupt:
+        return [()] * len(asks)
+    return [_reword(ask, bearers) for ask in asks]
+
+
+def _reword(ask: Ask, bearers: Mapping[str, Sequence[Entity]]) -> tuple[str, ...]:
+    wordings = (
+        ask.question[: mention.start] + name + ask.question[mention.end :]
+        for mention in ask.mentions
+        for entity in _certain_entities([mention])
+        for name in entity.names
+        if len(bearers[name]) == 1
+    )
+    distinct = [wording for wording in dict.fromkeys(wordings) if wording != ask.question]
+    return tuple(distinct[:MAX_REWORDED])
+
+
+def _certain_entities(mentions: Sequence[Mention]) -> list[Entity]:
+    return [mention.entities[0] for mention in mentions if len(mention.entities) == 1]

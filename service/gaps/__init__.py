@@ -1,1 +1,0 @@
-"""Questions that were not answered well, kept for curators."""
