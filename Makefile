@@ -82,12 +82,12 @@ train: .venv/dev
 	nice $(BIN)/python -m models.training nkb
 	nice $(BIN)/python -m models.training kbert
 	@models/training/scope/install.sh
-	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
-	nice $(BIN)/python -m models.training.scope.own_question
+	$(if $(SETS),OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training scope --sets $(SETS),@echo "the judge of the scope is left out: it needs SETS=folder (models/training/scope/README.md)")
+	nice $(BIN)/python -m models.training own-question
 	$(if $(SETS),nice $(BIN)/python -m models.training kbert-unseen --sets $(SETS),@echo "the scale of new relations is left out: it needs SETS=folder (models/training/kbert/README.md)")
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training backpack
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training relational
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.reading
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training reading
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training ernie_doc
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training thu-ernie
 

@@ -65,7 +65,7 @@ class OwnQuestions:
         if record["judge"] != judge.digest:
             raise CheckpointError(
                 f"{folder / SCALE} belongs to another judge ({record['judge']}, not {judge.digest}): fit it again "
-                "with `python -m models.training.scope.own_question`"
+                "with `python -m models.training own-question`"
             )
         return OwnQuestions(judge, Confidence.parse(record["scale"]))
 

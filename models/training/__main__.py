@@ -7,6 +7,7 @@ import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from models.packs.pack import WORLD
 from models.training.kit.command import read_command
@@ -20,7 +21,10 @@ TRAININGS = {
     "kbert": ("kbert.training", "kbert"),
     "kbert-unseen": ("kbert.unseen", "kbert"),
     "nkb": ("nkb.training", "nkb"),
+    "own-question": ("scope.own_question", "scope-facts"),
+    "reading": ("reading.training", "reading"),
     "relational": ("relational.training", "relational"),
+    "scope": ("scope.training", "scope"),
     "thu-ernie": ("thu_ernie.training", "thu-ernie"),
 }
 
@@ -38,8 +42,8 @@ def main() -> None:
     parser.add_argument(
         "--sets", type=Path, help="public questions that cannot be shipped; the README says which"
     )
-    name = next((word for word in sys.argv[1:] if word in TRAININGS), None)
-    training = import_module(f"models.training.{TRAININGS[name][0]}") if name else None
+    name = next((word for word in sys.argv[1:] if word in TRAININGS), "")
+    training: Any = import_module(f"models.training.{TRAININGS[name][0]}") if name else None
     if hasattr(training, "add_options"):
         training.add_options(parser)
     arguments, say = read_command(parser)

@@ -16,7 +16,7 @@ from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS, NkbSystem
 from models.scope.judge import DEFAULT as JUDGE
 from models.system import Ask
-from models.training.scope.__main__ import read_weights
+from models.training.scope.training import read_weights
 from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.plain import PlainTransformers
 from tests.bench.questions import questions

@@ -10,7 +10,7 @@ from errata import Errata
 from errata.wire import EditItem
 
 from models.training.scope.order.frames import put_names, split_frames
-from models.training.scope.plan import DEFAULT as PLAN
+from models.training.scope.training import PLAN
 from tests.bench.asking import TIMEOUT_S
 from tests.bench.processes import run_errata
 from tests.bench.table import Row

@@ -1,7 +1,7 @@
 """Which words of a text are part of a name, by the embeddings of the word and of its neighbours.
 
 Nothing is read for it: a word's log-odds are a sum of numbers that each piece has for each of its places, which is
-learned (models/training/scope/words) and multiplied out once for the whole vocabulary. "Council" is a part of a name
+learned (models/training/scope/words.py) and multiplied out once for the whole vocabulary. "Council" is a part of a name
 in "the mayor of American Craft Council", and none in "who sits in the council".
 """
 

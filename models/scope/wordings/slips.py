@@ -2,7 +2,7 @@
 
 A letter doubled or swapped with the next is hardly ever a name's difference, another first letter hardly ever a slip. A
 slip leaves letters that seldom follow one another; another name reads as well as the first. The weights are learned
-(models/training/scope/words); the letters are counted in the words of the encoder's vocabulary.
+(models/training/scope/words.py); the letters are counted in the words of the encoder's vocabulary.
 """
 
 from collections import Counter

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.reading.document import Document, tokenize
 from models.training.ernie_doc.composed import SHORT, World, compose
 from models.training.kit.plan import Plan
-from models.training.reading.plan import DEFAULT as READING
+from models.training.reading.training import PLAN as READING
 from models.training.reading.written.texts import PASSAGES, Question, Text, excerpt, read_texts
 from models.training.reading.written.variants import Variation
 

@@ -30,9 +30,9 @@ from models.training.kit.card import percent
 from models.training.kit.exam import Question
 from models.training.kit.run import Run
 from models.training.kit.scale import DECAY
-from models.training.scope.__main__ import read_sentences
 from models.training.scope.choosing import split_written
-from models.training.scope.plan import DEFAULT as JUDGE_PLAN
+from models.training.scope.training import PLAN as JUDGE_PLAN
+from models.training.scope.training import read_sentences
 from models.training.texts.relations import split_relations
 
 

@@ -38,11 +38,7 @@ class Passage:
 class PassageMaker:
     """Composes passages of the facts whose subjects belong to a split.
 
-    Args:
-        pack: The facts.
-        templates: Ways to ask, by relation.
-        mixture: Shares of slips, and of passages without the answer.
-        split: The split: for training, for choosing or for the test.
+    `templates` are ways to ask, by relation; `mixture` has the shares of slips.
     """
 
     def __init__(

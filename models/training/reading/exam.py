@@ -35,8 +35,7 @@ def examine(reader: Reader, texts: Sequence[Text]) -> list[Outcome]:
 class Corrections(NamedTuple):
     """What answers do when a sentence of their text is corrected."""
 
-    # Corrected answers, of those that were right before, that are answered the new way, in per cent
-    follow: float
+    follow: float  # corrected answers, of those that were right before, that are answered the new way, in per cent
     n_follow: int  # number of these corrections
     stay: float  # other answers about the same texts that stay as they were, in per cent
     n_stay: int  # number of these answers
@@ -45,12 +44,7 @@ class Corrections(NamedTuple):
 def measure_corrections(
     examine_text: Callable[[Text], Sequence[Outcome]], texts: Sequence[Text], scale: Confidence
 ) -> Corrections:
-    """Replace the names and numbers of one right answer at a time in its text, and ask all questions again.
-
-    Args:
-        examine_text: Asks all questions of a text.
-        scale: Scale of the answers.
-    """
+    """Replace the names and numbers of one right answer at a time in its text, and ask all questions again."""
     pool, rng = sorted({name for text in texts for name in find_names(text.text)}), random.Random(1)
     follow, stay = [], []
     for text in texts:
@@ -83,11 +77,7 @@ def correct(text: Text, question: Question, pool: Sequence[str], rng: random.Ran
             other = replace(other, answer=answer)
         elif other.start is not None and other.start >= end:
             other = replace(other, start=other.start + shift)
-        elif (
-            other.answer is not None
-            and other.start is not None
-            and other.start + len(other.answer) > question.start
-        ):
+        elif other.start is not None and other.start + len(other.answer or "") > question.start:
             return None
         questions.append(other)
     return replace(

@@ -8,9 +8,9 @@ import numpy as np
 
 from models.encoder.minilm import MiniLM
 from models.kit.text import CLS, MASK, SEP, Piece, WordPieces
+from models.training.kit.plan import Plan
 from models.training.reading.composed import PassageMaker
-from models.training.reading.plan import Mixture
-from models.training.reading.rows import NO_ANSWER, Row
+from models.training.reading.net import NO_ANSWER, Row
 from models.training.reading.written.texts import PASSAGES, Question, Split, Text, read_texts
 from models.training.reading.written.variants import Variation
 
@@ -19,23 +19,13 @@ SPECIAL_TOKENS = 4  # [CLS], [MASK] and two [SEP]
 
 
 class Examples:
-    """Draws examples of written passages and documents, and of passages that are made of facts.
+    """Draws examples of written passages and documents, and of the passages of facts that `maker` composes."""
 
-    Args:
-        maker: Makes passages of facts.
-        mixture: Shares.
-        tokens: Splits texts.
-        length: Tokens of a row.
-        question_room: Tokens of a question.
-    """
-
-    def __init__(
-        self, maker: PassageMaker, mixture: Mixture, tokens: WordPieces, length: int, question_room: int
-    ) -> None:
-        self._maker, self._mixture, self._tokens = maker, mixture, tokens
-        self._length, self._question_room = length, question_room
+    def __init__(self, maker: PassageMaker, plan: Plan, tokens: WordPieces) -> None:
+        self._maker, self._mixture, self._tokens = maker, plan.mixture, tokens
+        self._length, self._question_room = plan.length, plan.question_room
         self._texts = read_sources("train")
-        self._variation = Variation(self._texts, mixture)
+        self._variation = Variation(self._texts, plan.mixture)
         self._places = [(t, q) for t, text in enumerate(self._texts) for q in range(len(text.questions))]
         self._near = find_near(self._texts)
 

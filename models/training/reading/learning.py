@@ -1,33 +1,21 @@
-"""The steps of the training: masked spans of free text first, then questions of people; resumable."""
+"""The steps of the training: masked spans of free text first, then questions of people."""
 
 import random
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from models.device import learns_in_bfloat16
 from models.training.kit.command import Say
-from models.training.kit.steps import Steps
+from models.training.kit.plan import Plan
+from models.training.kit.steps import Steps, autocast
 from models.training.reading.examples import Examples
-from models.training.reading.net import ReadingNet
-from models.training.reading.plan import Plan
+from models.training.reading.net import Batch, ReadingNet, collate
 from models.training.reading.pretext import Pretext
-from models.training.reading.rows import Batch, collate
 
 
 class Learning(Steps):
-    """One training.
-
-    Args:
-        plan: The recipe.
-        net: The weights, which learn in place.
-        pretext: Rows of the first phase.
-        examples: Rows of the second.
-        padding: Id of [PAD].
-        say: Receives lines about the progress.
-    """
+    """One training; `pretext` has the rows of the first phase, `examples` those of the second."""
 
     def __init__(
         self, plan: Plan, net: ReadingNet, pretext: Pretext, examples: Examples, padding: int, say: Say
@@ -42,8 +30,8 @@ class Learning(Steps):
 
     def learn(self, step: int) -> float:
         """Add the gradients of a step, and return its loss."""
-        batch = self._draw(step).to(self._device)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=learns_in_bfloat16(self._device)):
+        batch = self.draw(step).to(self._device)
+        with autocast(self._device):
             loss = span_loss(self.net(batch), batch)
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
@@ -53,9 +41,11 @@ class Learning(Steps):
         plan = self.plan
         is_pretext = step < plan.pretext_steps
         first, last = (0, plan.pretext_steps) if is_pretext else (plan.pretext_steps, plan.steps)
-        return min((step - first + 1) / plan.warmup, max(self.least_slope, (last - step) / (last - first)))
+        warmth, remainder = (step - first + 1) / plan.warmup, (last - step) / (last - first)
+        return min(float(warmth), max(self.least_slope, float(remainder)))
 
-    def _draw(self, step: int) -> Batch:
+    def draw(self, step: int) -> Batch:
+        """Draw the rows of a step; a round of the second phase asks each written question once."""
         plan, rng = self.plan, random.Random(f"{self.plan.seed}/{step}")
         if step < plan.pretext_steps:
             return collate([self._pretext.draw(rng) for _ in range(plan.rows)], self._padding)

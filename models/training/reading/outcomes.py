@@ -7,7 +7,7 @@ not answer is right if no answer is given.
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,19 +44,23 @@ class Outcome:
 
     def exact(self, scale: Confidence) -> float:
         """Return 1 if the answer is right, else 0."""
-        reply = self.reply(scale)
-        if reply is None or self.question.answer is None:
-            return float(reply is self.question.answer)
-        return float(self.is_best_right)
+        return self._compare(scale, lambda answer, expected: float(normalize(answer) == normalize(expected)))
 
     def f1(self, scale: Confidence) -> float:
         """Return the overlap of the words of the answer and the expected ones."""
-        reply = self.reply(scale)
-        if reply is None or self.question.answer is None:
-            return float(reply is self.question.answer)
-        words, expected = normalize(reply).split(), normalize(self.question.answer).split()
-        common = sum((Counter(words) & Counter(expected)).values())
-        return 2 * common / (len(words) + len(expected)) if common else 0.0
+        return self._compare(scale, count_overlap)
+
+    def _compare(self, scale: Confidence, compare: Callable[[str, str], float]) -> float:
+        """Compare the answer with the expected one; without one of them, to have neither is right."""
+        reply, expected = self.reply(scale), self.question.answer
+        return float(reply is expected) if reply is None or expected is None else compare(reply, expected)
+
+
+def count_overlap(answer: str, expected: str) -> float:
+    """Return the harmonic mean of precision and recall of words."""
+    words, expected_words = normalize(answer).split(), normalize(expected).split()
+    common = sum((Counter(words) & Counter(expected_words)).values())
+    return 2 * common / (len(words) + len(expected_words)) if common else 0.0
 
 
 def normalize(text: str) -> str:
@@ -87,17 +91,9 @@ def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figu
 def grade(outcomes: Sequence[Outcome], scale: Confidence) -> Figures:
     """Return the figures of a group; an answer that is given and not right counts as wrong."""
     exact = [outcome.exact(scale) for outcome in outcomes]
-    n_wrong = sum(
-        outcome.reply(scale) is not None and not right for outcome, right in zip(outcomes, exact, strict=True)
-    )
-    error = calibration_error(
-        [outcome.score(scale) for outcome in outcomes], [outcome.is_best_right for outcome in outcomes]
-    )
-    share = 100 / len(outcomes)
-    return Figures(
-        len(outcomes),
-        share * sum(exact),
-        share * sum(outcome.f1(scale) for outcome in outcomes),
-        share * n_wrong,
-        error,
-    )
+    is_given = [outcome.reply(scale) is not None for outcome in outcomes]
+    n_wrong = sum(has_reply and not right for has_reply, right in zip(is_given, exact, strict=True))
+    scores = [outcome.score(scale) for outcome in outcomes]
+    error = calibration_error(scores, [outcome.is_best_right for outcome in outcomes])
+    share, f1 = 100 / len(outcomes), sum(outcome.f1(scale) for outcome in outcomes)
+    return Figures(len(outcomes), share * sum(exact), share * f1, share * n_wrong, error)

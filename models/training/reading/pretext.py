@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from models.kit.text import CLS, MASK, SEP, Piece, WordPieces, is_inside_word
-from models.training.reading.rows import Row
+from models.training.reading.net import Row
 
 MOST_WORDS = 8  # words of a span
 N_COMMON = 150  # words that begin and end no span
@@ -23,13 +23,7 @@ Words = Sequence[Sequence[Piece]]
 
 
 class Pretext:
-    """Makes rows of paragraphs.
-
-    Args:
-        paragraphs: Free text.
-        tokens: Splits it.
-        length: Most tokens of a row.
-    """
+    """Makes rows of paragraphs of free text, each of `length` tokens at most."""
 
     def __init__(self, paragraphs: Sequence[str], tokens: WordPieces, length: int) -> None:
         self._paragraphs, self._tokens, self._length = paragraphs, tokens, length

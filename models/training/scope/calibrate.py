@@ -1,12 +1,11 @@
 """The calibration: log-odds of a candidate pair from the output of the layers, the cosine and the signs.
 
 Fitted by likelihood on relations, names and facts that no weight was trained on, first of pairs, then of the
-likeliest edit of each question beside the likeliest other one; each trial weighs the same. Its `expected_error` is
-measured on others.
+likeliest edit of each question beside the likeliest other one; each trial weighs the same.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -16,33 +15,39 @@ from torch import Tensor
 
 from models.scope.judge import LOG_ODDS_OF_RIVAL, MIDDLE, Calibration
 from models.scope.wordings.contrast import SIGNS
-from models.system import Thresholds
-from models.training.scope.outcomes import JudgedPairs, Outcomes
+from models.training.scope.outcomes import OPENS, JudgedPairs, Outcomes
 
 STEPS = 200
 N_BASE = 4  # coefficients that are not of signs
 DECAY = 1e-4  # price of the squares of those that are
-BINS = 10
 LOWEST = -30.0  # log-odds of no edit
-OPENS = Thresholds().opens
+
+
+def minimise(numbers: Sequence[Tensor], loss: Callable[[], Tensor], steps: int = STEPS) -> None:
+    """Change numbers in place until a loss of them is smallest (L-BFGS)."""
+    optimizer = torch.optim.LBFGS([*numbers], max_iter=steps, line_search_fn="strong_wolfe")
+
+    def take() -> Tensor:
+        optimizer.zero_grad()
+        total = loss()
+        total.backward()  # type: ignore[no-untyped-call]
+        return total
+
+    optimizer.step(take)  # type: ignore[no-untyped-call]
 
 
 def fit(trials: Sequence[JudgedPairs]) -> Calibration:
     """Fit the numbers that maximise the likelihood of the pairs of all trials, each trial weighing the same."""
     numbers = torch.tensor([0.7, 17.0, 1.2, -12.0, *(0.0 for _ in SIGNS)], requires_grad=True)
-    optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        optimizer.zero_grad()
         losses = [
             F.binary_cross_entropy_with_logits(_columns(trial) @ numbers, trial.is_right.float())
             for trial in trials
         ]
-        total = torch.stack(losses).mean() + DECAY * numbers[N_BASE:].square().mean()
-        total.backward()  # type: ignore[no-untyped-call]
-        return total
+        return torch.stack(losses).mean() + DECAY * numbers[N_BASE:].square().mean()
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    minimise([numbers], loss)
     slope, cosine, product, bias, *signs = numbers.detach().tolist()
     return Calibration(slope, cosine, bias, product, signs=tuple(signs))
 
@@ -63,26 +68,17 @@ def fit_rival(trials: Sequence[JudgedPairs], pairs: Calibration) -> Calibration:
     """
     best = [_two_likeliest(trial, pairs) for trial in trials]
     numbers = torch.tensor([1.0, 0.0, 0.0], requires_grad=True)
-    optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        optimizer.zero_grad()
         stretch, shift, rival = numbers
-        total = torch.stack(
-            [
-                F.binary_cross_entropy_with_logits(
-                    first * stretch
-                    + shift
-                    - rival * (second * stretch + shift - LOG_ODDS_OF_RIVAL).clamp(min=0),
-                    is_right,
-                )
-                for first, second, is_right in best
-            ]
-        ).mean()
-        total.backward()  # type: ignore[no-untyped-call]
-        return total
+        losses = []
+        for first, second, is_right in best:
+            log_odds = first * stretch + shift
+            log_odds = log_odds - rival * (second * stretch + shift - LOG_ODDS_OF_RIVAL).clamp(min=0)
+            losses.append(F.binary_cross_entropy_with_logits(log_odds, is_right))
+        return torch.stack(losses).mean()
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    minimise([numbers], loss)
     stretch, shift, rival = numbers.detach().tolist()
     parts = {name: getattr(pairs, name) * stretch for name in ("slope", "cosine", "bias", "product")}
     signs = tuple(weight * stretch for weight in pairs.signs)
@@ -104,27 +100,13 @@ def _two_likeliest(trial: JudgedPairs, pairs: Calibration) -> tuple[Tensor, Tens
 def fit_slip(with_repair: Sequence[Outcomes], without: Sequence[Outcomes]) -> float:
     """Fit the share of right answers among those that an edit gives because a word counts as misspelt.
 
-    Args:
-        with_repair: Outcomes of the trials with a `slip` of one.
-        without: Outcomes of the same trials with a `slip` of zero.
+    The outcomes are of the same trials, with a `slip` of one and of zero.
     """
-    is_right = [
-        outcomes.is_right[(outcomes.probability >= OPENS) & (outcomes.probability > other.probability)]
-        for outcomes, other in zip(with_repair, without, strict=True)
-    ]
-    outcomes_of_repair = torch.cat(is_right)
+    outcomes_of_repair = torch.cat(
+        [
+            outcomes.is_right[(outcomes.probability >= OPENS) & (outcomes.probability > other.probability)]
+            for outcomes, other in zip(with_repair, without, strict=True)
+        ]
+    )
     n_right, n_all = int(outcomes_of_repair.sum()), len(outcomes_of_repair)
     return (n_right + 1) / (n_all + 2)  # smoothed by one right and one wrong outcome
-
-
-def expected_error(outcomes: Outcomes, threshold: float) -> float:
-    """Compute the expected calibration error of the answers of edits, in points: ten bins of equal size."""
-    probability = outcomes.probability
-    answers = (probability >= threshold).nonzero().squeeze(1)
-    order = answers[probability[answers].argsort()]
-    bins = [part for part in torch.tensor_split(order, BINS) if len(part)]
-    gaps = [
-        len(part) * abs(float(probability[part].mean() - outcomes.is_right[part].float().mean()))
-        for part in bins
-    ]
-    return 100 * sum(gaps) / max(1, len(answers))

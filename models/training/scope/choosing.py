@@ -5,16 +5,16 @@ sentence that the answer completes, at times behind another sentence.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from models.training.kit.plan import Plan
 from models.training.scope.crowds.crowd import SIZE, Crowd, RealCrowds, invent_crowd
 from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
 from models.training.scope.order.frames import split_frames
 from models.training.scope.order.trials import ask_order
-from models.training.scope.plan import Plan
-from models.training.scope.relations import AskedRelation, Read, in_other_words
+from models.training.scope.relations import ById, Read, in_other_words
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.trials import (
     Trial,
@@ -35,23 +35,19 @@ SHORTEST = 4  # letters of a word that is cut in two
 def split_written(plan: Plan, sets: Path, read: Read) -> WrittenFacts:
     """Deal all written facts to training and choosing; those that resemble a test's are left out.
 
-    Args:
-        plan: Numbers of the training.
-        sets: The folder of the editing sets.
-        read: Reader of sentence vectors.
+    The groups in the voice that is kept for the test are not among them; `sets` is the folder of the editing sets.
     """
     tests = (read_near(), read_qaedit(sets), read_groups_trial(sets))
     held_out = [edit for trial in tests for edit in trial.edits]
-    return split_facts(
-        [*read_facts(), *read_groups(sets, plan.held_voice)], plan.n_choose_facts, plan.seed, held_out, read
-    )
+    groups = (file for file in sorted((sets / "groups").glob("*.jsonl")) if file.stem != plan.held_voice)
+    return split_facts([*read_facts(), *read_groups(groups)], plan.n_choose_facts, plan.seed, held_out, read)
 
 
 @dataclass(frozen=True)
 class Choosing:
     """What the trials are made of."""
 
-    relations: Mapping[str, AskedRelation]  # relations for choosing, by id
+    relations: ById  # relations for choosing
     names: Sequence[str]  # names for choosing
     by_type: Mapping[str, Sequence[str]]  # the same names by the type of their subject
     facts: Sequence[WrittenFact]  # written facts for choosing
@@ -63,7 +59,7 @@ class Choosing:
         """Make all trials."""
         relations, names, seed = self.relations, self.names, self.seed
         facts = ask_written(self.facts)
-        real = RealCrowds(self.by_type)
+        crowds = ((invent_crowd, 3), (RealCrowds(self.by_type).draw, 2), (self._recombine, 3))
         return [
             edit_one_each(relations, names, seed),
             edit_half(relations, names, seed),
@@ -73,38 +69,37 @@ class Choosing:
             self._put_behind(self._complete(edit_half(relations, names, seed + 3))),
             self._put_behind(self._complete(facts)),
             ask_order(split_frames(seed)[1], seed),
-            *(edit_crowds(relations, invent_crowd, seed + place) for place in range(3)),
-            *(edit_crowds(relations, real.draw, seed + place) for place in range(2)),
-            *(edit_crowds(relations, self._recombine, seed + place) for place in range(3)),
+            *(edit_crowds(relations, draw, seed + place) for draw, count in crowds for place in range(count)),
         ]
 
     def _complete(self, trial: Trial) -> Trial:
         """Return the trial with beginnings of sentences instead of questions."""
         write = self.rewriter.as_sentence
-        questions = tuple(replace(question, text=write(question.text)) for question in trial.questions)
-        return replace(trial, edits=tuple(map(write, trial.edits)), questions=questions)
+        return _rewrite(replace(trial, edits=list(map(write, trial.edits))), write)
 
     def _put_behind(self, trial: Trial) -> Trial:
         """Return the trial with most of the questions behind another sentence."""
         rng = random.Random(self.seed)
-        questions = tuple(
-            replace(question, text=f"{rng.choice(self.statements)} {question.text}")
-            if rng.random() < BEHIND_SENTENCE
-            else question
-            for question in trial.questions
-        )
-        return replace(trial, questions=questions)
+
+        def write(text: str) -> str:
+            prefix = f"{rng.choice(self.statements)} " if rng.random() < BEHIND_SENTENCE else ""
+            return prefix + text
+
+        return _rewrite(trial, write)
 
     def _recombine(self, rng: random.Random) -> Crowd:
         """Make a crowd of one real name with one word, or a part of it, that is of other names of its type."""
-        names = self.by_type[
-            rng.choice([type for type, group in self.by_type.items() if len(group) >= FEWEST])
-        ]
+        names = self.by_type[rng.choice([t for t, group in self.by_type.items() if len(group) >= FEWEST])]
         first, *rest = rng.sample(names, min(SIZE, len(names)))
         words = first.split()
         place = rng.randrange(len(words))
         changed = (_change(words, place, other.split(), rng) for other in rest)
         return Crowd("recombined", (), (first, *changed))
+
+
+def _rewrite(trial: Trial, write: Callable[[str], str]) -> Trial:
+    questions = [replace(question, text=write(question.text)) for question in trial.questions]
+    return replace(trial, questions=questions)
 
 
 def _change(words: Sequence[str], place: int, second: Sequence[str], rng: random.Random) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from models.packs.pack import Pack
 from models.training.packs.names import Half, read_names
-from models.training.scope.plan import FOLDER
+from models.training.scope.relations import FILE
 
 ANY = "thing"
 MIN_NAMES = 8  # smallest number of names of a type; with fewer, names of all types are drawn
@@ -23,19 +23,19 @@ class Names:
         names: dict[str, set[str]] = defaultdict(set)
         for name in read_names(half):
             names[pack.relations[name.relation_id].subject_type].add(name.name)
+        test_names = set[str]()
         if half == "train":
+            test_names |= {name.name for name in read_names("test")}
             for entity in pack.entities.values():
                 names[entity.type].add(entity.label)
-            for type, type_names in tomllib.loads((FOLDER / "relations.toml").read_text("utf-8"))[
-                "names"
-            ].items():
+            for type, type_names in tomllib.loads(FILE.read_text("utf-8"))["names"].items():
                 names[type] |= set(type_names)
-        test_names = {name.name for name in read_names("test")} if half == "train" else set[str]()
         by_type = {type: sorted(group - test_names) for type, group in names.items()}
         self._all = sorted({name for group in by_type.values() for name in group})
         self.by_type = {type: group for type, group in by_type.items() if len(group) >= MIN_NAMES}
 
     def draw(self, type: str, rng: random.Random) -> str:
+        """Draw a name, most often of an entity of this type."""
         share = rng.random()
         if share < NEW_NAME:
             return self._invent(rng)
@@ -55,11 +55,8 @@ class Names:
 
     def _change(self, name: str, type: str, rng: random.Random) -> str:
         words, other = name.split(), rng.choice(self.by_type.get(type, self._all))
-        changes = [
-            f"{name} {rng.choice(self._forms['additions'])}",
-            other,
-            " ".join([*words[:-1], other.split()[-1]]),
-        ]
+        changes = [f"{name} {rng.choice(self._forms['additions'])}", other]
+        changes.append(" ".join([*words[:-1], other.split()[-1]]))
         if len(words) > 1:
             changes += [" ".join(words[:-1]), " ".join([other.split()[0], *words[1:]])]
         if digit := re.search(r"\d", name):

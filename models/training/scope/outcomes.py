@@ -1,8 +1,9 @@
 """The judge's verdicts on the pairs of a trial, and the edit with which the scope answers each question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,10 +19,14 @@ from models.scope.scope import Scope
 from models.scope.wordings.block import write_block
 from models.scope.wordings.table import WordingTable
 from models.system import Thresholds
+from models.training.kit.card import table
 from models.training.scope.trials import FOLLOWS, Trial
 
 BATCH = 64  # questions in one pass
-ANY = Thresholds(near=0.0)
+ANY, OPENS = Thresholds(near=0.0), Thresholds().opens
+BINS = 10
+CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # thresholds
+COLUMNS = "set | edits | questions | follows | wrongly answered | calibration error | turned by the order"
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,7 @@ def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
 def share_turned(outcomes: Outcomes, encoder: MiniLM, judge: Judge, threshold: float) -> float:
     """Compute the share of verdicts, in per cent, that another order of the two texts turns.
 
-    Args:
-        outcomes: Outcomes of a trial; each question is judged with its likeliest edit.
-        encoder: The encoder of the sentence vectors.
-        threshold: Probability from which a pair asks for the same.
+    Each question is judged with its likeliest edit, which it asks for from the threshold on.
     """
     trial = outcomes.trial
     places = [place for place, edit in enumerate(outcomes.edit.tolist()) if edit != NO_EDIT]
@@ -122,29 +124,62 @@ def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> R
 class Point:
     """Shares at one threshold, in per cent; `wrong` holds them by kind of question."""
 
-    threshold: float
     follows: float
     wrong: dict[str, float]
 
-    @property
-    def all_wrong(self) -> float:
-        return self.wrong["all"]
-
 
 def point(outcomes: Outcomes, threshold: float) -> Point:
+    """Count the outcomes at a threshold."""
     gets_answer = (outcomes.probability >= threshold).tolist()
-    hits: list[bool] = []
-    wrong: dict[str, list[bool]] = {"all": []}
-    for question, is_right, is_answered in zip(
-        outcomes.trial.questions, outcomes.is_right.tolist(), gets_answer, strict=True
-    ):
+    hits, wrong = list[bool](), dict[str, list[bool]](all=[])
+    marks = zip(outcomes.trial.questions, outcomes.is_right.tolist(), gets_answer, strict=True)
+    for question, is_right, is_answered in marks:
         if question.edit is not None:
             hits.append(is_answered and is_right)
         for kind in ("all", question.kind):
             wrong.setdefault(kind, []).append(is_answered and not is_right)
     wrong.pop(FOLLOWS, None)
-    return Point(threshold, share(hits), {kind: share(values) for kind, values in wrong.items()})
+    return Point(share(hits), {kind: share(values) for kind, values in wrong.items()})
 
 
 def share(values: Sequence[bool]) -> float:
     return 100 * sum(values) / max(1, len(values))
+
+
+def expected_error(outcomes: Outcomes, threshold: float) -> float:
+    """Compute the expected calibration error of the answers of edits, in points: ten bins of equal size."""
+    probability = outcomes.probability
+    answers = (probability >= threshold).nonzero().squeeze(1)
+    order = answers[probability[answers].argsort()]
+    bins = [part for part in torch.tensor_split(order, BINS) if len(part)]
+    gaps = [
+        len(part) * abs(float(probability[part].mean() - outcomes.is_right[part].float().mean()))
+        for part in bins
+    ]
+    return 100 * sum(gaps) / max(1, len(answers))
+
+
+def describe(trials: Iterable[tuple[Outcomes, float]]) -> tuple[dict[str, Any], str]:
+    """Return the figures of trials, each with the share of verdicts that another order turns, and tables of them."""
+    figures, rows, curves = dict[str, Any](), [], [[f"{threshold:g}"] for threshold in CURVE]
+    for outcomes, reversals in trials:
+        trial, default, error = outcomes.trial, point(outcomes, OPENS), expected_error(outcomes, OPENS)
+        figures[trial.name] = {
+            "follows": round(default.follows, 1),
+            "wrong": {kind: round(share, 2) for kind, share in default.wrong.items()},
+            "calibration error": round(error, 1),
+            "turned by the order": round(reversals, 1),
+        }
+        kinds = [kind for kind in default.wrong if kind not in ("all", "paraphrase")]
+        wrong = "; ".join(f"{k} {default.wrong[k]:.1f}" for k in (kinds if len(kinds) == 2 else ["all"]))
+        counts = f"{len(trial.edits):,}", f"{len(trial.questions):,}"
+        rows.append(
+            [trial.name, *counts, f"{default.follows:.1f}", wrong, f"{error:.1f}", f"{reversals:.1f}"]
+        )
+        for threshold, row in zip(CURVE, curves, strict=True):
+            at = point(outcomes, threshold)
+            row.append(f"{at.follows:.1f} / {at.wrong['all']:.1f}")
+    names = " | ".join(figures)
+    heading = "Follows / wrongly answered at each threshold:"
+    lines = [*table(COLUMNS, rows), heading, "", *table(f"threshold | {names}", curves)]
+    return figures, "\n".join(lines).rstrip()

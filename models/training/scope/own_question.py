@@ -1,23 +1,22 @@
-"""`python -m models.training.scope.own_question`: fit the scale of questions for facts of the pack.
+"""`python -m models.training own-question`: fit the scale of questions for facts of the pack.
 
 It learns from a second writer's phrasings, and from questions made of the pack's that ask for another thing: negated,
 at another time, contained in a longer one, about another relation or name. Figures are measured on a third writer's
 phrasings and on questions that only look like a fact, by a hand that no number was fitted on (`lookalike.jsonl`).
 """
 
-import argparse
-import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from models.confidence import Confidence, fit
 from models.encoder.minilm import MiniLM
-from models.kit.checkpoint import write_sums
-from models.packs.own_question import FOLDER, SCALE, SUBJECT, OwnFact, OwnQuestions
+from models.kit.checkpoint import save
+from models.packs.own_question import SCALE, SUBJECT, OwnFact, OwnQuestions
 from models.packs.pack import Item
 from models.scope.judge import Judge
+from models.training.kit.plan import Plan
+from models.training.kit.run import Run
 from models.training.kit.scale import DECAY
 from models.training.scope.names import Names
 from models.training.scope.pairs import read_forms
@@ -27,44 +26,43 @@ from models.training.texts.phrasings import CHOOSE_HANDS, TEST_HANDS, read_phras
 
 N_FACTS = 600  # facts that are asked for, and that other questions look like
 MAX_ITERATIONS = 200
-# The highest at which every question for the fact passes that the second writer's phrasings give. `nkb` then declines
-# 94 % of what only looks like a fact, and loses one of 32 controls.
-THRESHOLD = 0.07
+# The threshold is the highest at which every question for the fact passes that the second writer's phrasings give.
+# `nkb` then declines 94 % of what only looks like a fact, and loses one of 32 controls.
+PLAN = Plan({"threshold": 0.07})
+KINDS = ["negate", "time", "qualify", "unit", "contain", "relation", "alike", "form", "word", "form"]
+FORMS = ["yes_no", "reversal", "why", "comparison", "containing"]
 NO_SCALE = Confidence((0.0, 0.0), 0.0, 0.0)
 Example = tuple[str, str, bool]  # a question, the name of its subject, whether it asks for the fact
 
 
-def main() -> None:
-    """Fit the scale and write it, or measure the one that is there."""
-    parser = argparse.ArgumentParser(description="Fit the scale of questions for facts of the pack.")
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    arguments = parser.parse_args()
+def train(run: Run) -> bool:
+    """Fit the scale and write it."""
     judge = Judge.load(MiniLM())
-    check = OwnQuestions(judge, NO_SCALE)
-    rows = list(read_examples(check, CHOOSE_HANDS, 1))
-    features, is_asked = zip(*rows, strict=True)
+    features, is_asked = zip(*read_examples(OwnQuestions(judge, NO_SCALE), CHOOSE_HANDS, 1), strict=True)
     scale = fit(features, is_asked, decay=DECAY, max_iterations=MAX_ITERATIONS)
-    scale = replace(scale, threshold=THRESHOLD)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / SCALE).write_text(
-        json.dumps({"judge": judge.digest, "scale": asdict(scale)}, indent=1) + "\n"
-    )
-    write_sums(arguments.out, (SCALE,))
-    print(scale)
+    scale = replace(scale, threshold=run.plan.threshold)
+    save(run.out, {}, {SCALE: {"judge": judge.digest, "scale": asdict(scale)}})
+    return True
+
+
+def measure(run: Run) -> None:
+    """Say how many questions of the second and the third writer pass; nothing is written."""
+    check = OwnQuestions.load(Judge.load(MiniLM()), run.out)
+    run.say(f"{check.scale}")
     for hands in (CHOOSE_HANDS, TEST_HANDS):
-        print(hands, describe(list(read_examples(check, hands, 2)), scale))
+        run.say(f"{hands} {describe(list(read_examples(check, hands, 2)), check.scale)}")
 
 
 def describe(rows: Sequence[tuple[tuple[float, ...], bool]], scale: Confidence) -> str:
     """Return the shares that a scale lets pass, of questions for the fact and of others."""
-    passes = [(scale.score(row) >= scale.threshold, asked_for) for row, asked_for in rows]
-    shares = [
-        100
-        * sum(does_pass for does_pass, asked_for in passes if asked_for is kind)
-        / sum(asked_for is kind for _, asked_for in passes)
+    passes = {
+        kind: [scale.score(row) >= scale.threshold for row, asked_for in rows if asked_for is kind]
         for kind in (True, False)
-    ]
-    return f"{len(rows)} questions: {shares[0]:.1f} % of those for the fact pass, {shares[1]:.1f} % of the others"
+    }
+    of_fact, of_others = (100 * sum(part) / len(part) for part in passes.values())
+    return (
+        f"{len(rows)} questions: {of_fact:.1f} % of those for the fact pass, {of_others:.1f} % of the others"
+    )
 
 
 def read_examples(
@@ -85,13 +83,7 @@ def read_examples(
 
 
 class Maker:
-    """Makes questions for a fact, and questions that look like it.
-
-    Args:
-        check: Has the pack and its own questions.
-        hands: Writers whose phrasings are used.
-        rng: Source of all draws.
-    """
+    """Makes questions for a fact of a check's pack, in the words of some writers, and questions that look like it."""
 
     def __init__(self, check: OwnQuestions, hands: Sequence[int], rng: random.Random) -> None:
         self._pack, self._templates, self._rng, self._forms = check.pack, check.templates, rng, read_forms()
@@ -115,48 +107,30 @@ class Maker:
 
     def _change(self, item: Item, question: str) -> str | None:
         rng, rewriter, name = self._rng, self._rewriter, item.subject.label
-        kind = rng.choice(
-            ("negate", "time", "qualify", "unit", "contain", "relation", "alike", "form", "word", "form")
-        )
-        if kind == "negate":
-            return rewriter.negate(question, rng)
-        if kind == "time":
-            return rewriter.at_another_time(question, rng)
-        if kind == "qualify":
-            return rewriter.qualify(question, rng)
-        if kind == "unit":
-            return rewriter.in_a_unit(question, rng)
+        simple = {
+            "negate": rewriter.negate,
+            "time": rewriter.at_another_time,
+            "qualify": rewriter.qualify,
+            "unit": rewriter.in_a_unit,
+            "word": rewriter.other_word,
+        }
+        kind, relations = rng.choice(KINDS), list(self._pack.relations.values())
+        if kind in simple:
+            return simple[kind](question, rng)
         if kind == "contain":
-            return rewriter.contain(question, rng.choice(list(self._pack.relations.values())).label, rng)
-        if kind == "word":
-            return rewriter.other_word(question, rng)
+            return rewriter.contain(question, rng.choice(relations).label, rng)
         if kind == "relation":
+            relation = item.relation
             same = [
-                r.id
-                for r in self._pack.relations.values()
-                if r.subject_type == item.relation.subject_type and r.id != item.relation.id
+                r.id for r in relations if r.subject_type == relation.subject_type and r.id != relation.id
             ]
             return self._ask(rng.choice(same)).replace(SUBJECT, name) if same else None
         if kind == "alike":
-            longer = rng.choice(
-                (
-                    f"New {name}",
-                    f"{name} {rng.choice(self._forms['additions'])}",
-                    f"northern {name}",
-                    f"old {name}",
-                )
-            )
-            return question.replace(name, longer)
-        form = rng.choice(self._forms[rng.choice(("yes_no", "reversal", "why", "comparison", "containing"))])
-        outer = rng.choice(list(self._pack.relations.values())).label
-        return form.format(
-            subject=name,
-            label=item.relation.label,
-            object=item.answer,
-            other=self._names.draw(item.relation.subject_type, rng),
-            outer=outer,
-        )
-
-
-if __name__ == "__main__":
-    main()
+            addition = f"{name} {rng.choice(self._forms['additions'])}"
+            longer = (f"New {name}", addition, f"northern {name}", f"old {name}")
+            return question.replace(name, rng.choice(longer))
+        form = rng.choice(self._forms[rng.choice(FORMS)])
+        outer = rng.choice(relations).label
+        other = self._names.draw(item.relation.subject_type, rng)
+        label, answer = item.relation.label, item.answer
+        return form.format(subject=name, label=label, object=answer, other=other, outer=outer)

@@ -8,55 +8,31 @@ phrasings.
 import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 
 from jaxtyping import Float
 from torch import Tensor
 
 from models.packs.pack import Pack
-from models.training.scope.plan import FOLDER, Plan
+from models.training.kit.plan import Plan
 from models.training.texts.phrasings import read_phrasings
+from models.training.texts.relations import Relations, RelationText, read_relations
 
+FILE = Path(__file__).parent / "relations.toml"
 SUBJECT = "{subject}"
 SAME, ALIKE, N_ALIKE = 0.93, 0.85, 3  # cosines from which one phrasing, or N_ALIKE, make two relations one
+N_PHRASINGS = 8  # phrasings of other writers that are drawn for a relation
 Read = Callable[[Sequence[str]], Float[Tensor, "text width"]]
+ById = Mapping[str, RelationText]
 
 
-@dataclass(frozen=True)
-class AskedRelation:
-    """A relation with its phrasings; `opposite` has the ids of the relations that it is most easily confused with."""
-
-    id: str
-    subject: str
-    object: str
-    label: str
-    phrasings: tuple[str, ...]
-    opposite: tuple[str, ...] = ()
-    is_of_pack: bool = False
-
-
-@dataclass(frozen=True)
-class Relations:
-    """The relations of each part, by id."""
-
-    train: Mapping[str, AskedRelation]
-    choose: Mapping[str, AskedRelation]
-    test: Mapping[str, AskedRelation]
-
-
-def split_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
+def deal_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
     """Deal the pack's relations, those for practice, and those of relations.toml to the three parts.
 
     Relations for training and for choosing have the phrasings of other writers, too.
     """
-    of_pack = {
-        r.id: AskedRelation(r.id, r.subject_type, r.object_type, r.label, r.phrasings, is_of_pack=True)
-        for r in pack.relations.values()
-    }
-    practice = {
-        id: AskedRelation(id, t["of"], t["object"], t["label"], tuple(t["phrasings"]))
-        for id, t in tomllib.loads((FOLDER.parent / "kbert" / "practice.toml").read_text("utf-8")).items()
-    }
+    of_pack, practice = read_relations(pack)
     rng = random.Random(plan.seed)
     practice_ids, pack_ids = sorted(practice), sorted(of_pack)
     rng.shuffle(practice_ids)
@@ -67,64 +43,53 @@ def split_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
     choose |= {id: of_pack[id] for id in pack_ids[: plan.n_choose_pack]}
     train = {id: relation for id, relation in {**of_pack, **practice}.items() if id not in test | choose}
     for_judge = _unlike(read_own(), [*test.values(), *choose.values()], read)
-    train = add_phrasings(train, rng=None)
-    return Relations(train | for_judge, add_phrasings(choose, rng), test)
+    return Relations(add_phrasings(train, None) | for_judge, add_phrasings(choose, rng), test)
 
 
-def add_phrasings(
-    relations: Mapping[str, AskedRelation], rng: random.Random | None, count: int = 8
-) -> dict[str, AskedRelation]:
-    """Add the words of other writers to the phrasings of relations.
-
-    Args:
-        relations: Relations by id; a relation without such words stays as it is.
-        rng: Source of a draw of `count` phrasings for each relation; None to take all.
-        count: Number of phrasings to draw.
-    """
+def add_phrasings(relations: ById, rng: random.Random | None) -> dict[str, RelationText]:
+    """Add the words of other writers to the phrasings of relations: N_PHRASINGS that `rng` draws, or all."""
     phrasings = read_phrasings()
     longer = {}
     for id, relation in relations.items():
         questions = phrasings[id].questions if id in phrasings else ()
-        sample = questions if rng is None else rng.sample(questions, min(count, len(questions)))
+        sample = questions if rng is None else rng.sample(questions, min(N_PHRASINGS, len(questions)))
         longer[id] = replace(relation, phrasings=(*relation.phrasings, *sample))
     return longer
 
 
-def in_other_words(relations: Mapping[str, AskedRelation], seed: int) -> dict[str, AskedRelation]:
+def in_other_words(relations: ById, seed: int) -> dict[str, RelationText]:
     """Return relations whose first phrasing is the pack's and whose others are drawn from other writers' words."""
     bare = {id: replace(relation, phrasings=relation.phrasings[:1]) for id, relation in relations.items()}
     return add_phrasings(bare, random.Random(seed))
 
 
-def in_held_phrasings(relations: Mapping[str, AskedRelation], pack: Pack) -> dict[str, AskedRelation]:
+def in_held_phrasings(relations: ById, pack: Pack) -> dict[str, RelationText]:
     """Return the relations of the pack among these, in phrasings that no model was trained on."""
     return {
         id: replace(relation, phrasings=(relation.phrasings[0], *pack.relations[id].held_out))
         for id, relation in relations.items()
-        if relation.is_of_pack
+        if id in pack.relations
     }
 
 
-def read_own() -> dict[str, AskedRelation]:
+def read_own() -> dict[str, RelationText]:
     """Read the relations of relations.toml."""
-    tables = tomllib.loads((FOLDER / "relations.toml").read_text("utf-8"))
+    tables = tomllib.loads(FILE.read_text("utf-8"))
     del tables["names"]
     return {
-        f"own/{id}": AskedRelation(
+        f"own/{id}": RelationText(
             f"own/{id}",
+            (t["label"],),
             t["of"],
             t["object"],
-            t["label"],
             tuple(t["phrasings"]),
-            tuple(f"own/{other}" for other in t["opposite"]),
+            opposite=tuple(f"own/{other}" for other in t["opposite"]),
         )
         for id, t in tables.items()
     }
 
 
-def _unlike(
-    for_judge: Mapping[str, AskedRelation], held_out: Sequence[AskedRelation], read: Read
-) -> dict[str, AskedRelation]:
+def _unlike(for_judge: ById, held_out: Sequence[RelationText], read: Read) -> dict[str, RelationText]:
     held_out_readings = read([_bare(phrasing) for relation in held_out for phrasing in relation.phrasings])
     unlike = {}
     for id, relation in for_judge.items():

@@ -19,24 +19,23 @@ ARTICLE = re.compile(r"\b(the|an|a|'s)\s")
 NOUN_PHRASE = re.compile(r"(?:who|what|which \w+) (?:is|was|are|were) (the .+?)\?*$", re.IGNORECASE)
 NAME = re.compile(r"(?<!^)\b[A-Z]\w{2,}")
 DONE = r"\w+ed|born|held|built|made|found|written|shot|sold|set|kept"
-SENTENCES = (  # beginning of a sentence that the question's answer completes, by question
-    (
-        re.compile(r"how many (.+?) (?:does|do|did|has|have) (.+) have\?*$", re.IGNORECASE),
-        r"The number of \1 of \2 is",
-    ),
-    (
-        re.compile(rf"(?:when|where|in w\w+ \w+) (is|was|are|were) (.+) ({DONE})\?*$", re.IGNORECASE),
-        r"\2 \1 \3 in",
-    ),
-    (re.compile(r"(?:what|who) (is|was|are|were) (.+?)\?*$", re.IGNORECASE), r"\2 \1"),
-    (re.compile(r"who (\w+ed|wrote|won|made|built|led|runs|owns) (.+?)\?*$", re.IGNORECASE), r"\2, \1 by"),
-)
+SENTENCES = {  # question -> beginning of a sentence that its answer completes
+    re.compile(rf"{question}\?*$", re.IGNORECASE): sentence
+    for question, sentence in (
+        (r"how many (.+?) (?:does|do|did|has|have) (.+) have", r"The number of \1 of \2 is"),
+        (rf"(?:when|where|in w\w+ \w+) (is|was|are|were) (.+) ({DONE})", r"\2 \1 \3 in"),
+        (r"(?:what|who) (is|was|are|were) (.+?)", r"\2 \1"),
+        (r"who (\w+ed|wrote|won|made|built|led|runs|owns) (.+?)", r"\2, \1 by"),
+    )
+}
 QUESTION_WORDS = frozenset(("who", "whom", "whose", "what", "which", "where", "when", "why", "how"))
 ENDINGS = ("ing", "ed", "es", "s", "d", "est", "er")
 ANTONYM_WEIGHT = 4  # weight of an antonym; a sister's is 1
 
 
 class Rewriter:
+    """Rewrites questions, by sentences of forms.toml and words of WordNet."""
+
     def __init__(self, forms: Forms, wordnet: WordNet) -> None:
         self._forms, self._wordnet = forms, wordnet
 
@@ -71,24 +70,22 @@ class Rewriter:
     def _find_forms(self, word: str, replacements_of: Callable[[str], list[str]]) -> list[str]:
         if word in self._wordnet:
             return replacements_of(word)
-        stems = [(word[: -len(end)], end) for end in ENDINGS if word.endswith(end)]
+        stems = ((word[: -len(end)], end) for end in ENDINGS if word.endswith(end))
         stem, ending = next(((s, end) for s, end in stems if len(s) > 2 and s in self._wordnet), (word, ""))
         return [_inflect(new, ending) for new in replacements_of(stem)]
 
     def other_question_word(self, question: str, rng: random.Random) -> str | None:
-        match = QUESTION_WORD.match(question)
-        if match is None:
+        """Begin with another question word."""
+        if (match := QUESTION_WORD.match(question)) is None:
             return None
         first = match[0].lower()
         options = [word for word in self._forms["words"] if word.lower() not in first]
-        return (
-            rng.choice([w for w in options if (w, "year" in first) != ("When", True)])
-            + question[match.end() :]
-        )
+        word = rng.choice([w for w in options if (w, "year" in first) != ("When", True)])
+        return word + question[match.end() :]
 
     def negate(self, question: str, rng: random.Random) -> str | None:
-        match = VERB.search(question)
-        if match is None:
+        """Ask for the opposite."""
+        if (match := VERB.search(question)) is None:
             return None
         if rng.random() < 0.2:
             return question.rstrip("?.") + rng.choice([", which it is not?", ", and what not?"])
@@ -104,10 +101,9 @@ class Rewriter:
 
     def qualify(self, question: str, rng: random.Random) -> str | None:
         """Put an adjective before the first noun."""
-        match = ARTICLE.search(question)
-        if match is None:
+        if (match := ARTICLE.search(question)) is None:
             return None
-        return question[: match.end()] + rng.choice(self._forms["adjectives"]) + " " + question[match.end() :]
+        return f"{question[: match.end()]}{rng.choice(self._forms['adjectives'])} {question[match.end() :]}"
 
     def in_a_unit(self, question: str, rng: random.Random) -> str:
         return f"{question.rstrip('?.')} {rng.choice(self._forms['units'])}?"
@@ -123,7 +119,7 @@ class Rewriter:
 
     def as_sentence(self, question: str) -> str:
         """Return the beginning of a sentence that the answer completes; the question itself if no form fits."""
-        for pattern, sentence in SENTENCES:
+        for pattern, sentence in SENTENCES.items():
             if match := pattern.match(question):
                 return (text := match.expand(sentence))[:1].upper() + text[1:]
         return question

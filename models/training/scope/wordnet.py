@@ -3,10 +3,9 @@
 Miller, WordNet (Communications of the ACM 38, 1995), version 3.0, as Debian's `wordnet-base` has it (install.sh).
 """
 
-from collections import defaultdict
-from functools import cached_property, lru_cache
+from collections import Counter, defaultdict
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 FOLDER = Path("/usr/share/wordnet")
 FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
@@ -18,65 +17,37 @@ MIN_LETTERS = 4  # letters of a noun that has synonyms; shorter ones have too ma
 Synset = tuple[str, str]  # part of speech, offset
 
 
-class Pointer(NamedTuple):
-    """A pointer between words, whose numbers begin at 1; 0 stands for all."""
-
-    symbol: str
-    synset: Synset
-    source: int
-    target: int
-
-
 class WordNet:
-    """The installed WordNet.
-
-    Raises:
-        FileNotFoundError: It is not installed.
-    """
+    """The WordNet that is installed in a folder; FileNotFoundError if there is none."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._words: dict[Synset, list[str]] = {}
-        self._pointers: dict[Synset, list[Pointer]] = {}
+        # Kind of a pointer, its target, and the places of the two words that it joins, in two hexadecimal digits each
+        self._pointers: dict[Synset, list[tuple[str, Synset, str]]] = {}
+        self._senses: dict[str, list[Synset]] = defaultdict(list)
+        self._counts = Counter[tuple[str, str]]()  # frequency of each word and part of speech
         for name, pos in FILES.items():
-            for line in self._lines(f"data.{name}"):
-                self._add(pos, line.split(" | ")[0].split())
-
-    def _add(self, pos: str, fields: list[str]) -> None:
-        """Add a line of a data file: offset, _, _, number of words, the words, number of pointers, the pointers."""
-        n_words = int(fields[3], 16)
-        place = 4 + 2 * n_words
-        starts = range(place + 1, place + 1 + 4 * int(fields[place]), 4)
-        synset = pos, fields[0]
-        self._words[synset] = [fields[4 + 2 * n].lower().partition("(")[0] for n in range(n_words)]
-        self._pointers[synset] = [
-            Pointer(
-                fields[at],
-                (fields[at + 2].replace("s", "a"), fields[at + 1]),
-                int(fields[at + 3][:2], 16),
-                int(fields[at + 3][2:], 16),
-            )
-            for at in starts
-        ]
-
-    @cached_property
-    def _senses(self) -> dict[str, list[Synset]]:
-        senses: dict[str, list[Synset]] = defaultdict(list)
-        for name, pos in FILES.items():
-            for line in self._lines(f"index.{name}"):
-                fields = line.split()
-                senses[fields[0]] += [(pos, offset) for offset in fields[-int(fields[2]) :]]
-        return senses
-
-    @cached_property
-    def _counts(self) -> dict[tuple[str, str], int]:
-        """The frequency of each word and part of speech."""
-        counts: dict[tuple[str, str], int] = defaultdict(int)
-        for line in self._lines("cntlist.rev"):
-            key, _, count = line.split()
+            for fields in self._rows(f"data.{name}"):
+                self._add((pos, fields[0]), fields)
+            for fields in self._rows(f"index.{name}"):
+                self._senses[fields[0]] += [(pos, offset) for offset in fields[-int(fields[2]) :]]
+        for key, _, count in self._rows("cntlist.rev"):
             word, _, rest = key.partition("%")
-            counts[word, LEXICOGRAPHER[rest[0]]] += int(count)
-        return counts
+            self._counts[word, LEXICOGRAPHER[rest[0]]] += int(count)
+
+    def _rows(self, name: str) -> list[list[str]]:
+        lines = (self._folder / name).read_text("utf-8").splitlines()
+        return [line.partition(" | ")[0].split() for line in lines if not line.startswith("  ")]
+
+    def _add(self, synset: Synset, fields: list[str]) -> None:
+        """Add a line of a data file: offset, _, _, number of words, the words, number of pointers, the pointers."""
+        end = 4 + 2 * int(fields[3], 16)
+        self._words[synset] = [word.lower().partition("(")[0] for word in fields[4:end:2]]
+        parts = (fields[at : at + 4] for at in range(end + 1, end + 1 + 4 * int(fields[end]), 4))
+        self._pointers[synset] = [
+            (symbol, (pos.replace("s", "a"), offset), places) for symbol, offset, pos, places in parts
+        ]
 
     def __contains__(self, word: str) -> bool:
         return word in self._senses
@@ -84,12 +55,12 @@ class WordNet:
     @lru_cache(CACHE_SIZE)  # noqa: B019  one WordNet lives as long as its training
     def replacements(self, word: str) -> tuple[list[str], list[str]]:
         """Return antonyms and sisters of the word's commonest senses, if they are common words."""
-        senses = [synset for synset in self._senses.get(word, []) if synset[0] == self._likeliest(word)][:2]
+        senses = self._commonest_senses(word)
         antonyms = {
-            self._words[pointer.synset][pointer.target - 1]
-            for synset in senses
-            for pointer in self._pointers[synset]
-            if pointer.symbol == ANTONYM and self._words[synset][pointer.source - 1] == word
+            self._words[target][int(places[2:], 16) - 1]
+            for synset in senses[:2]
+            for symbol, target, places in self._pointers[synset]
+            if symbol == ANTONYM and self._words[synset][int(places[:2], 16) - 1] == word
         }
         sisters = {sister for synset in senses[:1] for sister in self._sisters(synset)}
         synonyms = {other for synset in self._senses.get(word, []) for other in self._words[synset]}
@@ -98,39 +69,29 @@ class WordNet:
     @lru_cache(CACHE_SIZE)  # noqa: B019  one WordNet lives as long as its training
     def synonyms(self, noun: str) -> list[str]:
         """Return common nouns whose commonest sense is the noun's commonest sense; none if it is rather a verb."""
-        first = self._first_sense(noun)
-        if first is None or first[0] != "n" or len(noun) < MIN_LETTERS:
+        first = self._commonest_senses(noun)[:1]
+        if not first or first[0][0] != "n" or len(noun) < MIN_LETTERS:
             return []
         return self._common(
-            {other for other in self._words[first] if self._first_sense(other) == first}, noun
+            {w for w in self._words[first[0]] if self._commonest_senses(w)[:1] == first}, noun
         )
 
-    def _first_sense(self, word: str) -> Synset | None:
-        return next(
-            (sense for sense in self._senses.get(word, []) if sense[0] == self._likeliest(word)), None
-        )
-
-    def _likeliest(self, word: str) -> str:
-        """Return the part of speech that the word has most often."""
-        return max("nvar", key=lambda pos: self._counts.get((word, pos), 0))
+    def _commonest_senses(self, word: str) -> list[Synset]:
+        """Return the senses in the part of speech that the word has most often."""
+        commonest = max("nvar", key=lambda pos: self._counts[word, pos])
+        return [synset for synset in self._senses.get(word, []) if synset[0] == commonest]
 
     def _sisters(self, synset: Synset) -> list[str]:
         return [
             word
-            for up in self._pointers[synset]
-            if up.symbol == HYPERNYM
-            for down in self._pointers[up.synset]
-            if down.symbol == HYPONYM and down.synset != synset
-            for word in self._words[down.synset]
+            for symbol, up, _ in self._pointers[synset]
+            if symbol == HYPERNYM
+            for kind, down, _ in self._pointers[up]
+            if kind == HYPONYM and down != synset
+            for word in self._words[down]
         ]
 
     def _common(self, words: set[str], word: str) -> list[str]:
         return sorted(
-            other
-            for other in words
-            if other.isalpha() and other != word and any(self._counts.get((other, pos)) for pos in "nvar")
+            w for w in words if w.isalpha() and w != word and any(self._counts[w, p] for p in "nvar")
         )
-
-    def _lines(self, name: str) -> list[str]:
-        lines = (self._folder / name).read_text("utf-8").splitlines()
-        return [line for line in lines if not line.startswith("  ")]

@@ -7,7 +7,7 @@ relations for practice are kept for tuning, so that thresholds are set on relati
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -33,18 +33,20 @@ KINDS = {  # type of an entity -> types of subject that its relations may have, 
 
 @dataclass(frozen=True)
 class RelationText:
-    """Labels and questions of a relation; the pack's label is the first.
-
-    Its `object` is a type or a kind of value.
-    """
+    """Labels and questions of a relation."""
 
     id: str
-    labels: tuple[str, ...]
-    subject: str
-    object: str
+    labels: tuple[str, ...]  # the pack's label is the first
+    subject: str  # type of its subjects
+    object: str  # type or kind of its values
     phrasings: tuple[str, ...]
     statements: tuple[str, ...] = ()
     is_practice: bool = False
+    opposite: tuple[str, ...] = ()  # ids of the relations that it is most easily confused with
+
+    @property
+    def label(self) -> str:
+        return self.labels[0]
 
 
 @dataclass(frozen=True)
@@ -56,39 +58,47 @@ class Relations:
     held_out: Mapping[str, RelationText]
 
 
+def read_relations(pack: Pack) -> tuple[dict[str, RelationText], dict[str, RelationText]]:
+    """Read the pack's relations, and those for practice in their own words."""
+    other_labels, practice = (
+        tomllib.loads((TABLES / name).read_text("utf-8")) for name in ("labels.toml", "practice.toml")
+    )
+    of_pack = {
+        id: RelationText(
+            id,
+            (r.label, *other_labels.get(id, ())),
+            r.subject_type,
+            r.object_type,
+            r.phrasings,
+            r.statements,
+        )
+        for id, r in pack.relations.items()
+    }
+    return of_pack, {
+        id: RelationText(
+            id, (t["label"], *t["others"]), t["of"], t["object"], tuple(t["phrasings"]), is_practice=True
+        )
+        for id, t in practice.items()
+    }
+
+
 def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
     """Deal the pack's relations and those of practice.toml to training, tuning and the last measurement.
 
     Questions for relations for practice use their own words and a writer's; those for tuning use the words of the
     writer on whom choices are made.
     """
-    other_labels = tomllib.loads((TABLES / "labels.toml").read_text("utf-8"))
-    of_pack = {
-        r.id: RelationText(
-            r.id,
-            (r.label, *other_labels.get(r.id, ())),
-            r.subject_type,
-            r.object_type,
-            r.phrasings,
-            r.statements,
-        )
-        for r in pack.relations.values()
-    }
-    tables = tomllib.loads((TABLES / "practice.toml").read_text("utf-8"))
-    tune = set(random.Random(f"{seed}/tune").sample(sorted(tables), n_tuning))
+    of_pack, practice = read_relations(pack)
+    tune = set(random.Random(f"{seed}/tune").sample(sorted(practice), n_tuning))
     trained, tuning = read_phrasings(TRAIN_HANDS), read_phrasings(CHOOSE_HANDS)
     practice = {
-        id: RelationText(
-            id,
-            (t["label"], *t["others"]),
-            t["of"],
-            t["object"],
-            tuning[id].questions
+        id: replace(
+            r,
+            phrasings=tuning[id].questions
             if id in tune
-            else tuple(dict.fromkeys((*t["phrasings"], *trained[id].questions))),
-            is_practice=True,
+            else tuple(dict.fromkeys((*r.phrasings, *trained[id].questions))),
         )
-        for id, t in tables.items()
+        for id, r in practice.items()
     }
     held_out = draw_held_out(pack, seed)
     return Relations(

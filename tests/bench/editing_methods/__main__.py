@@ -16,7 +16,7 @@ from models.scope.locality import Locality
 from tests.bench.editing_methods import draw
 from tests.bench.editing_methods.editors import edit_cache, edit_product
 from tests.bench.editing_methods.score import Base, score
-from tests.bench.editing_methods.sets import READERS, SETS, read_set
+from tests.bench.editing_methods.sets import READERS, read_set
 
 PRODUCT, CACHE = "gated", "cosine cache"
 EDITORS = {PRODUCT: edit_product, CACHE: edit_cache}
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--sample", choices=draw.SAMPLES, default="full", help="how much a cell scores")
-    parser.add_argument("--sets", type=Path, default=SETS, help="the folder of the editing sets")
+    parser.add_argument("--sets", type=Path, default=Path(), help="the folder of sets of other people")
     parser.add_argument(
         "--results", type=Path, default=Path("build/editing.jsonl"), help="where cells are kept"
     )

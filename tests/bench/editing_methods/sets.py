@@ -13,7 +13,6 @@ from models.training.scope import trials
 from models.training.scope.trials import Trial
 from tests.bench.editing_methods.draw import EditRequest, Stream
 
-SETS = Path("../shared/editing_sets")
 OTHER_QUESTIONS = "others", "written"  # kind and form of the questions that no edit of a set is about
 READERS: Mapping[str, tuple[str, Callable[[Path], Trial]]] = {
     "near groups": ("near.open.jsonl", trials.read_groups_trial),
@@ -22,7 +21,7 @@ READERS: Mapping[str, tuple[str, Callable[[Path], Trial]]] = {
 }
 
 
-def read_set(name: str, n: int, seed: int, sets: Path = SETS) -> Stream:
+def read_set(name: str, n: int, seed: int, sets: Path) -> Stream:
     """Draw `n` edits of a set, with their paraphrases and as many other questions for each edit as the set has.
 
     Args:

@@ -15,7 +15,7 @@ from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
 from models.kit.checkpoint import WEIGHTS, CheckpointError, parse_tensors, write_sums
 from models.scope.judge import DEFAULT, FILES, Judge
-from models.training.scope.__main__ import read_weights
+from models.training.scope.training import read_weights
 from models.training.scope.trials import read_near
 
 

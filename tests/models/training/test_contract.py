@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from models.packs.pack import WORLD
 from models.training.backpack.exam import draw_cases
 from models.training.backpack.texts import Texts
 from models.training.backpack.training import PLAN as BACKPACK
@@ -24,7 +22,6 @@ from models.training.kit.steps import Steps
 from models.training.nkb import texts as nkb
 from models.training.nkb.training import PLAN as NKB
 from models.training.packs.names import read_names
-from models.training.reading import plan as reading
 from models.training.reading.composed import PassageMaker
 from models.training.reading.written.texts import Split, read_texts
 from models.training.relational import training as relational
@@ -72,19 +69,6 @@ def test_a_training_that_was_stopped_comes_to_the_same_weights(
     changed = {name for name, value in before.items() if not value.equal(states[0][name])}
     assert changed
     assert not [name for name in changed if name.startswith(frozen)] or not frozen
-
-
-@pytest.mark.parametrize(
-    ("fingerprint", "plan", "change"),
-    [
-        (lambda plan: reading.fingerprint(plan, WORLD), toys.READING, {"rows": 3}),
-    ],
-)
-def test_another_plan_has_another_fingerprint(
-    fingerprint: Callable[[Any], str], plan: Any, change: dict[str, Any]
-) -> None:
-    assert fingerprint(plan) == fingerprint(replace(plan))
-    assert fingerprint(plan) != fingerprint(replace(plan, **change))
 
 
 @cache

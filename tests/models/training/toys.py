@@ -26,11 +26,11 @@ from models.training.kbert import texts as kbert
 from models.training.kbert.training import PLAN as KBERT
 from models.training.kit.plan import Plan
 from models.training.reading import learning as reading
-from models.training.reading import plan as reading_plan
 from models.training.reading.composed import PassageMaker
 from models.training.reading.examples import Examples as ReadingExamples
 from models.training.reading.net import ReadingNet
 from models.training.reading.pretext import N_COMMON, Pretext
+from models.training.reading.training import PLAN as READING_PLAN
 from models.training.texts.relations import Relations, split_relations
 from models.training.thu_ernie import learning as thu_ernie
 from models.training.thu_ernie.questions import QuestionMaker, World
@@ -73,7 +73,7 @@ THU_ERNIE = THU_ERNIE_PLAN.change(
     **{"row_scale": 0.2, "steps": 4, "keep_every": 2, "warmup": 1, "fresh_lr": 5e-3},
     **{"n_exam": 2, "n_edits": 3, "n_joint_edits": 40},
 )
-READING = replace(reading_plan.DEFAULT, rows=2, length=64, pretext_steps=1, steps=3, keep_every=1, warmup=1)
+READING = READING_PLAN.change(rows=2, length=64, pretext_steps=1, steps=3, keep_every=1, warmup=1)
 PARAGRAPH = (
     "The lighthouse of Corran was lit in 1871. Its first keeper, Anna Keller, lived there for thirty years. "
     "When Anna Keller left, the lighthouse of Corran went dark, and a ferry took the lamp to Dunmore."
@@ -156,14 +156,14 @@ def word_pieces() -> WordPieces:
 @cache
 def reading_examples() -> ReadingExamples:
     maker = PassageMaker(pack(), Wordings.of(pack()).train, THU_ERNIE_PLAN.mixture, "train")
-    return ReadingExamples(maker, READING.mixture, word_pieces(), READING.length, READING.question_room)
+    return ReadingExamples(maker, READING, word_pieces())
 
 
 def pretext() -> Pretext:
     return Pretext([PARAGRAPH, *[COMMON] * 3], word_pieces(), 256)
 
 
-def begin_reading(plan: reading_plan.Plan) -> reading.Learning:
+def begin_reading(plan: Plan) -> reading.Learning:
     torch.manual_seed(1)
     net, rows = ReadingNet(plan.dropout), reading_examples()
     return reading.Learning(plan, net, pretext(), rows, word_pieces().padding, lambda line: None)

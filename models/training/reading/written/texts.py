@@ -8,7 +8,6 @@ import json
 import random
 import re
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -56,7 +55,6 @@ def split_of(id: str) -> Split:
     return "choose" if place < SHARES["test"] + SHARES["choose"] else "train"
 
 
-@cache
 def read_texts(split: Split, folder: Path = DOCUMENTS, files: str = "*.jsonl") -> tuple[Text, ...]:
     """Read the documents of a folder in a split, without the answers that stand inside another word.
 
@@ -98,27 +96,17 @@ def is_whole(question: Question, text: str) -> bool:
 
 
 def excerpt(text: Text, least_chars: int, rng: random.Random) -> Text:
-    """Return consecutive paragraphs of a document.
+    """Return consecutive paragraphs of a document, of at least so many characters if it has them.
 
     A question whose answer stands elsewhere is left out, for the excerpt may answer it in other words.
-
-    Args:
-        text: The document.
-        least_chars: Paragraphs are taken until they have so many characters, or the document ends.
-        rng: Draws where the excerpt begins.
     """
     firsts = [0, *(match.end() for match in PARAGRAPH_END.finditer(text.text))]
     starts = [first for first in firsts if len(text.text) - first >= least_chars] or [0]
     start = rng.choice(starts)
     end = min([first for first in firsts if first - start >= least_chars], default=len(text.text))
     inside = [
-        question
-        for question in text.questions
-        if question.answer is None
-        or (
-            question.start is not None
-            and start <= question.start
-            and question.start + len(question.answer) <= end
-        )
+        q
+        for q in text.questions
+        if q.answer is None or (q.start is not None and start <= q.start and q.start + len(q.answer) <= end)
     ]
     return Text(text.title, text.text[start:end], tuple(question.shift(-start) for question in inside))

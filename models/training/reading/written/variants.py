@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.training.reading.plan import Mixture
+from models.training.kit.plan import Plan
 from models.training.reading.written.texts import Question, Text
 from models.training.scope.rewrites import misspell
 
@@ -29,12 +29,9 @@ def find_names(text: str) -> list[str]:
 
 
 def replace_names(text: Text, pool: Sequence[str], rng: random.Random) -> Text:
-    """Replace names and numbers by others throughout, in the text, its questions and their answers.
+    """Replace names, by those of `pool`, and numbers throughout, in the text, its questions and their answers.
 
-    Args:
-        text: The text; it stays as it is if an answer would begin or end inside a name.
-        pool: Names of other texts.
-        rng: Source of all draws.
+    A text stays as it is if an answer would begin or end inside a name.
     """
     names = find_names(text.text)
     words = dict(zip(names, rng.sample(pool, len(names)), strict=True)) if len(names) <= len(pool) else {}
@@ -98,14 +95,9 @@ def echo(text: Text, question: Question) -> str:
 
 
 class Variation:
-    """Draws variants of written texts.
+    """Draws variants of written texts, whose names and sentences are put into each other."""
 
-    Args:
-        texts: The texts, whose names and sentences are put into each other.
-        mixture: Shares of the changes.
-    """
-
-    def __init__(self, texts: Sequence[Text], mixture: Mixture) -> None:
+    def __init__(self, texts: Sequence[Text], mixture: Plan) -> None:
         self._texts, self._mixture = texts, mixture
         self._names = sorted({name for text in texts for name in find_names(text.text)})
 

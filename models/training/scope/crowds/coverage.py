@@ -52,10 +52,8 @@ class Coverage:
         """Ask twice, about SUBJECT: for the same, or for two things that a word tells apart."""
         fact = {slot: rng.randrange(len(words)) for slot, words in self.words.items()}
         has_word = (is_same and not question.plain_is_one) or rng.random() >= PLAIN
-        first, second = (
-            rng.choice(question.frames),
-            rng.choice(question.frames if has_word else question.plain),
-        )
+        first = rng.choice(question.frames)
+        second = rng.choice(question.frames if has_word else question.plain)
         if is_same and not has_word:
             first = rng.choice(question.plain)
         other = self._another(fact, second, rng) if has_word and not is_same else fact

@@ -4,6 +4,7 @@ A crowd is one pattern of crowds.toml whose words are partly the same in all nam
 a beginning, an end, or all letters but one.
 """
 
+import itertools
 import random
 import re
 import string
@@ -38,11 +39,13 @@ class Crowd:
 
 @cache
 def read_words() -> Mapping[str, Sequence[Any]]:
+    """Read the words of which names are made."""
     return tomllib.loads((FOLDER / "words.toml").read_text("utf-8"))
 
 
 @cache
 def read_styles() -> Mapping[str, Mapping[str, Any]]:
+    """Read the styles of crowds and their patterns."""
     return tomllib.loads((FOLDER / "crowds.toml").read_text("utf-8"))
 
 
@@ -64,7 +67,8 @@ class RealCrowds:
         kinds = sorted(self._groups)
         group = rng.choice(self._groups[rng.choices(kinds, [GROUP_WEIGHTS[kind] for kind in kinds])[0]])
         names = rng.sample(sorted(group), min(SIZE, len(group)))
-        return Crowd("real", tuple({group[name] for name in names}), tuple(names))
+        types = dict.fromkeys(group[name] for name in names)  # a set would have another order in each process
+        return Crowd("real", tuple(types), tuple(names))
 
 
 def _likenesses(name: str, type: str) -> list[tuple[str, str]]:
@@ -113,29 +117,20 @@ class _Words:
 
     def fill(self, pattern: str, free: set[int]) -> str:
         """Write one name; the words and options at the places in `free` are drawn anew."""
-        place = -1
+        places = itertools.count()
 
         def word(match: re.Match[str]) -> str:
-            nonlocal place
-            place += 1
-            if match[2] is not None:
-                is_there = self._draw_option(place, place in free)
-                inner = SLOT.sub(word, match[2])
-                return inner if is_there else ""
-            return self._draw_word(place, match[1], place in free)
+            place, option = next(places), match[2]
+            if place in free or place not in self._shared:
+                self._shared[place] = self._make(match[1]) if option is None else self._rng.random() < 0.5
+            draw = self._shared[place]
+            if option is None:
+                return str(draw)
+            inner = SLOT.sub(word, option)
+            return inner if draw else ""
 
         name = " ".join(SLOT.sub(word, pattern).split())
         return name[:1].upper() + name[1:] if pattern.startswith(("{stem}", "[{")) else name
-
-    def _draw_option(self, place: int, is_free: bool) -> bool:
-        if is_free or place not in self._shared:
-            self._shared[place] = self._rng.random() < 0.5
-        return bool(self._shared[place])
-
-    def _draw_word(self, place: int, slot: str, is_free: bool) -> str:
-        if is_free or place not in self._shared:
-            self._shared[place] = self._make(slot)
-        return str(self._shared[place])
 
     def _make(self, slot: str) -> str:
         rng = self._rng

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.training.scope.relations import SUBJECT, AskedRelation
+from models.training.scope.relations import SUBJECT
+from models.training.texts.relations import RelationText
 
 FILE = Path(__file__).parent / "families.txt"
 MAX_WORDINGS = 40  # wordings of one template
@@ -21,7 +22,7 @@ HEAD = re.compile(r"\* (.+) \((.+)\)")
 class Families:
     """Relations by id, and the types of subject and the ids of each family."""
 
-    relations: dict[str, AskedRelation]
+    relations: dict[str, RelationText]
     groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
@@ -40,7 +41,7 @@ def expand(template: str) -> list[str]:
 def read_families(seed: int, file: Path = FILE) -> Families:
     """Read the families; of a template with more than MAX_WORDINGS wordings, that many are drawn."""
     rng = random.Random(seed)
-    relations: dict[str, AskedRelation] = {}
+    relations: dict[str, RelationText] = {}
     groups: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for block in file.read_text("utf-8").split("\n= ")[1:]:
         types, *rest = block.split("\n* ")
@@ -50,7 +51,7 @@ def read_families(seed: int, file: Path = FILE) -> Families:
     return Families(relations, tuple(groups))
 
 
-def _read_relation(type: str, text: str, family: int, rng: random.Random) -> AskedRelation:
+def _read_relation(type: str, text: str, family: int, rng: random.Random) -> RelationText:
     head, *templates = text.splitlines()
     match = HEAD.fullmatch(head)
     if match is None:
@@ -60,4 +61,4 @@ def _read_relation(type: str, text: str, family: int, rng: random.Random) -> Ask
         texts = expand(template.replace("{s}", SUBJECT)) if template.strip() and template[0] != "#" else []
         wordings += texts if len(texts) <= MAX_WORDINGS else rng.sample(texts, MAX_WORDINGS)
     unique = tuple(dict.fromkeys(wordings))
-    return AskedRelation(f"family/{family}/{match[1]}", type, match[2], match[1], unique)
+    return RelationText(f"family/{family}/{match[1]}", (match[1],), type, match[2], unique)

@@ -44,19 +44,13 @@ def same_name(name: str, crowd: Crowd, rng: random.Random) -> str:
         options += [plain] * 2
     new = rng.choice(options)
     rest = [other for other in crowd.names if other != name]
-    if "person" in styles and not _is_whole(name, new) and any(_last(other) == _last(name) for other in rest):
+    first, last = name.split()[0], name.split()[-1].casefold()
+    is_whole = (
+        first.casefold() in new.casefold() or f"{first[0]}." in new
+    )  # it has the first name or its initial
+    if "person" in styles and not is_whole and any(other.split()[-1].casefold() == last for other in rest):
         return name
     return name if any(new.casefold() == other.casefold() for other in rest) else new
-
-
-def _is_whole(name: str, new: str) -> bool:
-    """Return whether a spelling still has the first name or its initial."""
-    first = name.split()[0]
-    return first.casefold() in new.casefold() or f"{first[0]}." in new
-
-
-def _last(name: str) -> str:
-    return name.split()[-1].casefold()
 
 
 def _put(name: str, match: re.Match[str], result: str, rng: random.Random) -> str:

@@ -1,7 +1,9 @@
-"""Questions with two names: in most, the exchange of the names makes another question, in some it does not.
+"""Questions in which order decides: that of two names, or of the characters and signs of a figure.
 
-`frames.txt` has the frames, a block each: `= asymmetric | kind | kind | label`, wordings behind `?`, other questions
-about the two names behind `x`; and the names of each kind. Whole kinds are kept for choosing and for the test.
+`frames.txt` has questions with two names, a block each: `= asymmetric | kind | kind | label`, wordings behind `?`,
+other questions about the two names behind `x`; and the names of each kind. `figures.jsonl` has a sort of figure a line:
+`asked`, its questions in several wordings with `{v}`, and `figures`: the ways to write a figure, and those to write
+another one that is easily taken for it. Whole kinds are kept for choosing and for the test, whole sorts for the test.
 """
 
 import random
@@ -12,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.training.scope.crowds.families import expand
+from models.training.scope.facts import read_rows
 
-FILE = Path(__file__).parent / "frames.txt"
+FOLDER = Path(__file__).parent
+SLOT = "{v}"
 LARGEST = 12  # frames of a kind that is kept for choosing or the test; those of larger kinds are for training
 CHOOSE, TEST = 0.06, 0.14  # shares of the frames
+TEST_SORTS = 0.33  # share of the sorts
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,20 @@ class Frames:
                 return name
 
 
-def read_frames(path: Path = FILE) -> Frames:
+@dataclass(frozen=True)
+class Sort:
+    """A sort of figure."""
+
+    label: str
+    questions: tuple[tuple[str, ...], ...]  # questions; each in several wordings
+    # Ways to write a figure, and to write one that is taken for it
+    figures: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
+def read_frames() -> Frames:
     """Read all frames."""
     frames, names = list[Frame](), dict[str, list[str]]()
-    for block in re.split(r"\n\s*\n|\n(?== names)", path.read_text("utf-8")):
+    for block in re.split(r"\n\s*\n|\n(?== names)", (FOLDER / "frames.txt").read_text("utf-8")):
         head, *lines = [line for line in block.splitlines() if line.strip()] or [""]
         fields = [field.strip() for field in head.lstrip("= ").split("|")]
         if fields[0] == "names":
@@ -68,9 +83,9 @@ def read_frames(path: Path = FILE) -> Frames:
     return Frames(frames, names)
 
 
-def split_frames(seed: int, frames: Frames | None = None) -> tuple[Frames, Frames, Frames]:
+def split_frames(seed: int) -> tuple[Frames, Frames, Frames]:
     """Deal the frames to training, choosing and test, those of one kind together."""
-    frames = frames or read_frames()
+    frames = read_frames()
     by_kind: dict[tuple[str, str], list[Frame]] = defaultdict(list)
     for frame in frames.frames:
         by_kind[frame.kinds].append(frame)
@@ -82,8 +97,29 @@ def split_frames(seed: int, frames: Frames | None = None) -> tuple[Frames, Frame
         while len(part) < share * len(frames.frames):
             part += by_kind.pop(small.pop())
         parts.append(part)
+    test, choose = parts
     train = [frame for group in by_kind.values() for frame in group]
-    return Frames(train, frames.names), Frames(parts[1], frames.names), Frames(parts[0], frames.names)
+    return Frames(train, frames.names), Frames(choose, frames.names), Frames(test, frames.names)
+
+
+def read_figures() -> list[Sort]:
+    """Read all sorts of figures."""
+    return [
+        Sort(
+            row["sort"],
+            tuple(map(tuple, row["asked"])),
+            tuple((tuple(ways), tuple(other_ways)) for ways, other_ways in row["figures"]),
+        )
+        for row in read_rows(FOLDER / "figures.jsonl")
+    ]
+
+
+def split_figures(seed: int) -> tuple[list[Sort], list[Sort]]:
+    """Deal the sorts to training and test."""
+    order = read_figures()
+    random.Random(seed).shuffle(order)
+    n_test = round(TEST_SORTS * len(order))
+    return order[n_test:], order[:n_test]
 
 
 def put_names(wording: str, first: str, second: str) -> str:

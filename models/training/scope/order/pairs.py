@@ -1,36 +1,26 @@
 """Training pairs in which the order of two names, or a figure, decides whether two questions are one."""
 
 import random
-from collections.abc import Sequence
 
-from models.training.scope.order.figures import SLOT, Sort
-from models.training.scope.order.frames import Frame, Frames, put_names
-from models.training.scope.pairs import TrainingPair
-from models.training.scope.rewrites import Rewriter
+from models.training.kit.plan import Plan
+from models.training.scope.facts import TrainingPair
+from models.training.scope.order.frames import SLOT, Frame, put_names
+from models.training.scope.pairs import Draws, Source
 
 SYMMETRIC = 0.35  # share of the pairs about frames that the exchange leaves the same
-OTHER_QUESTION, OTHER_NAME = (
-    0.18,
-    0.18,
-)  # shares of the different pairs that are so by another question, or a name
+# Shares of the different pairs that are so by another question, or a name
+OTHER_QUESTION, OTHER_NAME = 0.18, 0.18
 ONE_WORDING = 0.25  # share of the pairs with names exchanged that are in one wording
-NOISE = 0.3  # share of the second sides that are written as people write
 
 
-class OrderPairs:
-    """Draws such pairs.
+class OrderPairs(Draws):
+    """Draws such pairs."""
 
-    Args:
-        frames: Questions with two names.
-        sorts: Questions with a figure.
-        rewriter: Writes questions as people write them.
-        rng: Source of all draws.
-    """
-
-    def __init__(self, frames: Frames, sorts: Sequence[Sort], rewriter: Rewriter, rng: random.Random) -> None:
-        self._frames, self._sorts, self._rewriter, self._rng = frames, sorts, rewriter, rng
+    def __init__(self, source: Source, plan: Plan, rng: random.Random) -> None:
+        super().__init__(source, plan, rng)
+        self._frames = source.frames
         self._by_symmetry = {
-            is_symmetric: [frame for frame in frames.frames if frame.is_symmetric == is_symmetric]
+            is_symmetric: [frame for frame in self._frames.frames if frame.is_symmetric == is_symmetric]
             for is_symmetric in (True, False)
         }
 
@@ -39,14 +29,13 @@ class OrderPairs:
 
         Half of those about the order are twins: two wordings with the names in one order, and exchanged.
         """
-        n_twins = n_order // 4
-        twins = [pair for _ in range(n_twins) for pair in self.twins()]
+        twins = [pair for _ in range(n_order // 4) for pair in self.twins()]
         draws = [self.about_order] * (n_order - len(twins)) + [self.about_figure] * n_figures
-        return twins + [draw(self._rng.random() < 0.5) for draw in draws]
+        return twins + [draw(self.rng.random() < 0.5) for draw in draws]
 
     def twins(self) -> tuple[TrainingPair, TrainingPair]:
         """Draw two wordings with the names in one order and, with nothing else to tell them apart, exchanged."""
-        rng, frame = self._rng, self._rng.choice(self._by_symmetry[False])
+        rng, frame = self.rng, self.rng.choice(self._by_symmetry[False])
         names = self._frames.draw_names(frame, rng)
         wordings = rng.sample(frame.wordings, 2) if len(frame.wordings) > 1 else frame.wordings * 2
         wording, other = map(rng.choice, wordings)
@@ -57,7 +46,7 @@ class OrderPairs:
 
     def about_order(self, is_same: bool) -> TrainingPair:
         """Draw a pair about two names, in one order or, where that makes no difference, in both."""
-        rng = self._rng
+        rng = self.rng
         frame = rng.choice(self._by_symmetry[rng.random() < SYMMETRIC])
         names = self._frames.draw_names(frame, rng)
         wording, other = rng.choice(frame.wordings), rng.choice(frame.wordings)
@@ -68,7 +57,7 @@ class OrderPairs:
 
     def _different(self, frame: Frame, names: tuple[str, str], wording: str, other: str) -> TrainingPair:
         """Draw a pair with the names exchanged, or about another question or name."""
-        rng, change = self._rng, self._rng.random()
+        rng, change = self.rng, self.rng.random()
         second = wording if rng.random() < ONE_WORDING else other
         if frame.is_symmetric:
             change *= OTHER_QUESTION + OTHER_NAME
@@ -84,21 +73,15 @@ class OrderPairs:
 
     def about_figure(self, is_same: bool) -> TrainingPair:
         """Draw a pair about one figure, at times in two spellings, or about two figures."""
-        rng, sort = self._rng, self._rng.choice(self._sorts)
+        rng, sort = self.rng, self.rng.choice(self.source.sorts)
         spellings, other_spellings = rng.choice(sort.figures)
         wordings = rng.choice(sort.questions)
         figure, other = rng.choice(spellings), rng.choice(spellings if is_same else other_spellings)
         first, second = rng.choice(wordings).replace(SLOT, figure), rng.choice(wordings).replace(SLOT, other)
-        return TrainingPair(first, self._noisy(second, other), is_same, "figure").turn(rng)
+        return TrainingPair(first, self.noisy(second, other), is_same, "figure").turn(rng)
 
     def _pair(
         self, wording: str, names: tuple[str, str], other: str, later: tuple[str, str], kind: str
     ) -> TrainingPair:
-        is_same = kind == "same_order"
-        second = self._noisy(put_names(other, *later), " ".join(later))
-        return TrainingPair(put_names(wording, *names), second, is_same, kind).turn(self._rng)
-
-    def _noisy(self, question: str, names: str) -> str:
-        """Write a question as people do; names keep their spelling."""
-        is_noisy = self._rng.random() < NOISE
-        return self._rewriter.as_people_write(question, self._rng, names) if is_noisy else question
+        second = self.noisy(put_names(other, *later), " ".join(later))
+        return TrainingPair(put_names(wording, *names), second, kind == "same_order", kind).turn(self.rng)

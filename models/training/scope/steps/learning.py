@@ -1,97 +1,70 @@
 """The steps of the judge's training: they end by the clock, until which the rate falls to zero, and can be resumed."""
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
 
-from models.device import learns_in_bfloat16
+from models.training.kit.command import Say
+from models.training.kit.plan import Plan
 from models.training.kit.progress import Progress
-from models.training.scope.plan import Plan
-from models.training.scope.steps.net import Net, PairTokens
-from models.training.scope.steps.supply import Batch
+from models.training.kit.steps import SAY_EVERY, Steps, autocast
+from models.training.scope.steps.batches import Batch
+from models.training.scope.steps.net import Net
 
-SMOOTHING = 0.99  # share of the running loss that stays with each step
 SAY_EVERY_S = 10.0
-Say = Callable[[str], None]
 
 
-@dataclass
-class Clock:
-    """Seconds of a training, those before an interruption counted in."""
+class Learning(Steps):
+    """The training of a judge for so many seconds, on the device of its net."""
 
-    budget_s: float
-    start_s: float
-
-    @staticmethod
-    def resume(budget_s: float, spent_s: float) -> "Clock":
-        return Clock(budget_s, time.monotonic() - spent_s)
+    def __init__(self, plan: Plan, net: Net, batches: Iterable[Batch], seconds: float, say: Say) -> None:
+        head = [net.sides, *net.out.parameters()]
+        layers = [weight for weight in net.bert.parameters() if weight.requires_grad]
+        groups = [{"params": layers, "peak": plan.lr}, {"params": head, "peak": plan.head_lr}]
+        super().__init__(plan, net, groups, say, lr=plan.lr, weight_decay=0.01, fused=True)
+        self._plan, self._net, self._batches, self._seconds = plan, net, batches, seconds
+        self._start_s = 0.0
 
     @property
     def spent_s(self) -> float:
-        return time.monotonic() - self.start_s
+        """Return the seconds of this training, those before an interruption counted in."""
+        return time.monotonic() - self._start_s
 
-    @property
-    def remainder(self) -> float:
-        """Share of the budget that is left."""
-        return max(0.0, 1 - self.spent_s / self.budget_s)
-
-
-class Learning:
-    """The training of a judge on the device of its net."""
-
-    def __init__(self, plan: Plan, net: Net) -> None:
-        self._plan, self._net = plan, net
-        head = [net.sides, *net.out.parameters()]
-        groups = [{"params": list(net.layers.parameters())}, {"params": head}]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01, fused=True)
-
-    def run(self, progress: Progress, batches: Iterable[Batch], seconds: float, say: Say) -> int:
-        """Train in place until the seconds are spent, from the state that `progress` holds.
-
-        Returns:
-            Number of steps in this run.
-        """
-        clock = Clock.resume(seconds, progress.resume(self._net, self._optimizer))
-        kept_s = said_s = clock.spent_s
-        step, running, n_pairs = 0, torch.zeros((), device=self._net.device), 0
+    def run(self, progress: Progress | None, until: int | None = None) -> list[float]:
+        """Train in place until the seconds are spent, or before the step `until` of this run; return the losses."""
+        spent_s = progress.resume(self.trainable, self._optimizer) if progress else 0
+        self._start_s, losses = time.monotonic() - spent_s, list[float]()
+        kept_s = said_s = float(spent_s)
         self._net.train()
-        for batch in batches if clock.remainder else ():
-            running = running.lerp(
-                self._step(step, clock.remainder, batch), max(1 - SMOOTHING, 1 / (step + 1))
-            )
-            step, n_pairs = step + 1, n_pairs + len(batch.is_same)
-            if clock.spent_s - said_s > SAY_EVERY_S or not clock.remainder:
-                said_s = clock.spent_s
-                say(
-                    f"{said_s:,.0f} of {seconds:,.0f} s: step {step:,}, {n_pairs:,} pairs, loss {float(running):.4f}"
-                )
-            if clock.spent_s - kept_s > self._plan.keep_every_s or not clock.remainder:
-                kept_s = clock.spent_s
-                progress.keep(self._net, self._optimizer, round(min(kept_s, seconds)))
-            if not clock.remainder:
+        for batch in self._batches if spent_s < self._seconds else ():
+            self._batch = batch.to(self._net.device)
+            losses.append(self.take(len(losses)))
+            now_s = self.spent_s
+            is_last = now_s >= self._seconds or len(losses) == until
+            if now_s - said_s > SAY_EVERY_S or is_last:
+                said_s, recent = now_s, losses[-SAY_EVERY:]
+                loss = sum(recent) / len(recent)
+                self.say(f"{now_s:,.0f} of {self._seconds:,.0f} s: step {len(losses):,}, loss {loss:.4f}")
+            if progress and (now_s - kept_s > self._plan.keep_every_s or is_last):
+                kept_s = now_s
+                progress.keep(self.trainable, self._optimizer, round(min(now_s, self._seconds)))
+            if is_last:
                 break
         self._net.eval()
-        return step
+        return losses
 
-    def _step(self, step: int, remainder: float, batch: Batch) -> Tensor:
-        """Learn a batch, at times in both orders of its texts, and return the loss."""
-        plan, device = self._plan, self._net.device
-        slope = min((step + 1) / plan.warmup, remainder)
-        for group, lr in zip(self._optimizer.param_groups, (plan.lr, plan.head_lr), strict=True):
-            group["lr"] = lr * slope
-        tokens = PairTokens.of(batch.ids, batch.first, batch.length, device)
-        is_turned = step % plan.turn_every == 0
-        with torch.autocast(device.type, torch.bfloat16, enabled=learns_in_bfloat16(device)):
-            logits = self._net(tokens.in_both_orders() if is_turned else tokens).view(-1, len(batch.is_same))
-        targets = torch.from_numpy(batch.is_same).to(device) * (1 - 2 * plan.smoothing) + plan.smoothing
+    def slope(self, step: int) -> float:
+        """Return the share of the highest rate: a warm-up by steps, then the share of the time that is left."""
+        warmth = float((step + 1) / self._plan.warmup)
+        return min(warmth, max(0.0, 1 - self.spent_s / self._seconds))
+
+    def learn(self, step: int) -> float:
+        """Add the gradients of a batch, at times in both orders of its texts, and return its loss."""
+        plan, is_same = self._plan, self._batch.is_same
+        with autocast(self._net.device):
+            logits = self._net(self._batch, 2 if step % plan.turn_every == 0 else 1)
+        targets = is_same * (1 - 2 * plan.smoothing) + plan.smoothing
         loss = F.binary_cross_entropy_with_logits(logits, targets.expand(len(logits), -1))
-        total = loss + plan.order * (logits[0] - logits[-1]).square().mean()
-        self._optimizer.zero_grad(set_to_none=True)
-        total.backward()
-        nn.utils.clip_grad_norm_(self._net.parameters(), 1.0)
-        self._optimizer.step()
-        return loss.detach()
+        (loss + plan.order * (logits[0] - logits[-1]).square().mean()).backward()
+        return float(loss.detach())

@@ -8,9 +8,8 @@ import torch
 
 from models.encoder.weights import find
 from models.training.reading.learning import span_loss
-from models.training.reading.net import ReadingNet
-from models.training.reading.plan import DEFAULT
-from models.training.reading.rows import NO_ANSWER, Row, collate
+from models.training.reading.net import NO_ANSWER, ReadingNet, Row, collate
+from models.training.reading.training import PLAN
 from models.training.reading.written.texts import Question, Text
 from models.training.reading.written.variants import add_distractors, replace_names
 from tests.models.training.toys import PARAGRAPH, pretext, word_pieces
@@ -65,7 +64,7 @@ def test_an_answer_lies_in_the_text_or_at_the_first_token() -> None:
         [True, False, False, False, True, True, False],
         [True, False, False, False, True, False, False],
     ]
-    optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=DEFAULT.lr)
+    optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=PLAN.lr)
     losses = []
     for _ in range(8):
         loss = span_loss(net(batch), batch)

@@ -11,10 +11,11 @@ import torch
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
 from models.training.scope.facts import WrittenFacts, read_facts, split_facts
-from models.training.scope.plan import DEFAULT
-from models.training.scope.relations import Read, Relations, split_relations
+from models.training.scope.pairs import Source
+from models.training.scope.relations import Read, deal_relations
+from models.training.scope.training import PLAN
 from models.training.scope.trials import read_near
-from models.training.scope.wordnet import WordNet
+from models.training.texts.relations import Relations
 
 # Offset, file, part of speech, words with their numbers, pointers (symbol, offset, part, words), a gloss.
 FILES = {
@@ -63,11 +64,11 @@ PAIRS = [
 
 
 @pytest.fixture(scope="session")
-def wordnet(tmp_path_factory: pytest.TempPathFactory) -> WordNet:
+def wordnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wordnet")
     for name, content in FILES.items():
         (folder / name).write_text("  1 a licence\n" + content)
-    return WordNet(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -95,9 +96,14 @@ def read(encoder: MiniLM) -> Read:
 
 @pytest.fixture(scope="session")
 def relations(read: Read) -> Relations:
-    return split_relations(DEFAULT, Pack.load(WORLD), read)
+    return deal_relations(PLAN, Pack.load(WORLD), read)
 
 
 @pytest.fixture(scope="session")
 def facts(read: Read) -> WrittenFacts:
-    return split_facts(read_facts(), 25, DEFAULT.seed, read_near().edits, read)
+    return split_facts(read_facts(), 25, PLAN.seed, read_near().edits, read)
+
+
+@pytest.fixture(scope="session")
+def source(relations: Relations, facts: WrittenFacts, sets: Path, wordnet: Path) -> Source:
+    return Source.read(Pack.load(WORLD), PLAN.seed, relations.train, facts.train, sets, wordnet)

@@ -1,27 +1,15 @@
 """The calibration turns the layers' outputs into probabilities, and the figures count the right questions."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
 from models.scope.judge import LOG_ODDS_OF_RIVAL, Calibration
 from models.scope.wordings.contrast import SIGNS
-from models.training.scope.calibrate import expected_error, fit, fit_rival
-from models.training.scope.card import BEGIN, END, FIGURES, measure, write_card
-from models.training.scope.outcomes import (
-    JudgedPairs,
-    Outcomes,
-    point,
-)
-from models.training.scope.trials import (
-    FOLLOWS,
-    SAME_SUBJECT,
-    Trial,
-    TrialQuestion,
-)
+from models.training.scope.calibrate import fit, fit_rival
+from models.training.scope.outcomes import JudgedPairs, Outcomes, describe, expected_error, point
+from models.training.scope.trials import FOLLOWS, SAME_SUBJECT, Trial, TrialQuestion
 
 N_SIGNS = len(SIGNS)
 EXPECTED = Calibration(0.8, 5.0, -3.0, signs=(-2.0, 1.0, *(0.0 for _ in SIGNS[2:])))
@@ -34,9 +22,9 @@ def pairs() -> JudgedPairs:
     raw, cosine = 2 * torch.randn(6_000), 0.6 + 0.4 * torch.rand(6_000)
     signs = torch.randint(0, 2, (6_000, N_SIGNS)).float()
     is_right = (torch.rand(6_000) < EXPECTED.log_odds(raw, cosine, signs).sigmoid()).tolist()
-    questions = tuple(TrialQuestion("", 0 if right else None, FOLLOWS) for right in is_right)
+    questions = [TrialQuestion("", 0 if right else None, FOLLOWS) for right in is_right]
     return JudgedPairs(
-        Trial("made", ("",), questions), torch.arange(6_000), torch.zeros(6_000).long(), raw, cosine, signs
+        Trial("made", [""], questions), torch.arange(6_000), torch.zeros(6_000).long(), raw, cosine, signs
     )
 
 
@@ -62,9 +50,7 @@ def test_what_a_rival_takes_from_the_likeliest_edit_is_found() -> None:
     rival = likeliest - 4 * torch.rand(6_000)
     log_odds = 1.5 * likeliest - 0.6 * (1.5 * rival - LOG_ODDS_OF_RIVAL).clamp(min=0)
     is_right = (torch.rand(6_000) < log_odds.sigmoid()).tolist()
-    trial = Trial(
-        "two edits", ("", ""), tuple(TrialQuestion("", 0 if r else None, FOLLOWS) for r in is_right)
-    )
+    trial = Trial("two edits", ["", ""], [TrialQuestion("", 0 if r else None, FOLLOWS) for r in is_right])
     places, edits = torch.arange(6_000).repeat(2), torch.tensor([0, 1]).repeat_interleave(6_000)
     raw = torch.cat([likeliest, rival])
     result = fit_rival(
@@ -82,28 +68,22 @@ def test_the_error_tells_a_right_calibration_from_a_wrong_one(pairs: JudgedPairs
 
 
 def test_a_point_counts_hits_and_wrong_answers_by_kind() -> None:
-    questions = (
+    questions = [
         TrialQuestion("own edit", 0, FOLLOWS),
         TrialQuestion("another's", 1, FOLLOWS),
         TrialQuestion("nobody's, answered", None, SAME_SUBJECT),
         TrialQuestion("nobody's", None, SAME_SUBJECT),
-    )
-    trial = Trial("four", ("a", "b"), questions)
+    ]
+    trial = Trial("four", ["a", "b"], questions)
     four = Outcomes(trial, torch.tensor([0.9, 0.8, 0.8, 0.1]), torch.tensor([0, 0, 1, 1]))
     result = point(four, 0.5)
     assert result.follows == 50
     assert result.wrong == {"all": 50, SAME_SUBJECT: 50}
 
 
-def test_the_card_has_the_figures_between_its_marks(tmp_path: Path, outcomes: Outcomes) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nearlier figures\n{END}\nafter\n")
-    write_card(tmp_path, measure([outcomes], [0.5]))
-    text = readme.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
-    assert "earlier figures" not in text
-    assert "| made | 1 | 6,000 |" in text
-    figures = json.loads((tmp_path / FIGURES).read_text())["made"]
-    assert figures["follows"] > 50
-    assert figures["turned by the order"] == 0.5
+def test_the_figures_stand_in_tables_and_by_name(outcomes: Outcomes) -> None:
+    figures, tables = describe([(outcomes, 0.5)])
+    assert "| made | 1 | 6,000 |" in tables
+    assert figures["made"]["follows"] > 50
+    assert figures["made"]["turned by the order"] == 0.5
+    assert f"| 0.5 | {figures['made']['follows']} / " in tables

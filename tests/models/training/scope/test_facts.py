@@ -1,8 +1,8 @@
 """The written facts: the content of each line, and that no test fact is among them."""
 
 from models.training.scope.facts import ALIKE, WrittenFacts, read_facts, split_facts
-from models.training.scope.plan import DEFAULT
 from models.training.scope.relations import Read
+from models.training.scope.training import PLAN
 from models.training.scope.trials import read_near
 
 
@@ -25,5 +25,5 @@ def test_what_resembles_a_test_is_left_out(facts: WrittenFacts, read: Read) -> N
     questions = [fact.question for fact in (*facts.train, *facts.choose)]
     assert float((read(questions) @ read(tests).T).max()) < ALIKE
     left_out = facts.train[0]
-    fewer = split_facts(read_facts(), 25, DEFAULT.seed, [*tests, left_out.question], read)
+    fewer = split_facts(read_facts(), 25, PLAN.seed, [*tests, left_out.question], read)
     assert left_out not in (*fewer.train, *fewer.choose)

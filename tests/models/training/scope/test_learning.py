@@ -1,8 +1,10 @@
 """The judge learns by the clock, goes on where it stopped, and gives the same output in service as in training."""
 
 import itertools
+import json
 import random
-from dataclasses import replace
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +13,23 @@ import torch
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
 from models.kit.checkpoint import WEIGHTS
+from models.packs.pack import WORLD, Pack
 from models.scope.judge import MIDDLE, Calibration, Judge
 from models.scope.readings import pack_tokens
 from models.training.kit.progress import Progress
-from models.training.scope.__main__ import read_weights, write
-from models.training.scope.facts import WrittenFacts
-from models.training.scope.pairs import TrainingPair
-from models.training.scope.plan import DEFAULT
-from models.training.scope.relations import Relations
+from models.training.kit.run import Run
+from models.training.scope import training
+from models.training.scope.facts import TrainingPair, WrittenFacts
+from models.training.scope.pairs import Source
 from models.training.scope.steps import learning
+from models.training.scope.steps.batches import Batch, Batches, PoolMaker, read_tokens, write_batch
 from models.training.scope.steps.learning import Learning
-from models.training.scope.steps.net import COSINE, Net, PairTokens
-from models.training.scope.steps.supply import Batch, PoolMaker, Source, read_tokens, write_batch
-from tests.models.training.scope.conftest import FILES
+from models.training.scope.steps.net import COSINE, Net
+from models.training.scope.training import PLAN, Setup, read_weights, write
+from models.training.scope.trials import ask_written
+from models.training.texts.relations import Relations
 
-SMALL = replace(DEFAULT, batch=16, pool=64, warmup=1, lr=1e-3, head_lr=5e-3, dropout=0.0)
+SMALL = PLAN.change(batch=16, pool=64, warmup=1, lr=1e-3, head_lr=5e-3, dropout=0.0)
 PAIRS = [
     TrainingPair("What is the capital of Peru?", "Peru's capital?", True, ""),
     TrainingPair("Who founded Acme?", "When was Acme founded?", False, ""),
@@ -34,19 +38,8 @@ PAIRS = [
 
 
 @pytest.fixture
-def source(tmp_path: Path, relations: Relations, facts: WrittenFacts, sets: Path) -> Source:
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(content)
-    return Source(relations.train, facts.train, sets, tmp_path)
-
-
-@pytest.fixture
 def batch(encoder: MiniLM) -> Batch:
     return write_batch(*read_tokens(encoder.tokenizer, PAIRS), [pair.is_same for pair in PAIRS])
-
-
-def tokens_of(batch: Batch) -> PairTokens:
-    return PairTokens.of(batch.ids, batch.first, batch.length, torch.device("cpu"))
 
 
 class Ticks:
@@ -67,20 +60,23 @@ def test_the_loss_falls_and_an_interrupted_training_goes_on(
     monkeypatch.setattr(learning, "SAY_EVERY_S", 5.0)
     torch.manual_seed(1)
     net, lines, progress = Net(), list[str](), Progress(tmp_path, "a plan")
-    plan = replace(SMALL, keep_every_s=10)
+
+    def begin(net: Net, batches: Iterator[Batch]) -> Learning:
+        return Learning(SMALL.change(keep_every_s=10), net, batches, 100, lines.append)
+
     with pytest.raises(KeyboardInterrupt):
-        Learning(plan, net).run(progress, stop_after(12, batch), 100, lines.append)
+        begin(net, stop_after(12, batch)).run(progress)
     losses = [float(line.rpartition("loss ")[2]) for line in lines]
     assert losses[-1] < losses[0]
     again = Net()
-    assert Learning(plan, again).run(progress, itertools.repeat(batch), 100, lines.append) > 3
+    assert len(begin(again, itertools.repeat(batch)).run(progress)) > 3
     assert "100 s: step" in lines[-1]
     with torch.no_grad():
-        verdicts = again(tokens_of(batch)) > 0
+        verdicts = again(batch)[0] > 0
     assert verdicts.tolist() == [True, False, False]
-    assert Learning(plan, again).run(progress, itertools.repeat(batch), 100, lines.append) == 0
+    assert not begin(again, itertools.repeat(batch)).run(progress)
     with pytest.raises(ValueError, match="another plan"):
-        Learning(plan, again).run(Progress(tmp_path, "another"), itertools.repeat(batch), 100, lines.append)
+        begin(again, itertools.repeat(batch)).run(Progress(tmp_path, "another"))
 
 
 def stop_after(steps: int, batch: Batch):  # type: ignore[no-untyped-def]
@@ -101,10 +97,11 @@ def test_the_judge_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
     net.load_served(weights)
     first, second = read_tokens(encoder.tokenizer, PAIRS)
     pairs = list(zip(map(pack_tokens, first), map(pack_tokens, second), strict=True))
-    tokens = tokens_of(batch)
     with torch.no_grad():
-        expected = net(tokens)
-        cosines = net.cosines(tokens)
+        (expected,), cosines = net(batch), net.cosines(batch)
+        orders = net(batch, 2)
+    torch.testing.assert_close(orders[0], expected)
+    assert not orders[1].allclose(expected)
     exact = PairLayers(encoder, weights, in_8_bits=False)(pairs) + COSINE * (cosines - MIDDLE)
     torch.testing.assert_close(exact, expected, atol=1e-3, rtol=1e-4)
     judge = Judge.load(encoder, tmp_path)
@@ -116,3 +113,39 @@ def test_the_judge_says_what_the_net_says(tmp_path: Path, encoder: MiniLM, batch
 def test_pairs_follow_from_the_seed(source: Source) -> None:
     draws = [PoolMaker(SMALL, source, random.Random(5)).draw() for _ in range(2)]
     assert draws[0] == draws[1]
+
+
+def test_a_judge_is_trained_and_measured_in_two_steps(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: MiniLM,
+    relations: Relations,
+    facts: WrittenFacts,
+    sets: Path,
+    wordnet: Path,
+    source: Source,
+) -> None:
+    batches = Batches(SMALL, WORLD, relations.train, facts.train, sets, 0, wordnet)
+    setup = Setup(encoder, Pack.load(WORLD), relations, facts, sets, batches, source, "a plan")
+    trial = ask_written(facts.choose[:2], "two facts")
+    monkeypatch.setattr(training, "prepare", lambda run: setup)
+    monkeypatch.setattr(training, "make_tests", lambda *_: [trial])
+    monkeypatch.setattr(training, "fit_calibration", lambda *_: Calibration(1.0, COSINE, -COSINE * MIDDLE))
+    monkeypatch.setattr("models.training.scope.words.N_QUESTIONS", 200)
+    out, options = tmp_path / "out", Namespace(minutes=60, device="cpu", start=None, keep=0.5, processes=0)
+
+    def run(until: int | None) -> Run:
+        return Run(SMALL, WORLD, tmp_path / "work", out, lambda line: None, until, sets, options)
+
+    assert not training.train(run(2))
+    options.minutes = 1e-9
+    assert training.train(run(None))
+    training.measure(run(None))
+    assert json.loads((out / "measured.json").read_text()).keys() == {"two facts"}
+    assert "| two facts | 2 |" in (out / "README.md").read_text()
+    assert Judge.load(encoder, out).calibration.cosine == COSINE
+
+
+def test_without_the_editing_sets_a_sentence_says_where_they_are_found(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="give --sets"):
+        training.prepare(Run(SMALL, WORLD, tmp_path, tmp_path, print))

@@ -1,17 +1,23 @@
 """Pairs and trials in which the order of two names, or a figure, decides."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from models.training.scope.order.figures import SLOT, read_figures, split_figures
-from models.training.scope.order.frames import put_names, read_frames, split_frames
+from models.training.scope.order.frames import (
+    SLOT,
+    put_names,
+    read_figures,
+    read_frames,
+    split_figures,
+    split_frames,
+)
 from models.training.scope.order.pairs import OrderPairs
 from models.training.scope.order.trials import OTHER_FIGURE, TURNED_NAMES, ask_figures, ask_order
-from models.training.scope.pairs import read_forms
-from models.training.scope.rewrites import Rewriter
+from models.training.scope.pairs import Source
+from models.training.scope.training import PLAN
 from models.training.scope.trials import FOLLOWS
-from models.training.scope.wordnet import WordNet
 
 
 def test_every_frame_has_two_names_in_each_wording_and_names_of_its_kinds() -> None:
@@ -46,9 +52,9 @@ def test_names_are_put_into_a_wording_as_people_write_them(wording: str, text: s
     assert put_names(wording, "ann", "oil") == text
 
 
-def test_an_exchange_makes_another_question_in_asymmetric_frames_alone(wordnet: WordNet) -> None:
-    rng = random.Random(1)
-    draws = OrderPairs(read_frames(), read_figures(), Rewriter(read_forms(), wordnet), rng).draw(2_000, 500)
+def test_an_exchange_makes_another_question_in_asymmetric_frames_alone(source: Source) -> None:
+    whole = replace(source, frames=read_frames(), sorts=read_figures())
+    draws = OrderPairs(whole, PLAN, random.Random(1)).draw(2_000, 500)
     turned_pairs = [pair for pair in draws if pair.kind == "exchanged"]
     assert len(turned_pairs) > 300
     assert not any(pair.is_same for pair in turned_pairs)

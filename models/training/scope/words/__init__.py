@@ -1,1 +1,0 @@
-"""The learned weights of words: names, and slips for other names."""
