@@ -4,6 +4,7 @@ import argparse
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from models.device import resolve_device
 from models.encoder.weights import find
@@ -87,7 +88,7 @@ def measure(run: Run) -> None:
     by_name = {
         name: {kind: group._asdict() for kind, group in kinds.items()} for name, kinds in figures.items()
     }
-    facts = {"minutes": run.minutes, "threshold": 100 * scale.threshold, "hand": HELD_HAND}
+    facts: Any = {"minutes": run.minutes, "threshold": 100 * scale.threshold, "hand": HELD_HAND}
     whole = {**by_name, "corrections": corrections._asdict()}
     fill_card(run.out, FOLDER / "card.md", whole, table="\n".join(table(COLUMNS, rows)).rstrip(), **facts)
     run.say(f"wrote {run.out}: {figures['all']}")
