@@ -73,7 +73,7 @@ class Steps(ABC):
         """Return the share of the highest rate: a linear warm-up, then a linear decay."""
         plan = self.schedule
         remaining = (plan.steps - step) / max(1, plan.steps - plan.warmup)
-        return min((step + 1) / plan.warmup, max(self.least_slope, remaining))
+        return float(min((step + 1) / plan.warmup, max(self.least_slope, remaining)))
 
 
 class Epochs(Steps):
