@@ -88,7 +88,7 @@ train: .venv/dev
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training backpack
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training relational
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training reading
-	$(KEEP_MEMORY) nice $(BIN)/python -m models.training ernie_doc
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training ernie-doc
 	$(KEEP_MEMORY) nice $(BIN)/python -m models.training thu-ernie
 
 pack: .venv/dev

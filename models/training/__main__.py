@@ -17,7 +17,7 @@ CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 # Name -> module with a plan, `train`, `measure` and at times `add_options`, and the folder of its checkpoint
 TRAININGS = {
     "backpack": ("backpack.training", "backpack"),
-    "ernie_doc": ("ernie_doc.training", "ernie-doc"),
+    "ernie-doc": ("ernie_doc.training", "ernie-doc"),
     "kbert": ("kbert.training", "kbert"),
     "kbert-unseen": ("kbert.unseen", "kbert"),
     "nkb": ("nkb.training", "nkb"),

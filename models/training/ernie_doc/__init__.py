@@ -1,1 +1,1 @@
-"""The training of ernie-doc's default checkpoint: `python -m models.training.ernie_doc`."""
+"""The training of ernie-doc's default checkpoint: `python -m models.training ernie-doc`."""

@@ -2,20 +2,12 @@
 
 import json
 import platform
-import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 FIGURES = "measured.json"
-WIDTH = 116  # characters of a line
-
-
-def write_card(folder: Path, figures: Mapping[str, Any], lines: Iterable[str]) -> None:
-    """Write measured.json, and README.md of headings, tables and prose, whose paragraphs end with a line break."""
-    (folder / FIGURES).write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    (folder / "README.md").write_text("\n".join(fill_lines(lines)) + "\n", "utf-8")
 
 
 def fill_card(
@@ -42,23 +34,6 @@ def tabulate(figures: Mapping[str, Any], name: str) -> str:
 
 def _format(figure: object) -> str:
     return f"{figure:.1f}" if isinstance(figure, float) else str(figure)
-
-
-def fill_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Wrap prose to lines of one length; tables and headings stay as they are."""
-    prose: list[str] = []
-    for line in lines:
-        is_prose = bool(line) and not line.startswith(("|", "#"))
-        if is_prose:
-            prose.append(line.strip())
-        if prose and (not is_prose or line.endswith("\n")):
-            yield from textwrap.wrap(" ".join(prose), WIDTH)
-            prose = []
-            if is_prose:
-                yield ""
-        if not is_prose:
-            yield line
-    yield from textwrap.wrap(" ".join(prose), WIDTH)
 
 
 def table(columns: str, rows: Iterable[Iterable[object]]) -> Iterator[str]:

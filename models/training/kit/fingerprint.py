@@ -4,12 +4,12 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from models.encoder.weights import WEIGHTS_SHA256
-from models.packs.files import digest, digests
+from models.packs.files import digest
 
 PROJECT = Path(__file__).parents[2]
 SUFFIXES = (".jsonl", ".toml", ".tsv", ".txt")
@@ -39,7 +39,9 @@ class DataFiles:
 
     def fingerprint(self, plan: Mapping[str, Any], **parts: Any) -> str:
         """Compute the SHA-256 of all that the weights follow from; the frozen encoder always counts."""
-        return _hash({"plan": plan, "files": sorted(map(digest, self.paths)), **parts})
+        files = sorted(map(digest, self.paths))
+        whole = {"encoder": WEIGHTS_SHA256, "plan": plan, "files": files, **parts}
+        return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 _blocks: list[DataFiles] = []
@@ -56,15 +58,3 @@ def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_note_opened)
-
-
-def fingerprint(plan: Mapping[str, Any], pack: Path, texts: Iterable[Path] = (), **parts: Any) -> str:
-    """Compute the SHA-256 of a plan, a pack and the `texts` that a training lists itself."""
-    return _hash(
-        {"plan": plan, "pack": digests(pack), "texts": [digest(path) for path in sorted(texts)], **parts}
-    )
-
-
-def _hash(content: Mapping[str, Any]) -> str:
-    whole = {"encoder": WEIGHTS_SHA256, **content}
-    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
