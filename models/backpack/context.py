@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from models.backpack.config import BackpackConfig
-from models.backpack.senses import Mlp
+from models.backpack.senses import BackpackConfig, Mlp
 
 
 def causal(query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Bool[Tensor, "query key"]:

@@ -11,10 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.backpack.answering.prompt import Speller
-from models.backpack.answering.reader import Reader
 from models.backpack.editing.overlay import read_row, read_senses
 from models.backpack.memory import SensesView
+from models.backpack.reader import Reader, Speller
 from models.senses import BadInquiry, ScoredWord, Sense, SensesInquiry, WordSenses, check_senses
 
 N_SIMILAR = 3  # words that are named where one is not known

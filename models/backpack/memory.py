@@ -12,10 +12,10 @@ from functools import cached_property
 
 import torch
 
-from models.backpack.answering.reader import Reader
 from models.backpack.editing.fact import FACT, build_fact
 from models.backpack.editing.overlay import SENSE, SenseOperation, SenseOverlay, compose
 from models.backpack.editing.sense import SenseChange, build_sense
+from models.backpack.reader import Reader
 from models.kit.material import UnionMemory
 from models.memory import (
     AnswerChange,

@@ -13,9 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from models.backpack.config import BackpackConfig
 from models.backpack.context import ContextNetwork, LayerCache, causal
-from models.backpack.senses import SenseNetwork
+from models.backpack.senses import BackpackConfig, SenseNetwork
 
 MASKED = -10000.0  # added to the score of a key that may not be attended to, as the authors' code does
 INIT_STD = 0.02

@@ -10,17 +10,17 @@ from typing import Any
 
 import torch
 
-from models.backpack.answering.drawing import Draft, draw
-from models.backpack.answering.foresight import PROBE_FOLDER, ForesightRouter
-from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
-from models.backpack.answering.replies import Case, Replies
+from models.backpack.drawing import Draft, draw
 from models.backpack.editing.fact import read_rows
 from models.backpack.editing.rows import TextEdits, complete_rows
+from models.backpack.foresight import PROBE_FOLDER, ForesightRouter
 from models.backpack.generate import Completion, Task, complete
 from models.backpack.inspection import show_senses
 from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.backpack.reader import DEFAULT, MAX_TOKENS, Reader
+from models.backpack.replies import Case, Replies
 from models.memory import Views
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.scope.probe_index import ProbeIndex
 from models.scope.scope import Match
 from models.senses import SensesInquiry, WordSenses

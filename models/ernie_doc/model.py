@@ -10,9 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.ernie_doc.attention import Tables
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.encoder import Embeddings, Encoder, initialize
+from models.ernie_doc.network import Embeddings, Encoder, Tables, initialize
 
 HEAD_DROPOUT = 0.1  # rate before the task head, in the authors' code
 

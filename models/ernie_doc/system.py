@@ -1,6 +1,6 @@
 """`ernie-doc`: answers from a document that a curator has put, or from a context, with a span of its text or a label.
 
-Ding et al., ERNIE-Doc (arXiv:2012.15688), as `reading/` reads it. Its memory is the documents themselves
+Ding et al., ERNIE-Doc (arXiv:2012.15688), as `reader.py` reads it. Its memory is the documents themselves
 (models/documents), so that an edit is a text; the weights never change. A text is read once for all questions and all
 versions that have it, for its states are found by its digest.
 """
@@ -18,18 +18,23 @@ from tokenizers import Tokenizer
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
 from models.encoder.minilm import MiniLM
+from models.ernie_doc.answer import (
+    MOST_WINDOWS,
+    Answer,
+    AnswerRule,
+    Chooser,
+    Progress,
+    Second,
+    answer_in_steps,
+)
+from models.ernie_doc.checkpoint import Checkpoint, Settings, load_tokenizer
+from models.ernie_doc.checkpoint import load as load_checkpoint
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.cost import cost
 from models.ernie_doc.explain import describe_document, explain
-from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
-from models.ernie_doc.loading.checkpoint import load as load_checkpoint
-from models.ernie_doc.loading.minilm import load_tokenizer
-from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, Second, answer_in_steps
-from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
-from models.ernie_doc.reading.labelling import PAIR_SHARE, rate_answers
-from models.ernie_doc.reading.packing import Packing
-from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import RecentStates
+from models.ernie_doc.labelling import PAIR_SHARE, rate_answers
+from models.ernie_doc.reader import Packing, Reader
+from models.ernie_doc.state import RecentStates
 from models.kit.checkpoint import ADVICE, CheckpointError
 from models.kit.replies import decline, reply
 from models.memory import Views

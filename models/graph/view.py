@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from models.graph.base import Base
 from models.graph.blocks import Manifest
-from models.graph.in_edges import InEdge, interleave
 from models.graph.knowledge import Entity
+from models.graph.neighbours import InEdge, interleave
 from models.graph.statement import (
     HOLDS,
     LABEL,
@@ -70,7 +70,7 @@ class GraphView:
         return fold_entity(id, in_order, self.label, self.new_labels)
 
     def in_edges(self, id: str, rows: Iterable[tuple[Statement, ...]] = ()) -> tuple[InEdge, ...]:
-        """Return the places of facts about an entity, those of edits in front; see `models.graph.in_edges`."""
+        """Return the places of facts about an entity, those of edits in front; see `models.graph.neighbours`."""
         of_edits, of_base = self.in_edges_of_edits.get(id, ()), self.base.in_edges.get(id, ())
         of_imports = (InEdge(row.relation, row.object_id) for statements in rows for row in statements)
         return interleave((*of_edits, *of_base, *of_imports))

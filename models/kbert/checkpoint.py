@@ -18,8 +18,7 @@ from torch import Tensor
 from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
-from models.kbert.encoder import Encoder
-from models.kbert.heads import NAMES, Heads
+from models.kbert.heads import NAMES, Encoder, Heads
 from models.kbert.query import Relevance
 from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.kit import checkpoint as kit

@@ -1,8 +1,15 @@
-"""The trained heads, and the options of a row: whole objects of its facts, and no answer.
+"""The network of K-BERT: its encoder, the trained heads, and the options of a row.
 
-The pointer's start and end logits make one softmax over all options, with "no answer" as the span of [CLS] (Rajpurkar
-et al., Know What You Don't Know, arXiv:1806.03822). An object's logit is that of its tokens plus a learned weight
-times the rank of its relation. Half an object is never an answer.
+BERT's layers over sentence trees, with soft positions and the visible matrix.
+
+Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), sections "Embedding layer" and "Mask-Transformer", equations 5 and 6.
+The layers are those of models/encoder/bert.py. Equation 5 puts the mask under the root of d_k; the authors' code adds
+-10000 behind it, and so do the layers.
+
+Options are whole objects of the facts of a row, and no answer. The pointer's start and end logits make one softmax over
+all options, with "no answer" as the span of [CLS] (Rajpurkar et al., Know What You Don't Know, arXiv:1806.03822). An
+object's logit is that of its tokens plus a learned weight times the rank of its relation. Half an object is never an
+answer.
 """
 
 import math
@@ -14,9 +21,56 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from models.encoder.bert import HEADS, NormKind, PackedBert
 from models.kbert.query import HungRelation
-from models.kbert.row import QuestionRow
+from models.kbert.row import Batch, QuestionRow
 from models.kit.text import contains_name
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The encoder of sentence trees. Threads may share it: weights never change."""
+
+    words: Float[Tensor, "vocab width"]
+    positions: Float[Tensor, "position width"]
+    segments: Float[Tensor, "segment width"]  # embeddings of padding, first and second text
+    bert: PackedBert
+
+    @staticmethod
+    def from_weights(
+        weights: Mapping[str, Tensor],
+        dtype: torch.dtype = torch.float32,
+        heads: int = HEADS,
+        norm: NormKind = "bert",
+    ) -> "Encoder":
+        """Build the encoder from a BERT's weights under Hugging Face's names.
+
+        Hugging Face's segment table has no row for padding; it is zero here.
+
+        Args:
+            weights: Weights in float32, on the device to run on.
+
+        KeyError: a tensor is missing.
+        """
+        types = weights["embeddings.token_type_embeddings.weight"]
+        return Encoder(
+            weights["embeddings.word_embeddings.weight"],
+            weights["embeddings.position_embeddings.weight"],
+            torch.cat([torch.zeros_like(types[:1]), types]),
+            PackedBert.from_weights(weights, dtype, heads, norm),
+        )
+
+    def embed(self, batch: Batch) -> Float[Tensor, "real width"]:
+        """Add word, position and segment of the real tokens, before the norm."""
+        real = batch.is_real
+        words = self.words[batch.ids[real]] + self.positions[batch.positions[real]]
+        return words + self.segments[batch.segments[real]]
+
+    @torch.inference_mode()
+    def read(self, batch: Batch) -> Float[Tensor, "batch token width"]:
+        """Return the last hidden states in float32, zero at padding."""
+        return self.bert(self.embed(batch), batch.is_real, batch.visible)
+
 
 POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.weight")
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")

@@ -18,8 +18,8 @@ from torch import Tensor
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kit.batching import Cache
-from models.kit.mentions import MENTION, keep_longest, label_question
 from models.kit.replies import fact_json
+from models.kit.text import MENTION, keep_longest, label_question
 
 CACHED_TEXTS = 16384
 TEXTS_PER_PASS = 64

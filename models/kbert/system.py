@@ -18,7 +18,7 @@ from models.kbert.checkpoint import load as load_model
 from models.kbert.cost import cost
 from models.kbert.explain import explain_replies
 from models.memory import Views
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.reading.checkpoint import load as load_reader
 from models.reading.reader import Reader
 from models.steps import Steps, finish

@@ -27,10 +27,10 @@ from models.nkb.bank import BankConfig
 from models.nkb.checkpoint import load_nkb
 from models.nkb.decode import Decoder
 from models.nkb.gated import LazyPushes
+from models.nkb.interpret import trace
 from models.nkb.memory import BANK, BankMemory
 from models.nkb.reader import TOKENIZER, Read, ReadCache, Reader, Subjects
 from models.nkb.system import NkbSystem
-from models.nkb.trace import trace
 from models.scope.judge import Judge
 from models.scope.scope import Scope
 from models.system import Bundle

@@ -25,8 +25,8 @@ from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.kit.batching import Cache
 from models.kit.checkpoint import CONFIG, WEIGHTS, Contents, fill, read_verified, write_sums
-from models.nkb.backbone import build
 from models.nkb.bank import BankConfig, mount
+from models.nkb.checkpoint import build
 from models.nkb.decode import Decoder
 from models.nkb.gated import Pushes
 from models.packs.own_question import OwnQuestions

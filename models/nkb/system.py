@@ -20,7 +20,7 @@ from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
 from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.scope.change import Change
 from models.scope.literals import digest_wordings
 from models.scope.probe_index import ProbeIndex

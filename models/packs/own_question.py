@@ -1,8 +1,8 @@
 """Whether a question asks for the fact of the pack that a system would answer it from, or only looks like it.
 
 A system that was trained on a pack answers "Who is the mayor of the capital of Peru?" with Peru's capital. So where the
-wording is none that the pack has, the judge reads the question beside those of the fact's own questions that share
-most words with it, with the subject's name as it was asked. What its layers say gives a probability.
+wording is none that the pack has, the judge reads the question beside those of the fact's own questions that share most
+words with it, with the subject's name as it was asked. What its layers say gives a probability.
 """
 
 import json

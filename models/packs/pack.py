@@ -1,16 +1,19 @@
 """A pack is a folder of facts. `Pack.load` reads it and refuses it, by file and line, when it is malformed.
 
 The format is described in world/README.md. A name, case-folded, belongs to one entity.
+Its questions are probes, by which a system that was trained on it shows the side effects of an edit.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from models.packs.files import PackError as PackError  # offered here, too, for callers that load a pack
 from models.packs.files import check, digest, rows, toml
+from models.system import Probes
 
 WORLD = Path(__file__).parent / "world"
 
@@ -255,3 +258,14 @@ def _probes(
             f"the answer is '{answer}', that of facts.tsv '{fact_answer}': make the two agree",
         )
         yield Probe(question, relation, answer, subject)
+
+
+@lru_cache(1)  # systems of one process are trained on one pack
+def pack_probes(folder: Path = WORLD) -> Probes:
+    """Read the whole pack. PackError: the pack is damaged."""
+    pack = Pack.load(folder)
+    return Probes(
+        core=tuple(probe.question for probe in pack.probes),
+        training=tuple(item.relation.question(item.subject.label) for item in pack.items()),
+        templates=tuple((*relation.held_out, *relation.phrasings) for relation in pack.relations.values()),
+    )

@@ -15,8 +15,7 @@ from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.kit import checkpoint as kit
 from models.kit.checkpoint import CONFIG, WEIGHTS, fill, read_verified
-from models.relational.config import Config
-from models.relational.network import RelationalNetwork
+from models.relational.network import Config, RelationalNetwork
 from models.relational.question import TextReader
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "relational"

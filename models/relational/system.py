@@ -14,15 +14,14 @@ import torch
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.neighbours import Reach
 from models.memory import Views
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.relational.answer import NO_RULES, Answerer, Reading, Sources
 from models.relational.checkpoint import DEFAULT, Model
 from models.relational.checkpoint import load as load_model
 from models.relational.cost import cost
 from models.relational.explain import explain
-from models.relational.neighbours import EntityNeighbours
-from models.relational.rules.memory import PROGRAM, rule_memory
-from models.relational.subgraph import build_subgraph
+from models.relational.memory import PROGRAM, rule_memory
+from models.relational.subgraph import EntityNeighbours, build_subgraph
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 

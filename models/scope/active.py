@@ -16,8 +16,7 @@ from torch import Tensor
 from models.memory import Block
 from models.scope.readings import StoredReadings, Tokens
 from models.scope.spelling import Lexicon
-from models.scope.wordings.columns import Wordings
-from models.scope.wordings.row_index import RowIndex
+from models.scope.wordings.columns import RowIndex, Wordings
 from models.versioned_blocks import Prefix
 
 NO_EDIT = -1

@@ -25,9 +25,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.confidence import Confidence
+from models.encoder.layers import restore_matrices
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
-from models.encoder.rounded import restore_matrices
 from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_verified
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings

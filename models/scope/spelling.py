@@ -19,9 +19,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
-from models.scope.wordings.row_index import RowIndex
+from models.scope.wordings.block import PackedTokens
+from models.scope.wordings.columns import RowIndex
 from models.scope.wordings.slips import Slips
-from models.scope.wordings.tokens import PackedTokens
 
 MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 BASE = 0x5851F42D4C957F2D  # B of the polynomial over the letters of a word

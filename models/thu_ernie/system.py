@@ -15,20 +15,19 @@ from models.graph.base import Base
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.statement import RELATION
 from models.memory import Views
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.reading.checkpoint import load as load_reader
 from models.reading.reader import Reader
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
-from models.thu_ernie.answering.answer import Aligner
-from models.thu_ernie.answering.checkpoint import DEFAULT
-from models.thu_ernie.answering.checkpoint import load as load_model
-from models.thu_ernie.answering.explain import explain
-from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.answer import Aligner
+from models.thu_ernie.checkpoint import DEFAULT
+from models.thu_ernie.checkpoint import load as load_model
 from models.thu_ernie.cost import cost
 from models.thu_ernie.entities.facts import GraphFacts
-from models.thu_ernie.entities.files import TEXT, row_name
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory
-from models.thu_ernie.entities.table import EntityView
+from models.thu_ernie.entities.table import TEXT, EntityView, row_name
+from models.thu_ernie.explain import explain
+from models.thu_ernie.reader import Model
 
 
 class ThuErnieSystem:

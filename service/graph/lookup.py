@@ -18,10 +18,9 @@ from weakref import WeakKeyDictionary
 from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
-from models.graph.in_edges import InEdge
 from models.graph.knowledge import Entity, Mention
 from models.graph.memory import GRAPH
-from models.graph.neighbours import Neighbourhood, Reach
+from models.graph.neighbours import InEdge, Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.system import Ask, System

@@ -9,7 +9,7 @@ from itertools import combinations, islice
 from models.encoder.pairs import PairLayers
 from models.kit.checkpoint import WEIGHTS
 from models.memory import AnswerChange, Views
-from models.nkb.backbone import build
+from models.nkb.checkpoint import build
 from models.nkb.decode import Decoder
 from models.nkb.memory import BankMemory
 from models.nkb.reader import Reader

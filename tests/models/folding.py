@@ -24,7 +24,7 @@ from models.graph.memory import GRAPH, TripleChange
 from models.graph.statement import Statement
 from models.memory import AnswerChange, Block, FieldsChange, Material, Memory
 from models.nkb.memory import BANK
-from models.relational.rules.memory import PROGRAM
+from models.relational.memory import PROGRAM
 from models.systems import SYSTEMS
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.thu_ernie.alignment import AlignedText, Link, Rejection, Vocabulary
+from models.thu_ernie.row import AlignedText, Link, Rejection, Vocabulary
 
 NO_WORD = "no word of the text begins where the mention does"
 LATER = "a later mention begins at the same word"

@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from models.backpack.checkpoint import build_backpack
-from models.backpack.config import BackpackConfig
 from models.backpack.editing.overlay import SenseOverlay, project
 from models.backpack.network import Backpack
+from models.backpack.senses import BackpackConfig
 
 LOGITS: dict[str, Any] = {"rtol": 1e-5, "atol": 2e-4}
 STATES: dict[str, Any] = {"rtol": 0, "atol": 5e-5}

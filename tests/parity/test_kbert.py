@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.kbert.encoder import Encoder
+from models.kbert.heads import Encoder
 from models.kbert.row import Batch, Row, collate
 from tests.parity.authors import (
     Characters,

@@ -15,11 +15,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.thu_ernie.alignment import Link, Vocabulary
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import Row
+from models.thu_ernie.row import Link, Row, Vocabulary
 from tests.parity.ernie_heads import (
     NO_LABEL,
     ErnieClassifier,

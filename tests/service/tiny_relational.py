@@ -7,7 +7,7 @@ import torch
 from models.graph.base import Base
 from models.graph.memory import GraphMemory
 from models.graph.statement import LABEL, Statement
-from models.relational.rules.memory import RuleMemory
+from models.relational.memory import RuleMemory
 from models.relational.system import RelationalSystem
 from models.system import Bundle, Probes
 from tests.models.training.relational.toy import toy_model

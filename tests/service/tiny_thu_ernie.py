@@ -9,7 +9,7 @@ import torch
 
 from models.graph.memory import GraphMemory
 from models.system import Bundle, Probes
-from models.thu_ernie.answering.checkpoint import load as load_model
+from models.thu_ernie.checkpoint import load as load_model
 from models.thu_ernie.entities.facts import GraphFacts
 from models.thu_ernie.entities.memory import EntityMemory
 from models.thu_ernie.system import ThuErnieSystem

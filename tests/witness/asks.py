@@ -13,8 +13,7 @@ from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Views
-from models.packs.pack import WORLD, Item, Pack
-from models.packs.probes import pack_probes
+from models.packs.pack import WORLD, Item, Pack, pack_probes
 from models.system import Ask, SamplingOptions, System
 
 SEED = 61

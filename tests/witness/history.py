@@ -9,7 +9,7 @@ from models.documents.fields import DocumentFields
 from models.graph.memory import TripleChange
 from models.graph.statement import ALIAS, LABEL, Statement
 from models.memory import AnswerChange, FieldsChange, Image, Material, Memory
-from models.relational.rules.memory import RuleFields
+from models.relational.memory import RuleFields
 from models.system import Ask
 from models.thu_ernie.entities.memory import FactFields, RowsFields
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
-from models.backpack.answering.reader import MAX_TOKENS, Reader
 from models.backpack.editing.rows import FactRows, Solution, TextEdits, Unreachable, read_forced, solve
+from models.backpack.reader import MAX_TOKENS, Reader
 from models.memory import AnswerChange, Block, EditRefused, Material, block_key
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings

@@ -1,7 +1,7 @@
 """The effect of changes on the senses of words, and the overlay of all changes of a version, which a reading applies.
 
-Hewitt et al., arXiv:2305.16765, section 5: projection of one word onto another, and factors on the weights of senses.
-E is never written, for it is tied to the input of both networks and to the output. A block stores the operation and not
+Hewitt et al., arXiv:2305.16765, section 5: projection of one word onto another, and factors on the weights of senses. E
+is never written, for it is tied to the input of both networks and to the output. A block stores the operation and not
 its result: changes of one token compose in ledger order, and the overlay is rebuilt from the base, so undo is exact to
 the bit.
 """

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from models.backpack.answering.prompt import Speller
 from models.backpack.editing.overlay import SENSE, Action, SenseOperation, read_row
 from models.backpack.network import Backpack
+from models.backpack.reader import Speller
 from models.memory import EditRefused, Fields, FieldsChange, Material, block_key
 
 NEEDS: Mapping[str, frozenset[str]] = {  # action -> fields that it cannot do without

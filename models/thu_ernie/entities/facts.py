@@ -16,9 +16,8 @@ from models.graph.base import Base
 from models.graph.knowledge import Entity
 from models.graph.statement import RELATION
 from models.memory import EditRefused
-from models.thu_ernie.entities.files import NO_ENTITY, row_name
 from models.thu_ernie.entities.solve import mean_row, solve_facts
-from models.thu_ernie.entities.table import EntityTable
+from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, row_name
 
 MAX_FACTS = 24  # facts of an entity whose row follows their edits; a solution takes some 20 ms then
 MAX_SOLVED = 1 << 12  # rows that are kept

@@ -29,8 +29,7 @@ from models.memory import (
     block_key,
 )
 from models.thu_ernie.entities.facts import FactSolver, GraphFacts, NewFact
-from models.thu_ernie.entities.files import NO_ENTITY
-from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView
 
 ENTITIES = "thu-ernie/entities"
 ROWS = "rows"  # Method of an edit that writes rows, and kind of a block

@@ -1,24 +1,188 @@
-"""The vectors of all entities at one version: a table that never changes, and rows that edits put in front of it.
+"""The vectors of all entities at one version: files that never change, and rows that edits put in front of them.
 
-Zhang et al. (arXiv:1905.07129), section 4.1. Row 0 is zero and stands for no entity; row(id) = id + 1. The table stays
+rows.safetensors     rows [row, number]; the first is zero, for a token without an entity
+names.safetensors    hash and row [entity], sorted by hash
+SHA256SUMS           what both have to be
+
+A name is a hash of 64 bits: two of five million share one with a probability of 1 in 1.5 million, and a table in which
+two do is refused. Zhang et al. (arXiv:1905.07129), section 4.1: the vectors are TransE's (Bordes et al., 2013).
+
+Row 0 is zero and stands for no entity; row(id) = id + 1. The table stays
 on the disk, and an edit copies a row before it changes it.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from models.graph.knowledge import Entity
-from models.kit.checkpoint import SUMS, CheckpointError
-from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, EntityNames, map_rows
+from models.kit.checkpoint import SUMS, CheckpointError, write_sums
+
+ROWS, NAMES = "rows.safetensors", "names.safetensors"
+FILES = (ROWS, NAMES)
+NO_ENTITY = 0  # Row of zeros, which no entity has
+TEXT = "="  # Prefix of a literal value in the name of its row
+NEW = ".new"  # Ending of a file that is being written
+
+
+def row_name(text: str, object_id: str) -> str:
+    """Return the name of the row of an object: its id, or its text if it is no entity."""
+    return object_id or TEXT + text
+
+
+@dataclass(frozen=True, eq=False)
+class EntityNames:
+    """The index of names. Thread-safe."""
+
+    hashes: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @staticmethod
+    def open(path: Path) -> "EntityNames":
+        """Read the index of a file; raise CheckpointError if it is none."""
+        try:
+            arrays = load_file(path)
+            return EntityNames(arrays["hash"], arrays["row"])
+        except (OSError, SafetensorError, KeyError) as cause:
+            raise _damage(path, cause) from cause
+
+    def row_of(self, name: str) -> int:
+        """Return the row of an entity, NO_ENTITY where no row has this name."""
+        value = hash_of(name)
+        place = int(np.searchsorted(self.hashes, value))
+        is_found = place < len(self.hashes) and self.hashes[place] == value
+        return int(self.rows[place]) if is_found else NO_ENTITY
+
+
+def hash_of(name: str) -> int:
+    """Return the 64 bits by which names are sorted."""
+    data = name.encode(errors="surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def map_rows(path: Path) -> NDArray[np.float32]:
+    """Map the rows of a table without reading them; raise CheckpointError if the file is none."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            entry = json.loads(file.read(min(size, path.stat().st_size)))["rows"]
+        return np.memmap(path, "<f4", "r", 8 + size, tuple(entry["shape"]))
+    except (OSError, ValueError, KeyError, TypeError) as cause:
+        raise _damage(path, cause) from cause
+
+
+def _damage(path: Path, cause: Exception) -> CheckpointError:
+    return CheckpointError(f"{path} is not a whole table of entities ({cause}): convert it again")
+
+
+def write_table(
+    target: Path, width: int, vectors: Iterable[NDArray[np.float32]], ids: Iterable[tuple[str, int]]
+) -> int:
+    """Write the files of a table, and return how many vectors it has.
+
+    Args:
+        target: A folder. A process that maps an earlier table in it keeps that.
+        width: Numbers of a vector.
+        vectors: Pieces of the table [row, width], in the order of the ids.
+        ids: Names of entities and their ids; row(id) = id + 1. A vector may be without a name.
+
+    Raises:
+        CheckpointError: An id has no vector, or two entities have one id or one name.
+    """
+    rows = np.concatenate([np.zeros((1, width), np.float32), *vectors])
+    index = _sort_names(list(ids), len(rows))
+    target.mkdir(parents=True, exist_ok=True)
+    contents: tuple[tuple[str, dict[str, Any]], ...] = (ROWS, {"rows": rows}), (NAMES, index)
+    for name, arrays in contents:
+        save_file(arrays, target / f"{name}{NEW}")
+        (target / f"{name}{NEW}").replace(target / name)
+    write_sums(target, FILES)
+    return len(rows) - 1
+
+
+def _sort_names(ids: list[tuple[str, int]], n_rows: int) -> dict[str, NDArray[Any]]:
+    """Sort names by hash, and refuse two entities of one name or of one row."""
+    for name, id in ids:
+        if not 0 <= id < n_rows - 1:
+            raise CheckpointError(
+                f"the entity {name} has the id {id}, and the table has {n_rows - 1:,} vectors"
+            )
+    hashes = np.array([hash_of(name) for name, _ in ids], "<i8")
+    rows = np.array([id + 1 for _, id in ids], "<i4")
+    order = np.argsort(hashes, kind="stable")
+    hashes, sorted_rows = hashes[order], np.sort(rows)
+    same_name, same_row = (np.flatnonzero(a[1:] == a[:-1]) for a in (hashes, sorted_rows))
+    if len(same_name):
+        first, second = (int(rows[order[same_name[0] + n]]) - 1 for n in (0, 1))
+        raise CheckpointError(f"the entities of the ids {first} and {second} have one name")
+    if len(same_row):
+        raise CheckpointError(f"two entities have the id {int(sorted_rows[same_row[0]]) - 1}")
+    return {"hash": hashes, "row": rows[order]}
+
+
+def convert(vectors: Path, ids: Path, target: Path) -> int:
+    """Write the table of the authors' two files, and return how many vectors it has.
+
+    Args:
+        vectors: `entity2vec.vec`, numbers between tabs, a vector a line; line i is the entity of id i.
+        ids: `entity2id.txt`, the number of entities, then a name, a tab and an id a line.
+        target: A folder; files of an earlier table in it are replaced.
+
+    Raises:
+        CheckpointError: A line is no vector or no id, or a number is not finite; the sentence names the line.
+    """
+    rows = _read_vectors(vectors)
+    return write_table(target, rows.shape[1], [rows], _read_ids(ids))
+
+
+def _read_vectors(path: Path) -> NDArray[np.float32]:
+    try:
+        vectors = np.loadtxt(_read_lines(path), np.float32, comments=None, delimiter="\t", ndmin=2)
+    except ValueError as cause:
+        if isinstance(cause, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}, rows counted from line 1: {cause}") from cause
+    infinite = np.flatnonzero(~np.isfinite(vectors).all(1))
+    if len(infinite):
+        raise CheckpointError(f"{path}, line {int(infinite[0]) + 1}: a number is not finite in 32 bits")
+    return vectors
+
+
+def _read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file of vectors, none of which may be empty: numpy would pass over it."""
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                raise CheckpointError(f"{path}, line {number}: expected numbers between tabs, found none")
+            yield line.strip()
+
+
+def _read_ids(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the name and the id of each entity; the first line counts them."""
+    n_entities = 0
+    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        count = next(lines, "").strip()
+        for number, line in enumerate(lines, 2):
+            name, _, id = line.rstrip("\r\n").rpartition("\t")
+            if not name.isprintable() or not name or not id.strip().isdecimal():
+                raise CheckpointError(f"{path}, line {number}: expected a name, a tab and an id")
+            yield name, int(id)
+            n_entities += 1
+    if count != str(n_entities):
+        raise CheckpointError(f"{path}: its first line says {count!r} entities, and {n_entities} follow")
 
 
 class EntityTable:

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from models.backpack.answering.confidence import choice_features, free_features
-from models.backpack.answering.prompt import Speller
-from models.backpack.answering.reader import MAX_TOKENS
 from models.backpack.generate import Task, complete, score_candidates
 from models.backpack.network import Backpack
+from models.backpack.reader import MAX_TOKENS, Speller, choice_features, free_features
 from models.confidence import Confidence, fit
 from models.kit.decoded import DecodedAnswer
 from models.memory import AnswerChange

@@ -14,9 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from models.backpack.answering.prompt import Speller
-from models.backpack.config import BackpackConfig
 from models.backpack.network import INIT_STD, Backpack
+from models.backpack.reader import Speller
+from models.backpack.senses import BackpackConfig
 from models.training.backpack.texts import Texts
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan

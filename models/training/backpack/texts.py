@@ -13,7 +13,7 @@ from typing import Literal
 
 from tokenizers import Tokenizer
 
-from models.backpack.answering.prompt import write_exchange
+from models.backpack.reader import write_exchange
 from models.packs.pack import Pack
 from models.system import Ask
 from models.training.kit.exam import Question

@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 import torch
 
-from models.backpack.answering.confidence import write_scales
-from models.backpack.answering.prompt import Speller
-from models.backpack.answering.reader import FILES, Reader
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.backpack.memory import SENSES, SensesMemory
+from models.backpack.reader import FILES, Reader, Speller, write_scales
 from models.backpack.system import BackpackSystem
 from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack

@@ -7,9 +7,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.ernie_doc.reading.answer import AnswerRule, answer
-from models.ernie_doc.reading.choosing import Chooser
-from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.answer import AnswerRule, Chooser, answer
+from models.ernie_doc.reader import Reader
 from models.packs.pack import Pack
 from models.reading.document import tokenize
 from models.training.ernie_doc.composed import MIDDLE, build_world, compose, compose_long

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.ernie_doc.checkpoint import minilm_weights
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import Packing
+from models.ernie_doc.reader import Packing
 from models.reading.checkpoint import load as load_reader
 from models.training.ernie_doc.batch import collate, draw_rows, read_memories
 from models.training.ernie_doc.examples import Examples, Passage

@@ -15,8 +15,8 @@ from torch.nn.utils.rnn import pad_sequence
 from models.encoder.bert import PackedBert
 from models.encoder.weights import find
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import Packing
-from models.reading.windows import OFFSET, Window
+from models.ernie_doc.reader import Packing
+from models.reading.spans import OFFSET, Window
 from models.training.ernie_doc.batch import Batch
 from models.training.ernie_doc.examples import Passage
 

@@ -11,13 +11,10 @@ from tokenizers import Tokenizer
 from models.device import resolve_device
 from models.encoder.bert import WIDTH
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
-from models.ernie_doc.loading.minilm import load_tokenizer
-from models.ernie_doc.reading.answer import AnswerRule, Second
-from models.ernie_doc.reading.choosing import MOST_WINDOWS, Chooser
-from models.ernie_doc.reading.packing import Packing
-from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import RecentStates
+from models.ernie_doc.answer import MOST_WINDOWS, AnswerRule, Chooser, Second
+from models.ernie_doc.checkpoint import Checkpoint, Settings, load, load_tokenizer, save
+from models.ernie_doc.reader import Packing, Reader
+from models.ernie_doc.state import RecentStates
 from models.kit.checkpoint import WEIGHTS
 from models.packs.files import digest
 from models.packs.pack import Pack

@@ -16,8 +16,8 @@ from transformers import T5ForConditionalGeneration
 
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
-from models.nkb.backbone import BackboneConfig, build
 from models.nkb.bank import BankConfig, bank_of, mount
+from models.nkb.checkpoint import BackboneConfig, build
 from models.nkb.decode import Decoder
 from models.nkb.gated import find_pushes
 from models.nkb.memory import BANK, BankMemory, BankOptions

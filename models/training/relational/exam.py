@@ -16,10 +16,9 @@ from models.graph.knowledge import Fact
 from models.graph.view import GraphView
 from models.relational.answer import Answerer, Reading, Sources
 from models.relational.checkpoint import Model
-from models.relational.config import Config
-from models.relational.neighbours import EntityNeighbours
-from models.relational.network import RelationalNetwork
+from models.relational.network import Config, RelationalNetwork
 from models.relational.question import TextReader
+from models.relational.subgraph import EntityNeighbours
 from models.relational.system import RelationalSystem
 from models.training.kit.card import percent
 from models.training.kit.exam import BATCH, Figures, Question, count, put

@@ -11,8 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.relational.config import Config
-from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
+from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Config, Reading, RelationalNetwork
 from models.relational.question import TextReader, mask_mentions
 from models.relational.walk import Labels
 from models.training.kit.command import Say

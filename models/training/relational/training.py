@@ -12,7 +12,7 @@ from models.encoder.minilm import MiniLM
 from models.graph.memory import GraphMemory
 from models.packs.pack import Pack
 from models.relational.checkpoint import load, save
-from models.relational.config import Config
+from models.relational.network import Config
 from models.relational.question import TextReader
 from models.relational.system import RelationalSystem
 from models.training.kit.card import fill_card

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.device import resolve_device
+from models.encoder.layers import restore_matrices, round_matrices
 from models.encoder.minilm import MiniLM
 from models.encoder.pairs import PairLayers
-from models.encoder.rounded import restore_matrices, round_matrices
 from models.kit.checkpoint import CONFIG, WEIGHTS, parse_tensors, save
 from models.packs.files import digest
 from models.packs.pack import Pack

@@ -9,10 +9,10 @@ from models.graph.knowledge import Entity, Fact
 from models.graph.memory import TripleChange
 from models.graph.statement import Statement
 from models.packs.pack import Pack
-from models.thu_ernie.answering.answer import Aligner
-from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.answer import Aligner
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityView
+from models.thu_ernie.reader import Model
 from models.training.kit.exam import BATCH, Case, Question
 from models.training.kit.plan import Plan
 from models.training.kit.scale import fit_scale

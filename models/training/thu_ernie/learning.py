@@ -12,13 +12,12 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from models.thu_ernie.alignment import Link, Vocabulary
-from models.thu_ernie.answering.checkpoint import minilm_weights
-from models.thu_ernie.answering.rows import BatchRows
+from models.thu_ernie.checkpoint import minilm_weights
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.network import Batch
-from models.thu_ernie.row import collate, cut, lay_mask
+from models.thu_ernie.reader import BatchRows
+from models.thu_ernie.row import Link, Vocabulary, collate, cut, lay_mask
 from models.training.kit.command import Say
 from models.training.kit.plan import Plan
 from models.training.kit.steps import Steps, autocast, split_rates

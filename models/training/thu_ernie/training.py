@@ -7,11 +7,11 @@ from typing import Any
 from models.graph.memory import GRAPH, GraphMemory
 from models.packs.pack import Pack
 from models.reading.checkpoint import load as load_reader
-from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_vocabulary, save
-from models.thu_ernie.answering.reader import SCALES, Settings
-from models.thu_ernie.entities.files import write_table
+from models.thu_ernie.checkpoint import TABLE, load, minilm_vocabulary, save
 from models.thu_ernie.entities.memory import ENTITIES
+from models.thu_ernie.entities.table import write_table
+from models.thu_ernie.reader import SCALES, Settings
+from models.thu_ernie.row import Vocabulary
 from models.thu_ernie.system import ThuErnieSystem, entity_memory
 from models.training.kit.card import fill_card
 from models.training.kit.exam import examine, measure_edits

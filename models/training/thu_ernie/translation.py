@@ -1,9 +1,9 @@
 """TransE on the facts of a pack: a row for each entity, each literal value and each relation, so that s + r is near o.
 
 Bordes et al., Translating Embeddings (NeurIPS 2013), the vectors that Zhang et al. (arXiv:1905.07129, section 4.1) put
-into their table. Rows lie on a sphere, so the squared distance |s + r - o|^2 ranks objects as the dot product
-(s + r) . o does, which is what the alignment head computes. The loss is a softmax over all rows, of heads and of tails,
-for a pack is small enough to need no negative samples.
+into their table. Rows lie on a sphere, so the squared distance |s + r - o|^2 ranks objects as the dot product (s + r) .
+o does, which is what the alignment head computes. The loss is a softmax over all rows, of heads and of tails, for a
+pack is small enough to need no negative samples.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from models.graph.statement import RELATION
 from models.packs.pack import Fact, Pack
-from models.thu_ernie.entities.files import row_name
+from models.thu_ernie.entities.table import row_name
 from models.training.kit.plan import Plan
 
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from more_itertools import chunked
 
 from models.graph.blocks import CHUNKS
-from models.graph.in_edges import InEdge, interleave
+from models.graph.neighbours import InEdge, interleave
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from service.errors import TooLarge
 from service.graph import layout

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from models.backpack.answering.reader import Reader
-from models.backpack.config import BackpackConfig
 from models.backpack.memory import SensesMemory
 from models.backpack.network import Backpack
+from models.backpack.reader import Reader
+from models.backpack.senses import BackpackConfig
 from models.backpack.system import BackpackSystem
 from tests.models.backpack.tiny import write_checkpoint
 

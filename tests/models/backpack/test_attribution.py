@@ -2,8 +2,8 @@
 
 import torch
 
-from models.backpack.answering.explain import attribute
 from models.backpack.editing.overlay import SenseOverlay
+from models.backpack.explain import attribute
 from models.backpack.network import Backpack
 
 IDS = torch.tensor([[5, 9, 30, 5, 12], [1, 2, 3, 4, 5]])

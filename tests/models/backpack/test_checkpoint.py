@@ -8,10 +8,16 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.backpack.checkpoint import build_backpack, load_backpack, save_backpack
-from models.backpack.config import BackpackConfig
-from models.backpack.layouts import CONV1D, PUBLISHED_ALIASES, WORDS
+from models.backpack.checkpoint import (
+    CONV1D,
+    PUBLISHED_ALIASES,
+    WORDS,
+    build_backpack,
+    load_backpack,
+    save_backpack,
+)
 from models.backpack.network import Backpack
+from models.backpack.senses import BackpackConfig
 from models.kit.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.backpack.checkpoint import load_backpack
-from models.backpack.convert import main, read_training_file
+from models.backpack.checkpoint import load_backpack, main, read_training_file
 from models.backpack.network import Backpack
 from models.kit.checkpoint import CheckpointError
 from tests.models.backpack.conftest import CONFIG

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from models.backpack.answering.drawing import find_stop, hold_back
-from models.backpack.answering.reader import Reader
+from models.backpack.drawing import find_stop, hold_back
 from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.backpack.reader import Reader
 from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, Material, Options
 from models.system import AnswerDelta, Ask, Reply, SamplingOptions

@@ -5,7 +5,6 @@ import random
 import pytest
 import torch
 
-from models.backpack.answering.confidence import choice_features
 from models.backpack.editing.rows import TextEdits, solve
 from models.backpack.generate import (
     TOO_LONG,
@@ -18,6 +17,7 @@ from models.backpack.generate import (
     score_candidates,
 )
 from models.backpack.network import Backpack
+from models.backpack.reader import choice_features
 from models.kit.decoded import DecodedAnswer
 from tests.models.backpack.conftest import CONFIG
 from tests.models.backpack.scoring import score_continuation

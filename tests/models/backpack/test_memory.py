@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.backpack.answering.reader import Reader
 from models.backpack.editing.overlay import find_differing, project
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory
+from models.backpack.reader import Reader
 from models.backpack.system import BackpackSystem
 from models.memory import AnswerChange, EditRefused, FieldsChange, Image, Material, Options
 from models.packs.pack import Pack

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.backpack.answering.prompt import Speller, write_exchange
-from models.backpack.answering.reader import Reader
+from models.backpack.reader import Reader, Speller, write_exchange
 
 answers = st.text(
     st.characters(exclude_characters="\n", exclude_categories=("Cs", "Zs", "Zl", "Zp", "Cc")), min_size=1

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.backpack.editing.push import find_push
+from models.backpack.editing.rows import find_push
 
 
 def needs_of(embedding: torch.Tensor, target: int, output: torch.Tensor, margin: float) -> torch.Tensor:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from models.backpack.answering.reader import FILES, Reader
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.backpack.reader import FILES, Reader
 from models.backpack.system import BackpackSystem, load
 from models.contract import check_contract, check_reply
 from models.kit.checkpoint import CheckpointError

@@ -6,11 +6,10 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from models.backpack.answering.confidence import write_scales
-from models.backpack.answering.reader import FILES
 from models.backpack.checkpoint import TOKENIZER, save_backpack
-from models.backpack.config import BackpackConfig
 from models.backpack.network import Backpack
+from models.backpack.reader import FILES, write_scales
+from models.backpack.senses import BackpackConfig
 from models.confidence import Confidence
 from models.kit.checkpoint import write_sums
 from models.packs.pack import Pack

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from models.ernie_doc.loading.checkpoint import Settings, save
+from models.ernie_doc.checkpoint import Settings, save
 from models.reading.confidence import NO_SCALE
 from tests.models.ernie_doc.documents import OVERLAP, ROOM, tiny_reader
 

@@ -8,11 +8,10 @@ from tokenizers import Tokenizer
 
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
-from models.ernie_doc.loading.checkpoint import Checkpoint
-from models.ernie_doc.reading.choosing import Chooser
-from models.ernie_doc.reading.packing import Packing
-from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import RecentStates
+from models.ernie_doc.answer import Chooser
+from models.ernie_doc.checkpoint import Checkpoint
+from models.ernie_doc.reader import Packing, Reader
+from models.ernie_doc.state import RecentStates
 from models.reading.document import Document, tokenize
 from tests.models.ernie_doc.tiny import tiny_model
 

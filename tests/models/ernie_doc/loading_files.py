@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.ernie_doc.loading.paddle import LINEAR, PADDLE_CONFIG, PADDLE_WEIGHTS, PREFIX, STRUCTURE
 from models.ernie_doc.model import ErnieDoc
+from models.ernie_doc.paddle import LINEAR, PADDLE_CONFIG, PADDLE_WEIGHTS, PREFIX, STRUCTURE
 
 Arrays = dict[str, Any]
 

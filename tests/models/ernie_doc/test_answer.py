@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.ernie_doc.reading.answer import AnswerRule, Progress, answer, answer_in_steps, ask_windows
-from models.ernie_doc.reading.choosing import Choice
-from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import RecentStates
+from models.ernie_doc.answer import AnswerRule, Choice, Progress, answer, answer_in_steps, ask_windows
+from models.ernie_doc.reader import Reader
+from models.ernie_doc.state import RecentStates
 from models.reading.document import Document, DocumentRefused
 from models.reading.spans import SpanRule
 from tests.models.ernie_doc.documents import (

@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias
 from models.ernie_doc.config import MASK_VALUE
 from models.ernie_doc.memory import start_memory
+from models.ernie_doc.network import RelativeAttention, Tables, attention_bias
 from tests.models.ernie_doc.tiny import CONFIG, segment, tiny_model
 from tests.parity.attention.facts import Facts, Relation
 from tests.parity.attention.mask import compile_mask

@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.ernie_doc.reading.choosing import CHUNK, STRIDE, Choice, Chooser, cut_chunks
-from models.reading.windows import Window, cover
+from models.ernie_doc.answer import CHUNK, STRIDE, Choice, Chooser, cut_chunks
+from models.reading.spans import Window, cover
 from tests.models.ernie_doc.documents import chooser, document, text
 
 FILLER = "The committee met in the hall and talked about the roof for an hour. " * 8

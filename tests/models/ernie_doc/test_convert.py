@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.ernie_doc.loading.checkpoint import load
-from models.ernie_doc.loading.paddle import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
+from models.ernie_doc.checkpoint import load
 from models.ernie_doc.memory import start_memory
 from models.ernie_doc.model import ErnieDoc
+from models.ernie_doc.paddle import PADDLE_CONFIG, PADDLE_WEIGHTS, convert
 from models.kit.checkpoint import CheckpointError
 from tests.models.ernie_doc.documents import text
 from tests.models.ernie_doc.loading_files import paddle_arrays, write_paddle
@@ -103,7 +103,7 @@ def test_a_folder_that_is_not_paddlenlps_is_refused(tmp_path: Path) -> None:
 
 def test_the_command_says_what_became_of_every_tensor(model: ErnieDoc, tmp_path: Path) -> None:
     source = write_paddle(model, tmp_path / "paddle", {"lm_bias": np.ones(2, np.float32)})
-    command = [sys.executable, "-m", "models.ernie_doc.loading"]
+    command = [sys.executable, "-m", "models.ernie_doc.paddle"]
     first = subprocess.run([*command, source, tmp_path / "ours"], capture_output=True, text=True, check=True)
     assert first.stdout.splitlines() == [f"{len(paddle_arrays(model))} tensors used", "not used: lm_bias"]
     (source / PADDLE_WEIGHTS).write_bytes(b"cposix\nsystem\n(S'true'\ntR.")

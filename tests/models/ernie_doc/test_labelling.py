@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from models.contract import check_contract, check_reply
-from models.ernie_doc.loading.checkpoint import load as load_checkpoint
-from models.ernie_doc.loading.paddle import convert
+from models.ernie_doc.checkpoint import load as load_checkpoint
+from models.ernie_doc.labelling import pack_alone, pack_pairs
 from models.ernie_doc.memory import start_memory
-from models.ernie_doc.reading.labelling import pack_alone, pack_pairs
+from models.ernie_doc.paddle import convert
 from models.ernie_doc.system import load
 from models.kit.checkpoint import CheckpointError
 from models.system import Ask, Bundle, Reply

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ernie_doc.reading.packing import Packing
-from models.reading.windows import Window, cover, owners
+from models.ernie_doc.reader import Packing
+from models.reading.spans import Window, cover, owners
 from tests.models.ernie_doc.documents import ROOM, SEGMENT, packing
 
 PACKING = Packing(segment=10, question_room=3, stride=4, cls=101, sep=102, pad=0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.ernie_doc.loading.paddle import STRUCTURE, UnsafeCheckpoint, read_pdparams
+from models.ernie_doc.paddle import STRUCTURE, UnsafeCheckpoint, read_pdparams
 from models.kit.checkpoint import CheckpointError
 
 ARRAYS = {

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.ernie_doc.attention import feed_order, shift
+from models.ernie_doc.network import feed_order, shift
 
 CPU = torch.device("cpu")
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.state import RecentStates, State
+from models.ernie_doc.reader import Reader
+from models.ernie_doc.state import RecentStates, State
 from models.reading.document import Document
 from tests.models.ernie_doc.documents import Counter, document, text, tiny_reader
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from models.ernie_doc.reading.state import RecentStates, State
+from models.ernie_doc.state import RecentStates, State
 
 
 def state(digest: str) -> State:

@@ -12,7 +12,7 @@ import torch
 from models.contract import check_contract, check_reply
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS
-from models.ernie_doc.loading.checkpoint import save
+from models.ernie_doc.checkpoint import save
 from models.ernie_doc.system import DEFAULT, ErnieDocSystem, load
 from models.kit.checkpoint import CheckpointError
 from models.memory import Views

@@ -1,8 +1,7 @@
 """A neighbourhood grows a hop at a time and stops at its bounds."""
 
-from models.graph.in_edges import InEdge, in_edges_of_entities, interleave
 from models.graph.knowledge import Entity, Fact
-from models.graph.neighbours import Neighbourhood, Reach
+from models.graph.neighbours import InEdge, Neighbourhood, Reach, in_edges_of_entities, interleave
 
 
 def entity(id: str, *targets: str) -> Entity:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.encoder.bert import LayerNorm
-from models.kbert.encoder import Encoder
+from models.kbert.heads import Encoder
 from models.kbert.row import Row, collate
 from tests.models.kbert.conftest import HEADS, small_bert
 

@@ -12,7 +12,7 @@ from models.graph.blocks import read_statements, statements_block
 from models.graph.memory import GRAPH, GraphMemory, TripleChange
 from models.graph.statement import Statement
 from models.kbert.answer import TOKENS_PER_PASS
-from models.kbert.encoder import Encoder
+from models.kbert.heads import Encoder
 from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
 from models.memory import Material, Options

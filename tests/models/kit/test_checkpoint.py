@@ -8,11 +8,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from models.backpack.answering import reader as backpack
+from models.backpack import reader as backpack
 from models.encoder.layers import QuickLayers
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
-from models.ernie_doc.loading import checkpoint as ernie_doc
+from models.ernie_doc import checkpoint as ernie_doc
 from models.kbert import checkpoint as kbert
 from models.kit.checkpoint import (
     CheckpointError,
@@ -27,7 +27,7 @@ from models.nkb import reader as nkb
 from models.relational import checkpoint as relational
 from models.scope import judge
 from models.scope.probe_index import ProbeIndex
-from models.thu_ernie.answering import checkpoint as thu_ernie
+from models.thu_ernie import checkpoint as thu_ernie
 from models.torch_private import ALIGNMENT
 
 CHECKPOINTS = Path(nkb.__file__).parents[1] / "checkpoints"

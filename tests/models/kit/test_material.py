@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from models.kit.material import UnionMemory, read_text, write_texts
 from models.memory import EditRefused, FieldsChange, Image, Material, Options
-from models.relational.rules.memory import RuleFields
+from models.relational.memory import RuleFields
 
 
 class Notes(UnionMemory):

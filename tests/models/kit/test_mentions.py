@@ -1,7 +1,7 @@
 """The longest of overlapping names counts, and the first of equal ones."""
 
 from models.graph.knowledge import Mention
-from models.kit.mentions import keep_longest
+from models.kit.text import keep_longest
 
 
 def test_of_names_that_overlap_the_longest_counts_in_the_order_of_the_text() -> None:

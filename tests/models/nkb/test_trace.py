@@ -11,7 +11,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb.bank import Bank, bank_of
 from models.nkb.decode import Decoder
-from models.nkb.trace import trace
+from models.nkb.interpret import trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.reading.document import Document
-from models.reading.spans import Span, SpanRule, follow_spans
-from models.reading.windows import OFFSET, Window, owners
+from models.reading.spans import OFFSET, Span, SpanRule, Window, follow_spans, owners
 from tests.models.ernie_doc.documents import document, text
 
 MARGIN = SpanRule(longest=4, n_best=5, rank="margin")

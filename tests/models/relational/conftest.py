@@ -3,8 +3,8 @@
 import pytest
 
 from models.graph.knowledge import Entity, Fact
-from models.relational.config import Config
-from models.relational.neighbours import EntityNeighbours
+from models.relational.network import Config
+from models.relational.subgraph import EntityNeighbours
 from tests.one_thread import one_thread as one_thread
 
 TINY = Config(width=32, heads=4, layers=1, rank=8, hops=3, fan_out=8, max_nodes=32, beams=4)

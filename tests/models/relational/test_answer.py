@@ -8,9 +8,8 @@ from models.graph.knowledge import Entity, Fact, Mention
 from models.kit.replies import NO_ENTITY, NO_GRAPH
 from models.relational.answer import NO_PATH, NO_RULES, Answerer, Reading, Sources, proof
 from models.relational.explain import explain
-from models.relational.neighbours import EntityNeighbours
-from models.relational.rules.program import EditedRule, RuleProgram
-from models.relational.rules.rule import WalkRule
+from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.subgraph import EntityNeighbours
 from models.system import Ask, Reply
 from tests.models.training.relational.toy import LABELS, toy_model
 

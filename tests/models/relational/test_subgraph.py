@@ -7,8 +7,7 @@ from models.graph.memory import GraphMemory, TripleChange
 from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Image, Material, Options
-from models.relational.neighbours import EntityNeighbours
-from models.relational.subgraph import Cut, Subgraph, build_subgraph, inverse_label
+from models.relational.subgraph import Cut, EntityNeighbours, Subgraph, build_subgraph, inverse_label
 from tests.models.relational.conftest import TINY, WORLD, entity
 
 

@@ -15,7 +15,7 @@ from models.graph.view import GraphView
 from models.kit.checkpoint import CheckpointError
 from models.memory import Material, Options
 from models.relational.checkpoint import load, save
-from models.relational.rules.memory import RuleMemory
+from models.relational.memory import RuleMemory
 from models.relational.system import RelationalSystem
 from models.relational.system import load as load_bundle
 from models.system import Ask, Bundle, Side

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.relational.neighbours import EntityNeighbours
 from models.relational.network import RelationalNetwork
 from models.relational.question import mask_mentions
-from models.relational.subgraph import Subgraph, build_subgraph
+from models.relational.subgraph import EntityNeighbours, Subgraph, build_subgraph
 from models.relational.walk import Field, Labels, Search, Searcher
 from tests.models.relational.conftest import TINY, WORLD
 from tests.models.training.relational.toy import reader

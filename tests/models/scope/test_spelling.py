@@ -6,8 +6,8 @@ import torch
 from models.nkb.reader import Reader
 from models.scope.judge import Judge
 from models.scope.spelling import MIN_CHARS, Lexicon, resembling
-from models.scope.wordings import row_index
-from models.scope.wordings.tokens import PackedTokens
+from models.scope.wordings import columns as row_index
+from models.scope.wordings.block import PackedTokens
 from tests.models.scope.wordings import block, view
 
 MOTTO = "What is the motto of Gundebrand?"

@@ -6,7 +6,7 @@ import pytest
 
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
-from models.scope.language import is_in_another_language
+from models.scope.literals import is_in_another_language
 from models.scope.warnings import wording_warnings
 
 

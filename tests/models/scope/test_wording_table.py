@@ -14,8 +14,7 @@ from models.scope.active import ActiveEdits
 from models.scope.change import Change
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.wordings import table as wording_table
-from models.scope.wordings.block import read_blocks
-from models.scope.wordings.tokens import PackedTokens
+from models.scope.wordings.block import PackedTokens, read_blocks
 from tests.models.scope.wordings import ask, block, table
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.kit.checkpoint import CheckpointError
-from models.thu_ernie.alignment import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
+from models.thu_ernie.row import NO_TOKEN, OVERLAP, InvalidLink, Link, Vocabulary
 from tests.parity.ernie_words import NO_WORD, align_as_authors, clean
 
 HENSON = Link("Q191037", 9, 19, 0.5)

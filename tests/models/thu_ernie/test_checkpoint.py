@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, BertModel
 
 from models.kit.checkpoint import CheckpointError, read_verified
-from models.thu_ernie.checkpoint import DECODER, KNOWLEDGE, convert, load
+from models.thu_ernie.authors import DECODER, KNOWLEDGE, convert, load
 from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
 from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.thu_ernie.alignment import Link, Vocabulary
-from models.thu_ernie.row import Row, collate
+from models.thu_ernie.row import Link, Row, Vocabulary, collate
 
 JIM = Link("Q1", 0, 3, 1.0)
 

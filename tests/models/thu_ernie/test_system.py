@@ -13,10 +13,10 @@ from models.graph.base import Base
 from models.graph.memory import GRAPH, GraphMemory
 from models.memory import FieldsChange, Material, Options
 from models.system import Ask, Bundle, Side
-from models.thu_ernie.answering.checkpoint import TABLE, save
-from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.checkpoint import TABLE, save
 from models.thu_ernie.entities.memory import ENTITIES, EntityMemory, RowsFields
 from models.thu_ernie.entities.table import EntityView
+from models.thu_ernie.reader import Model
 from models.thu_ernie.system import ThuErnieSystem, load
 from tests.models.reading.tiny import tiny_reader
 from tests.models.thu_ernie.answering.conftest import ask_about as ask_about

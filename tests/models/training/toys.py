@@ -7,13 +7,13 @@ from unittest.mock import patch
 import torch
 from tokenizers import Tokenizer
 
-from models.backpack.answering.prompt import Speller
+from models.backpack.reader import Speller
 from models.encoder.weights import find
-from models.ernie_doc.loading.minilm import load_tokenizer
-from models.ernie_doc.reading.packing import Packing
+from models.ernie_doc.checkpoint import load_tokenizer
+from models.ernie_doc.reader import Packing
 from models.kit.text import WordPieces
 from models.packs.pack import WORLD, Pack
-from models.thu_ernie.answering.checkpoint import minilm_vocabulary
+from models.thu_ernie.checkpoint import minilm_vocabulary
 from models.training.backpack import learning as backpack
 from models.training.backpack.learning import build_net
 from models.training.backpack.texts import Texts, learn_tokenizer

@@ -7,10 +7,10 @@ import pytest
 
 from models.graph.knowledge import Entity, Mention
 from models.system import Ask
-from models.thu_ernie.answering.checkpoint import minilm_vocabulary
-from models.thu_ernie.answering.reader import SCALES, Model
+from models.thu_ernie.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.table import EntityTable
 from models.thu_ernie.heads import ErnieAnswers
+from models.thu_ernie.reader import SCALES, Model
 from tests.models.thu_ernie.answering.tiny import ANSWERS, SCALE, SETTINGS, SIZE, build_network, write_rows
 from tests.one_thread import one_thread as one_thread
 

@@ -10,12 +10,12 @@ import torch
 from models.confidence import Confidence
 from models.graph.knowledge import Entity, Fact, Mention
 from models.system import UNSURE, Ask, Reply
-from models.thu_ernie.answering.answer import NO_CANDIDATES, NO_ENTITY, NO_FACT, Aligner, Reading
-from models.thu_ernie.answering.explain import explain
-from models.thu_ernie.answering.mentions import TOO_MANY
-from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.answer import NO_CANDIDATES, NO_ENTITY, NO_FACT, Aligner, Reading
+from models.thu_ernie.candidates import TOO_MANY
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.explain import explain
+from models.thu_ernie.reader import Model
 from tests.models.thu_ernie.answering.tiny import ADA, KIM, SIZE
 
 Build = Callable[..., Ask]

@@ -3,7 +3,7 @@
 import torch
 
 from models.graph.knowledge import Entity, Fact
-from models.thu_ernie.answering.candidates import (
+from models.thu_ernie.candidates import (
     FEATURE_LIMIT,
     NO_ROW,
     Alignment,
@@ -11,8 +11,8 @@ from models.thu_ernie.answering.candidates import (
     list_neighbours,
     list_texts,
 )
-from models.thu_ernie.answering.rows import FoundRow, RowFinder
 from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.reader import FoundRow, RowFinder
 from tests.models.thu_ernie.answering.tiny import ANSWERS, KIM
 
 NAMES = {answer.casefold(): name for answer, name in ANSWERS.items()}

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from models.kit.checkpoint import CheckpointError
-from models.thu_ernie.answering.checkpoint import TABLE, load, minilm_weights, save
-from models.thu_ernie.answering.reader import Model
+from models.thu_ernie.checkpoint import TABLE, load, minilm_weights, save
 from models.thu_ernie.heads import ErnieAnswers
+from models.thu_ernie.reader import Model
 from tests.models.thu_ernie.answering.tiny import ANSWERS
 
 

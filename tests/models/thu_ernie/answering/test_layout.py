@@ -1,9 +1,8 @@
 """The mask stands where the head looks for it."""
 
 from models.kit.text import MASK
-from models.thu_ernie.alignment import Link, Vocabulary
-from models.thu_ernie.answering.checkpoint import minilm_vocabulary
-from models.thu_ernie.row import CUT, cut, lay_mask
+from models.thu_ernie.checkpoint import minilm_vocabulary
+from models.thu_ernie.row import CUT, Link, Vocabulary, cut, lay_mask
 
 VOCABULARY: Vocabulary = minilm_vocabulary()
 TEXT = "Where was Kim born?"

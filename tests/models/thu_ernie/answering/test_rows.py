@@ -4,9 +4,8 @@ import torch
 
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import RELATION
-from models.thu_ernie.answering.rows import BatchRows, FoundRow, RowFinder
-from models.thu_ernie.entities.files import NO_ENTITY, row_name
-from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView, row_name
+from models.thu_ernie.reader import BatchRows, FoundRow, RowFinder
 from tests.models.thu_ernie.answering.tiny import KIM, SIZE
 
 

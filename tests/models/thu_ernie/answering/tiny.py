@@ -10,11 +10,11 @@ from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import LABEL, RELATION, Statement
 from models.packs.pack import Relation
-from models.thu_ernie.answering.checkpoint import TABLE, save
-from models.thu_ernie.answering.reader import SCALES, Settings
+from models.thu_ernie.checkpoint import TABLE, save
 from models.thu_ernie.config import ErnieConfig
-from models.thu_ernie.entities.files import write_table
+from models.thu_ernie.entities.table import write_table
 from models.thu_ernie.heads import ErnieAnswers
+from models.thu_ernie.reader import SCALES, Settings
 
 SIZE = 12
 NAMES = (

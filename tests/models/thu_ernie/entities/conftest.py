@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.thu_ernie.entities.files import convert
-from models.thu_ernie.entities.table import EntityTable
+from models.thu_ernie.entities.table import EntityTable, convert
 
 SIZE, N_ENTITIES = 4, 8
 

@@ -11,11 +11,10 @@ from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
 from models.graph.statement import LABEL, RELATION, Statement
 from models.memory import EditRefused, FieldsChange, Material, Options
-from models.thu_ernie.answering.rows import RowFinder
 from models.thu_ernie.entities.facts import GraphFacts
-from models.thu_ernie.entities.files import write_table
 from models.thu_ernie.entities.memory import EntityMemory, RowsFields
-from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.entities.table import EntityTable, EntityView, write_table
+from models.thu_ernie.reader import RowFinder
 
 SIZE, MARGIN = 24, 2.0
 NODES = ("kim", "ada", "oslo", "rome", "lima", "acme", "=1.80 m", "=1.70 m")

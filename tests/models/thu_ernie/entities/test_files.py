@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from models.kit.checkpoint import CheckpointError, read_verified
-from models.thu_ernie.entities import files
-from models.thu_ernie.entities.files import FILES, NAMES, NO_ENTITY, ROWS, EntityNames, convert, write_table
-from models.thu_ernie.entities.table import EntityTable
+from models.thu_ernie.entities import table as files
+from models.thu_ernie.entities.table import (
+    FILES,
+    NAMES,
+    NO_ENTITY,
+    ROWS,
+    EntityNames,
+    EntityTable,
+    convert,
+    write_table,
+)
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
 
 

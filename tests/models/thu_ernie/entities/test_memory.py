@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.memory import Block, EditRefused, FieldsChange, Image, Material, Memory, Options
-from models.thu_ernie.entities.files import convert
 from models.thu_ernie.entities.memory import EntityMemory, RowsFields, read_block
-from models.thu_ernie.entities.table import EntityTable, EntityView
+from models.thu_ernie.entities.table import EntityTable, EntityView, convert
 from tests.models.thu_ernie.entities.conftest import SIZE, vector, write_sources
 
 ENTITIES = ("Q100", "Q99", "Q98", "Qnew", "Qother")

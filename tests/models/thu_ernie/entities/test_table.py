@@ -9,11 +9,9 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from models.kit.checkpoint import CheckpointError, read_verified
-from models.thu_ernie.alignment import Link, Vocabulary
-from models.thu_ernie.answering.checkpoint import DEFAULT, TABLE
-from models.thu_ernie.entities.files import FILES, NAMES, ROWS
-from models.thu_ernie.entities.table import EntityTable, EntityView
-from models.thu_ernie.row import Row, collate
+from models.thu_ernie.checkpoint import DEFAULT, TABLE
+from models.thu_ernie.entities.table import FILES, NAMES, ROWS, EntityTable, EntityView
+from models.thu_ernie.row import Link, Row, Vocabulary, collate
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.backpack.answering.prompt import Speller
+from models.backpack.reader import Speller
 from models.training.backpack.texts import Texts
 from models.training.kit.plan import Plan
 from tests.models.training import toys

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from models.backpack.answering.reader import Reader
 from models.backpack.memory import SENSES, SensesMemory
+from models.backpack.reader import Reader
 from models.backpack.system import BackpackSystem
 from models.packs.pack import Pack
 from models.training.backpack.exam import draw_cases

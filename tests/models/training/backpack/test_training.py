@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from models.backpack.answering.reader import Reader
+from models.backpack.reader import Reader
 from models.training.backpack import training
 from models.training.kit.plan import Plan
 from models.training.kit.run import Run

@@ -6,11 +6,10 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
+from models.ernie_doc.checkpoint import Checkpoint
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.packing import Packing
-from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reader import Packing, Reader
 from models.training.ernie_doc.batch import (
     NONE,
     collate,

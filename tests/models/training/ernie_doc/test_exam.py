@@ -9,11 +9,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from models.confidence import Confidence
+from models.ernie_doc.answer import AnswerRule
+from models.ernie_doc.checkpoint import Checkpoint
 from models.ernie_doc.config import ErnieDocConfig
-from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
-from models.ernie_doc.reading.answer import AnswerRule
-from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reader import Reader
 from models.packs.pack import WORLD
 from models.reading.confidence import NO_SCALE
 from models.reading.spans import Span, SpanRule

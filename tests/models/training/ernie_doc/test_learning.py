@@ -5,8 +5,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from models.ernie_doc.loading.checkpoint import load, save
-from models.ernie_doc.loading.minilm import WORDS, minilm_weights
+from models.ernie_doc.checkpoint import WORDS, load, minilm_weights, save
 from models.training.ernie_doc.composed import World
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, build_model

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from models.graph.memory import GraphMemory
-from models.relational.config import Config
+from models.relational.network import Config
 from models.relational.system import RelationalSystem
 from models.training.relational.compositions import Compositions
 from models.training.relational.exam import PackQuestions, draw_groups, measure_group

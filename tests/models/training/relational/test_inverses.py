@@ -8,10 +8,8 @@ import pytest
 from models.graph.knowledge import Entity, Fact, Mention
 from models.relational.answer import Answerer, Sources
 from models.relational.explain import explain
-from models.relational.neighbours import EntityNeighbours
-from models.relational.rules.program import EditedRule, RuleProgram
-from models.relational.rules.rule import WalkRule
-from models.relational.subgraph import inverse_label
+from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.subgraph import EntityNeighbours, inverse_label
 from models.system import Ask, Reply
 from models.training.relational.compositions import is_inverse
 from models.training.relational.examples import Example

@@ -7,7 +7,7 @@ import pytest
 from models.graph.base import Base
 from models.graph.memory import GraphMemory
 from models.graph.statement import LABEL, Statement
-from models.relational.config import Config
+from models.relational.network import Config
 from models.training.relational.exam import PackQuestions
 from tests.models.training.relational.toy import MAKER, PLAN
 

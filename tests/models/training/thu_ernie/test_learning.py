@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.thu_ernie.answering.checkpoint import TABLE, load, save
-from models.thu_ernie.answering.reader import SCALES, Settings
+from models.thu_ernie.checkpoint import TABLE, load, save
+from models.thu_ernie.reader import SCALES, Settings
 from models.training.kit.plan import Plan
 from models.training.kit.run import Run
 from models.training.thu_ernie import exam, training

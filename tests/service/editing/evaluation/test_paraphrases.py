@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from errata.wire.wording import normalize_question
 
-from models.packs.pack import Pack
-from models.packs.probes import pack_probes
+from models.packs.pack import Pack, pack_probes
 from service.editing.editor import Editor
 from service.editing.evaluation.visitors import MAX_EDITS_REWORDED, MAX_PARAPHRASES, ParaphraseGenerator
 from tests.service.editing.requests import PERU, change, edits, item

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from errata.wire.wording import normalize_question
 
-from models.packs.probes import pack_probes
+from models.packs.pack import pack_probes
 from models.system import Probes, Side
 from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import (

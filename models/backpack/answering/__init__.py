@@ -1,1 +1,0 @@
-"""Questions to the Backpack and its answers: prompts, completions, candidates and reasons."""

@@ -1,0 +1,216 @@
+"""Answers a question with spans of a document, from the windows that are likeliest to hold them.
+
+A document is cut into short overlapping chunks of tokens, whose sentence vectors are kept. A window is as near to a
+question as the nearest chunk that begins in it.
+
+The document was read without the question. The first pass, by the frozen MiniLM, chooses windows; each is read again
+with the question, from the state before it, so that windows can be read at once.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Literal, NamedTuple
+
+import torch
+from cachetools import LRUCache
+from jaxtyping import Float, Int
+from more_itertools import chunked
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from models.encoder.minilm import MiniLM
+from models.ernie_doc.reader import Reader
+from models.ernie_doc.state import State
+from models.reading.document import Document, DocumentRefused
+from models.reading.reader import Reader as SpanReader
+from models.reading.spans import Span, SpanRule, Window, follow_spans
+
+MOST_WINDOWS = 16  # windows that a question is put to; where more were, a second question would cost much
+CHUNK, STRIDE = 24, 16  # tokens of a chunk, and from one to the next: about a sentence
+AT_ONCE = 16  # chunks that are read in one step
+VECTOR_BYTES = 64 * 2**20  # bound of the vectors of all documents
+FAR = -1.0  # cosine of a window in which no chunk begins
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The windows that a question is asked of."""
+
+    numbers: Sequence[int]  # in the order of the text
+    # Nearness of each of them; None if all windows are asked, for then none is compared.
+    cosines: Sequence[float] | None
+
+
+class Chooser:
+    """Choose windows by their sentence vectors, which are kept for the documents that were asked last. Thread-safe."""
+
+    def __init__(self, encoder: MiniLM) -> None:
+        self._encoder = encoder
+        self._vectors: LRUCache[str, Tensor] = LRUCache(
+            VECTOR_BYTES, getsizeof=lambda vectors: vectors.nbytes
+        )
+        self._lock = Lock()
+
+    def choose(
+        self, document: Document, windows: Sequence[Window], question: str, n_windows: int
+    ) -> Iterator[int | Choice]:
+        """Yield the number of chunks that are read, now and then, and last the choice."""
+        if len(windows) <= n_windows:
+            yield Choice(range(len(windows)), None)
+            return
+        vectors = yield from self._embed(document)
+        near = vectors @ self._encoder.encode([question]).sentences[0].cpu()
+        owner = torch.tensor([window.first for window in windows])
+        places = torch.searchsorted(owner, torch.arange(len(near)) * STRIDE, right=True) - 1
+        cosines = torch.full((len(windows),), FAR).scatter_reduce(0, places, near, "amax")
+        numbers = sorted(cosines.topk(n_windows).indices.tolist())
+        yield Choice(numbers, cosines[numbers].tolist())
+
+    def _embed(self, document: Document) -> Generator[int, None, Tensor]:
+        with self._lock:
+            vectors: Float[Tensor, "chunk width"] | None = self._vectors.get(document.text)
+        if vectors is None:
+            chunks = cut_chunks(document)
+            parts: list[Tensor] = []
+            for part in chunked(chunks, AT_ONCE):
+                parts.append(self._encoder.encode(part).sentences.cpu())
+                yield min(len(parts) * AT_ONCE, len(chunks))
+            vectors = torch.cat(parts)
+            with self._lock:
+                if vectors.nbytes <= VECTOR_BYTES:
+                    self._vectors[document.text] = vectors
+        return vectors
+
+
+def cut_chunks(document: Document) -> list[str]:
+    """Return the text of each chunk of a document; chunk i begins with token i * STRIDE."""
+    firsts = range(0, len(document), STRIDE)
+    return [
+        document.text[slice(*document.cut(first, min(first + CHUNK, len(document)) - 1))] for first in firsts
+    ]
+
+
+Phase = Literal["choosing", "reading", "asking"]
+
+
+@dataclass(frozen=True)
+class Second:
+    """The reader of all systems, which reads the windows that the model's attention and memory picked, once more."""
+
+    reader: SpanReader  # reads a window with the question, without what stands before it
+    share: float  # its share of the logits; the rest is the model's
+
+    def mix(
+        self,
+        logits: Iterable[Float[Tensor, "token 2"]],
+        question: Sequence[int],
+        texts: Iterable[Sequence[int]],
+    ) -> Iterator[Float[Tensor, "token 2"]]:
+        """Yield the logits of windows, a weighted mean of the model's and the reader's; a log-linear pool of both."""
+        for scores, text in zip(logits, texts, strict=True):
+            (second_logits,) = self.reader.point([(question, text)])
+            yield scores[: len(second_logits)].lerp(second_logits, self.share)
+
+
+@dataclass(frozen=True)
+class AnswerRule:
+    """The settings with which a question is asked."""
+
+    spans: SpanRule  # how spans are compared
+    batch: int  # windows that are read at once
+    most_windows: int  # windows that the question is put to; the authors put it to all
+    uses_memory: bool = True  # False leaves every memory empty, to measure its contribution
+    second: Second | None = None  # reads the windows, too
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The spans of a document that answer a question."""
+
+    spans: tuple[Span, ...]  # the best first; none where no span of the text keeps the rule
+    choice: Choice  # the windows that were asked
+    is_question_cut: bool
+
+
+class Progress(NamedTuple):
+    """The progress of an answer: comparing chunks of the text with it, reading windows, or asking some of them."""
+
+    phase: Phase
+    done: int  # chunks or windows
+    total: int | None  # None if it is not known before the end of the phase
+
+
+def answer(
+    reader: Reader,
+    chooser: Chooser,
+    document: Document,
+    question: str,
+    tokenizer: Tokenizer,
+    rule: AnswerRule,
+) -> Answer:
+    """Find the spans of a document that may answer a question.
+
+    Raises:
+        DocumentRefused: The question has no words.
+    """
+    *_, result = answer_in_steps(reader, chooser, document, question, tokenizer, rule)
+    assert isinstance(result, Answer)
+    return result
+
+
+def answer_in_steps(
+    reader: Reader,
+    chooser: Chooser,
+    document: Document,
+    question: str,
+    tokenizer: Tokenizer,
+    rule: AnswerRule,
+) -> Iterator[Progress | Answer]:
+    """Yield the progress after each window, and last the answer.
+
+    Raises:
+        DocumentRefused: The question has no words.
+    """
+    ids = torch.tensor(tokenizer.encode(question, add_special_tokens=False).ids, dtype=torch.long)
+    if not len(ids):
+        raise DocumentRefused("the question has no words: ask something")
+    is_cut, ids = len(ids) > reader.packing.question_room, ids[: reader.packing.question_room]
+    start, windows = reader.start(), reader.packing.windows(len(document))
+    for item in chooser.choose(document, windows, question, rule.most_windows):
+        if isinstance(item, Choice):
+            choice = item
+        else:
+            yield Progress("choosing", item, None)
+    states = dict.fromkeys(choice.numbers, start)
+    if rule.uses_memory:
+        for number, state in reader.read_before(document, choice.numbers):
+            if number in states:
+                states[number] = state
+            yield Progress("reading", number, choice.numbers[-1])
+    logits = ask_windows(reader, document, windows, ids, states, rule.batch)
+    if rule.second is not None:
+        texts = (document.ids[slice(*windows[number])].tolist() for number in choice.numbers)
+        logits = rule.second.mix(logits, ids.tolist(), texts)
+    spans: Sequence[Span] = ()
+    for done, best in enumerate(follow_spans(document, windows, choice.numbers, logits, rule.spans), 1):
+        spans = best
+        yield Progress("asking", done, len(choice.numbers))
+    yield Answer(tuple(spans), choice, is_cut)
+
+
+def ask_windows(
+    reader: Reader,
+    document: Document,
+    windows: Sequence[Window],
+    question: Int[Tensor, " asked"],
+    states: Mapping[int, State],
+    batch: int,
+) -> Iterator[Float[Tensor, "token 2"]]:
+    """Yield the logits of start and end in some windows, each read with the question from the state before it."""
+    for numbers in chunked(states, batch):
+        memory = torch.stack([states[number].memory.to(reader.device) for number in numbers], 1)
+        segments = reader.packing.pack(
+            [document.ids[slice(*windows[number])] for number in numbers], question
+        )
+        yield from reader.encode(segments, memory)[1].cpu()

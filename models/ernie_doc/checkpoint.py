@@ -1,0 +1,190 @@
+"""Checkpoints of ERNIE-Doc: the first weights, which are MiniLM's, and our folder.
+
+Its encoder is BERT's with H = 384 and 12 heads, which is ERNIE-Doc's without memory, positions and tasks. MiniLM adds
+positions and a token type to its words before the norm; here their mean is added to the word table, so that the norm
+sees what it was trained on.
+
+Our checkpoint of ERNIE-Doc: a folder that is loaded without unpickling anything.
+
+tokenizer.json      its words, if they are not MiniLM's
+config.json         model_type `ernie-doc`, the sizes and switches, and where other weights come from
+model.safetensors   the weights under PaddleNLP's names without its prefix
+SHA256SUMS          what both have to be
+
+A checkpoint with the base `minilm` leaves out what equals MiniLM's weights, such as its word table, which is nearly
+half of the model and lies on every machine anyway.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from models.confidence import Confidence
+from models.encoder.weights import find
+from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.model import ErnieDoc
+from models.kit.checkpoint import CONFIG, WEIGHTS, CheckpointError, differing, fill, fitting, read_verified
+from models.kit.checkpoint import save as write
+
+WORDS = "embeddings.word_emb.weight"
+LAYER_NAMES = {
+    "attn.q_proj": "attention.self.query",
+    "attn.k_proj": "attention.self.key",
+    "attn.v_proj": "attention.self.value",
+    "attn.out_proj": "attention.output.dense",
+    "norm1": "attention.output.LayerNorm",
+    "ffn.linear1": "intermediate.dense",
+    "ffn.linear2": "output.dense",
+    "norm2": "output.LayerNorm",
+}
+KINDS = ("weight", "bias")
+
+
+def minilm_weights(
+    expected: Mapping[str, Tensor], layers: Mapping[str, Tensor] | None = None
+) -> dict[str, Tensor]:
+    """Return MiniLM's tensors under the names of `ErnieDoc`.
+
+    Args:
+        expected: The tensors of a model; only those of the same shape are returned, and layers it has.
+        layers: Trained tensors that stand in the place of MiniLM's; its words stay.
+
+    Raises:
+        EncoderNotFound: MiniLM's files are not there.
+    """
+    weights = find().weights
+    places = weights["embeddings.position_embeddings.weight"].mean(0)
+    types = weights["embeddings.token_type_embeddings.weight"][0]
+    tensors = {WORDS: weights["embeddings.word_embeddings.weight"] + types + places}
+    weights = {**weights, **(layers or {})}
+    for kind in KINDS:
+        tensors[f"embeddings.norms.0.{kind}"] = weights[f"embeddings.LayerNorm.{kind}"]
+        tensors |= {
+            f"encoder.layers.{number}.{name}.{kind}": weights[f"encoder.layer.{number}.{source}.{kind}"]
+            for number in range(n_layers(weights))
+            for name, source in LAYER_NAMES.items()
+        }
+    return fitting(tensors, expected)
+
+
+def load_tokenizer() -> Tokenizer:
+    """Return MiniLM's tokenizer, which cuts nothing and pads nothing.
+
+    Raises:
+        EncoderNotFound: MiniLM's files are not there.
+    """
+    tokenizer = find().tokenizer()
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def n_layers(weights: Mapping[str, Tensor]) -> int:
+    """Count the layers of a BERT by its names."""
+    return len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
+
+
+MODEL_TYPE = "ernie-doc"
+TOKENIZER = "tokenizer.json"
+FILES = (CONFIG, WEIGHTS)
+Base = Literal["none", "minilm"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings with which a model reads documents, in tokens."""
+
+    question_room: int
+    overlap: int  # shared by windows
+    longest: int  # size of an answer
+    confidence: Confidence
+    reader_share: float = 0.0  # share of the reader of all systems in what a window says
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with its digest."""
+
+    model: ErnieDoc  # in evaluation mode, without gradients
+    digest: str  # `sha256:...` of the files; states of another digest belong to another model
+    settings: Settings | None = None  # None for a model whose head for spans is not trained
+    labels: tuple[str, ...] = ()  # names of the labels of a model that has several, if they are known
+    tokenizer: Tokenizer | None = None  # if its words are not MiniLM's
+
+
+def save(
+    model: ErnieDoc,
+    folder: Path,
+    base: Base = "none",
+    dtype: torch.dtype = torch.float32,
+    settings: Settings | None = None,
+    labels: Sequence[str] = (),
+    tokenizer: Tokenizer | None = None,
+) -> None:
+    """Write a checkpoint folder; equal weights give equal bytes.
+
+    Args:
+        model: Model to write.
+        folder: Made if it is not there.
+        base: `minilm` leaves out tensors that equal MiniLM's.
+        dtype: Type of the tensors on disk; `load` gives float32.
+        settings: How it reads documents.
+        labels: Names of the labels of a model that has several.
+        tokenizer: Its words, if they are not MiniLM's.
+    """
+    state = unique_state(model)
+    encoder = minilm_weights(state) if base == "minilm" else {}
+    tensors = {name: value.to(dtype) for name, value in differing(state, encoder).items()}
+    config = {
+        "model_type": MODEL_TYPE,
+        "base": base,
+        "model": asdict(model.config),
+        "reading": asdict(settings) if settings else None,
+        **({"labels": list(labels)} if labels else {}),
+        **({"tokenizer": TOKENIZER} if tokenizer else {}),
+    }
+    if tokenizer:
+        folder.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(str(folder / TOKENIZER))
+    write(folder, {WEIGHTS: tensors}, {CONFIG: config}, (TOKENIZER,) if tokenizer else ())
+
+
+def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
+    """Load a checkpoint folder.
+
+    Raises:
+        CheckpointError: A file is missing, damaged or of another model; the text names it.
+        EncoderNotFound: The checkpoint needs MiniLM, whose files are missing.
+    """
+    contents = read_verified(folder, FILES)
+    config = contents.json(CONFIG)
+    if "tokenizer" in config:
+        contents = read_verified(folder, (*FILES, TOKENIZER))
+    if config.get("model_type") != MODEL_TYPE:
+        raise CheckpointError(
+            f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
+        )
+    with contents.whole():
+        model, raw = ErnieDoc(ErnieDocConfig(**config["model"])), config.get("reading")
+        settings = (
+            None if raw is None else Settings(**raw | {"confidence": Confidence.parse(raw["confidence"])})
+        )
+    base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
+    fill(model, base | contents.floats(WEIGHTS), folder)
+    return Checkpoint(
+        model.to(device, dtype).eval().requires_grad_(False),
+        contents.digest,
+        settings,
+        tuple(config.get("labels", ())),
+        contents.tokenizer(TOKENIZER) if TOKENIZER in contents.files else None,
+    )
+
+
+def unique_state(model: ErnieDoc) -> dict[str, Tensor]:
+    """Return the tensors of a model, those that layers share once and under their first name."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}

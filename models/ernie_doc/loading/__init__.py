@@ -1,1 +1,0 @@
-"""Checkpoints of ERNIE-Doc: PaddleNLP's, read without unpickling what they ask for, and ours."""

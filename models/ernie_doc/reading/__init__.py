@@ -1,1 +1,0 @@
-"""Reading a long document into states, once, and finding answers in it."""

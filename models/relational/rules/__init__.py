@@ -1,1 +1,0 @@
-"""Rules about walks, as a memory that is edited."""

@@ -1,1 +1,0 @@
-"""Answers from entity rows and from passages: a mask is aligned with candidates, or a span is pointed at."""
