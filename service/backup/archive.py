@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
 
-from errata.wire.state import BACKUP_TYPE, SEAL
+from errata.wire import BACKUP_TYPE, SEAL
 from pydantic import BaseModel, ConfigDict
 
 from service.errors import InvalidInput

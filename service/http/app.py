@@ -35,6 +35,7 @@ from service.http.middleware.edge import (
     SecurityHeadersMiddleware,
 )
 from service.http.model_router import ModelRouter
+from service.http.openai import chat, responses
 from service.http.readiness import Readiness
 from service.http.routes import (
     answers,
@@ -48,7 +49,6 @@ from service.http.routes import (
     proposals,
     status,
 )
-from service.http.routes.openai import chat, responses
 from service.mcp.server import include_mcp
 from service.metrics import metrics
 

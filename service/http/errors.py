@@ -14,7 +14,6 @@ from urllib.parse import unquote
 
 from errata.wire import Problem
 from errata.wire.mistakes import name_parameter
-from errata.wire.openai.chat import ChatError, ChatProblem, ChatRequest
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -27,6 +26,8 @@ from service.access.caller import ANONYMOUS
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
 from service.http.auth import get_source
 from service.http.body import MAX_COMPLAINTS
+from service.http.openai.replies import ChatError, ChatProblem
+from service.http.openai.requests import ChatRequest
 from service.http.responses import respond
 from service.outcome import Outcome
 

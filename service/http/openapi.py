@@ -8,17 +8,13 @@ leave out.
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from http import HTTPStatus
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 from errata.wire import Problem, Response
-from errata.wire import Request as WireRequest
-from errata.wire.openai.chat import ChatError
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
@@ -29,6 +25,7 @@ from pydantic.json_schema import models_json_schema
 from service.http.auth import Guard
 from service.http.body import JsonBody
 from service.http.errors import CHAT, RESPONSES
+from service.http.openai.replies import ChatError
 from service.http.responses import PROBLEM
 
 DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("descriptions.toml").read_text())
@@ -36,8 +33,6 @@ FIELDS, PARAMETERS, EXAMPLES = (DESCRIPTIONS[name] for name in ("fields", "param
 AS_OPENAI = (
     "As in OpenAI's API; service/http/README.md says which fields are kept to, and which change nothing here."
 )
-ATTRIBUTES = "\n\nAttributes:\n"
-ATTRIBUTE = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 SCHEMA = "#/components/schemas/{model}"
 KEY = "key"
 GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
@@ -149,36 +144,21 @@ def _complete(
 def _describe_parameters(operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", []):
         name = parameter["name"]
-        parameter.setdefault("description", PARAMETERS.get(name) or FIELDS.get(name))
+        description = parameter.get("description") or PARAMETERS.get(name) or FIELDS.get(name, "")
+        parameter["description"] = " ".join(description.split())
 
 
 def _describe_fields(schemas: dict[str, Any]) -> None:
-    kinds = {kind.__name__: kind for kind in (*_list_kinds(WireRequest), *_list_kinds(Response))}
     for name, schema in schemas.items():
-        if "description" in schema:  # a docstring, whose attributes are described as fields
-            schema["description"] = schema["description"].partition(ATTRIBUTES)[0]
-        attributes = describe_fields(kinds[name]) if name in kinds else {}
         for field, content in schema.get("properties", {}).items():
             default = AS_OPENAI if name.startswith(("Chat", "Stream", "Response")) else None
             common = FIELDS.get(f"{name}.{field}", FIELDS.get(field, default))
-            description = content.get("description") or attributes.get(field) or common
+            description = content.get("description") or common
             if description is not None:
-                content["description"] = description
-
-
-def _list_kinds(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    yield kind
-    for part in kind.__subclasses__():
-        yield from _list_kinds(part)
+                content["description"] = " ".join(description.split())
 
 
 def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
     for dependency in dependant.dependencies:
         yield dependency
         yield from _dependencies(dependency)
-
-
-def describe_fields(kind: type) -> Mapping[str, str]:
-    """Return the fields that the docstrings of a type and of its bases list."""
-    lists = [cleandoc(base.__doc__ or "").partition(ATTRIBUTES)[2] for base in reversed(kind.__mro__)]
-    return {name: " ".join(text.split()) for items in lists for name, text in ATTRIBUTE.findall(items)}

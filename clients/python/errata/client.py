@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from copy import copy
-from functools import wraps
 from pathlib import Path
-from types import MethodType
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    ParamSpec,
-    Self,
-    TypeVar,
-    Unpack,
-    get_args,
-    get_type_hints,
-    overload,
-)
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 
 import httpx
 
@@ -28,8 +14,9 @@ from errata import streaming, wire
 from errata.address import DEFAULT_URL, base_url, build_headers, is_loopback
 from errata.bulk.options import FileOptions
 from errata.bulk.run import FileRun, OnReply, to_run
-from errata.calls import Calls
-from errata.calls.access import AuditFilters
+from errata.calls import CallMethods, Calls
+from errata.calls.admin import AuditFilters
+from errata.calls.method import Asynchronous, Blocking, show
 from errata.files import Progress
 from errata.request import Call, Reply, T_co
 from errata.streaming import AnswerPart, Page, PageCall, ask_for_parts
@@ -44,79 +31,40 @@ AsyncErrata `aclosing`) ends the request.
 """
 
 P = ParamSpec("P")
+Parts: TypeAlias = Generator[AnswerPart]
+AsyncParts: TypeAlias = AsyncGenerator[AnswerPart]
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
 HttpClient = TypeVar("HttpClient", httpx.Client, httpx.AsyncClient)
 ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 
-class _Method(Generic[P, T_co]):
-    """A method of `Calls` as one of a client, which sends the call: blocking, or as a coroutine."""
+def _stream(
+    build: Callable[Concatenate[Any, P], Call[wire.Answer]],
+) -> Callable[Concatenate[Errata, P], Parts]:
+    """Return a method of `Calls` that asks, as one of a client with an answer in parts."""
 
-    def __init__(self, build: Callable[Concatenate[Calls, P], Call[T_co]]) -> None:
-        @wraps(build)
-        def send(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-            return client.send(build(client.calls, *args, **kwargs)).value
+    def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Parts:
+        call = ask_for_parts(build(client.calls, *args, **kwargs))
+        return streaming.stream(client._link.http, client._to_request(call), call)
 
-        @wraps(build)
-        async def send_async(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-            return (await client.send(build(client.calls, *args, **kwargs))).value
-
-        [returns] = get_args(get_type_hints(build)["return"])
-        _show(send, build, returns)
-        _show(send_async, build, returns)
-        self._send, self._send_async = send, send_async
-
-    @overload
-    def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
-
-    @overload
-    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, T_co]: ...
-
-    @overload
-    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, Coroutine[Any, Any, T_co]]: ...
-
-    def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
-        method: Callable[..., Any] = self._send_async if issubclass(kind, AsyncErrata) else self._send
-        return method if client is None else MethodType(method, client)
+    show(stream, build, Parts)
+    stream.__doc__ = STREAM_DOC
+    return stream
 
 
-def _show(method: Any, build: Callable[..., Any], returns: Any) -> None:
-    """Let help() show the parameters and the type of the result."""
-    method.__signature__ = inspect.signature(build).replace(return_annotation=returns)
+def _stream_async(
+    build: Callable[Concatenate[Any, P], Call[wire.Answer]],
+) -> Callable[Concatenate[AsyncErrata, P], AsyncParts]:
+    def stream(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> AsyncParts:
+        call = ask_for_parts(build(client.calls, *args, **kwargs))
+        return streaming.astream(client._link.http, client._to_request(call), call)
+
+    show(stream, build, AsyncParts)
+    stream.__doc__ = STREAM_DOC
+    return stream
 
 
-class _Stream(Generic[P]):
-    """A method of `Calls` that asks, as one of a client with an answer in parts."""
-
-    def __init__(self, build: Callable[Concatenate[Calls, P], Call[wire.Answer]]) -> None:
-        def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Generator[AnswerPart]:
-            return client._stream(build(client.calls, *args, **kwargs))
-
-        def stream_async(
-            client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs
-        ) -> AsyncGenerator[AnswerPart]:
-            return client._stream(build(client.calls, *args, **kwargs))
-
-        _show(stream, build, Generator[AnswerPart])
-        _show(stream_async, build, AsyncGenerator[AnswerPart])
-        stream.__doc__ = stream_async.__doc__ = STREAM_DOC
-        self._stream, self._stream_async = stream, stream_async
-
-    @overload
-    def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
-
-    @overload
-    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, Generator[AnswerPart]]: ...
-
-    @overload
-    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, AsyncGenerator[AnswerPart]]: ...
-
-    def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
-        method: Callable[..., Any] = self._stream_async if issubclass(kind, AsyncErrata) else self._stream
-        return method if client is None else MethodType(method, client)
-
-
-class _Client(Generic[Transport, HttpClient, ClientLink]):
+class _Client(CallMethods, Generic[Transport, HttpClient, ClientLink]):
     """The base of both clients: the address, the timeouts, and the newest version that they have written.
 
     Args:
@@ -132,63 +80,6 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     """
 
     _link_type: type[ClientLink]
-
-    ask = _Method(Calls.ask)
-    ask_many = _Method(Calls.ask_many)
-    stream = _Stream(Calls.ask)
-    edit = _Method(Calls.edit)
-    edit_many = _Method(Calls.edit_many)
-    fact = _Method(Calls.fact)
-    define_relation = _Method(Calls.define_relation)
-    change = _Method(Calls.change)
-    import_graph = _Method(Calls.import_graph)
-    revert = _Method(Calls.revert)
-    rollback = _Method(Calls.rollback)
-    log = _Method(Calls.log)
-    gaps = _Method(Calls.gaps)
-    gap = _Method(Calls.gap)
-    drop_gap = _Method(Calls.drop_gap)
-    check_gaps = _Method(Calls.check_gaps)
-    propose = _Method(Calls.propose)
-    proposals = _Method(Calls.proposals)
-    proposal = _Method(Calls.proposal)
-    approve = _Method(Calls.approve)
-    reject = _Method(Calls.reject)
-    show = _Method(Calls.show)
-    show_edit = _Method(Calls.show_edit)
-    active_edits = _Method(Calls.active_edits)
-    scope = _Method(Calls.scope)
-    why = _Method(Calls.why)
-    diff = _Method(Calls.diff)
-    check = _Method(Calls.check)
-    last_check = _Method(Calls.last_check)
-    replicas = _Method(Calls.replicas)
-    models = _Method(Calls.models)
-    memory = _Method(Calls.memory)
-    put_document = _Method(Calls.put_document)
-    put_document_file = _Method(Calls.put_document_file)
-    get_document = _Method(Calls.get_document)
-    list_documents = _Method(Calls.list_documents)
-    remove_document = _Method(Calls.remove_document)
-    entities = _Method(Calls.entities)
-    relations = _Method(Calls.relations)
-    table = _Method(Calls.table)
-    entity = _Method(Calls.entity)
-    senses = _Method(Calls.senses)
-    whoami = _Method(Calls.whoami)
-    tags = _Method(Calls.tags)
-    tag = _Method(Calls.tag)
-    untag = _Method(Calls.untag)
-    reviews = _Method(Calls.reviews)
-    review = _Method(Calls.review)
-    hits = _Method(Calls.hits)
-    keys = _Method(Calls.keys)
-    make_key = _Method(Calls.make_key)
-    rotate_key = _Method(Calls.rotate_key)
-    revoke_key = _Method(Calls.revoke_key)
-    audit = _Method(Calls.audit)
-    backup = _Method(Calls.backup)
-    restore = _Method(Calls.restore)
 
     def __init__(
         self,
@@ -257,7 +148,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
         return reply
 
 
-class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
+class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink], Blocking):
     """Ask and correct, one call at a time. Safe to share between threads.
 
     with Errata(key=key) as errata:
@@ -266,6 +157,7 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
     """
 
     _link_type = BlockingLink
+    stream = _stream(Calls.ask)
 
     def edit_file(
         self,
@@ -313,10 +205,6 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
             if (start := page.next) is None:
                 return
 
-    def _stream(self, call: Call[wire.Answer]) -> Generator[AnswerPart]:
-        call = ask_for_parts(call)
-        return streaming.stream(self._link.http, self._to_request(call), call)
-
     def close(self) -> None:
         if self._owns_http:
             self._link.http.close()
@@ -328,10 +216,11 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
         self.close()
 
 
-class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink]):
+class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink], Asynchronous):
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
 
     _link_type = AsyncLink
+    stream = _stream_async(Calls.ask)
 
     async def edit_file(
         self,
@@ -372,10 +261,6 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
                 yield entry
             if (start := page.next) is None:
                 return
-
-    def _stream(self, call: Call[wire.Answer]) -> AsyncGenerator[AnswerPart]:
-        call = ask_for_parts(call)
-        return streaming.astream(self._link.http, self._to_request(call), call)
 
     async def aclose(self) -> None:
         if self._owns_http:

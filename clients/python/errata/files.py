@@ -19,8 +19,7 @@ from pydantic import ValidationError
 
 from errata.errors import NotErrata, UnreadableFile, UnwritableFile
 from errata.problems import unsendable
-from errata.wire import BackupHead, ImportProgress
-from errata.wire.state import BACKUP_TYPE, SEAL
+from errata.wire import BACKUP_TYPE, SEAL, BackupHead, ImportProgress
 
 PIECE_BYTES = 256 * 1024
 SENDING = "sending"  # phase in which the client reports the progress, in bytes

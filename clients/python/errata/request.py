@@ -5,10 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
 
 import httpx
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
@@ -17,6 +20,7 @@ from errata.problems import describe_invalid, list_faults, to_error, unsendable
 from errata.wire import Request, Response
 
 R = TypeVar("R", bound=Request)
+T = TypeVar("T")
 T_co = TypeVar("T_co", bound=Response, covariant=True)
 
 
@@ -37,7 +41,7 @@ class Call(Generic[T_co]):
     returns: type[T_co]
     body: Request | None = None
     file: FileBody | None = None  # the body, in place of `body`
-    query: Mapping[str, int | str] = field(default_factory=dict)
+    query: Request | Mapping[str, Any] = field(default_factory=dict)  # None leaves a parameter out
     # Makes a write safe to repeat: the service answers a repetition with the first result
     idempotency_key: str | None = None
     reads: bool = True  # true for a call that changes nothing, however often it is sent
@@ -82,7 +86,7 @@ class Call(Generic[T_co]):
         request = httpx.Request(
             self.verb,
             base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode()),
-            params=dict(self.query) or None,
+            params=_list_parameters(self.query) or None,
             headers={**headers, **own_headers},
             content=content,
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
@@ -115,13 +119,34 @@ def build(kind: type[R], /, **fields: object) -> R:
         raise unsendable(describe_invalid(error), list_faults(error)) from error
 
 
-def to_query(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are set, with truth values as in JSON."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else value
-        for name, value in fields.items()
-        if value is not None
-    }
+def check(kind: Any, **argument: T) -> T:
+    """Return the value of one argument of this type; raise Malformed, with its name, where it is wrong."""
+    [(name, value)] = argument.items()
+    result: T = getattr(build(_make_type(name, kind), **{name: value}), name)
+    return result
+
+
+@cache
+def _make_type(name: str, kind: Any) -> type[Request]:
+    fields: dict[str, Any] = {name: (kind, ...)}
+    return create_model("Argument", __base__=Request, **fields)
+
+
+def quote_part(kind: Any, **argument: str) -> str:
+    """Return the value of one argument as a part of a path; raise Malformed where it is wrong."""
+    return quote(check(kind, **argument), safe="")
+
+
+def _list_parameters(query: Request | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are set: truth values as in JSON, times in seconds since 1970."""
+    fields = query.model_dump(exclude_defaults=True) if isinstance(query, Request) else query
+    parameters = {name: value for name, value in fields.items() if value is not None}
+    for name, value in parameters.items():
+        if isinstance(value, datetime):
+            parameters[name] = str(value.timestamp())
+        elif isinstance(value, bool):
+            parameters[name] = str(value).lower()
+    return parameters
 
 
 def new_key() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from errata.calls.edits import EditOptions
+from errata.calls.edit import EditOptions
 from errata.problems import unsendable
 from errata.wire import MAX_EDITS
 

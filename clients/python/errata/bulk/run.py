@@ -21,7 +21,7 @@ from errata.bulk.line import Line, Status
 from errata.bulk.options import FileOptions, RunSettings
 from errata.bulk.reader import read_corrections
 from errata.calls import Calls
-from errata.calls.edits import EditOptions
+from errata.calls.edit import EditOptions
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo
 from errata.files import Progress, ignore
 from errata.problems import unsendable

@@ -1,32 +1,39 @@
 """The calls of the service, written once: each method describes one checked request.
 
-`Errata` and `AsyncErrata` take their methods from here and only add the sending.
+`Errata` and `AsyncErrata` have the same methods and only add the sending.
 """
 
-from errata.calls.access import AccessCalls
-from errata.calls.answers import AnswerCalls
-from errata.calls.documents import DocumentCalls
-from errata.calls.edits import EditCalls
-from errata.calls.gaps import GapCalls
-from errata.calls.graph import GraphCalls
-from errata.calls.history import HistoryCalls
-from errata.calls.proposals import ProposalCalls
-from errata.calls.senses import SenseCalls
-from errata.calls.service import ServiceCalls
+from __future__ import annotations
 
-__all__ = ["Calls"]
+import threading
+
+from errata.calls.admin import AdminCalls
+from errata.calls.ask import AskCalls
+from errata.calls.edit import EditCalls
+from errata.calls.read import ReadCalls
+from errata.wire import EditReceipt, Response
+
+__all__ = ["CallMethods", "Calls"]
 
 
-class Calls(
-    AnswerCalls,
-    EditCalls,
-    GraphCalls,
-    DocumentCalls,
-    HistoryCalls,
-    GapCalls,
-    ProposalCalls,
-    SenseCalls,
-    AccessCalls,
-    ServiceCalls,
-):
-    """Describes requests, and remembers the newest written version, so that later questions can wait for it."""
+class CallMethods(AskCalls, EditCalls, ReadCalls, AdminCalls):
+    """Every method that describes a request."""
+
+
+class Calls(CallMethods):
+    """Builds calls, and knows the newest version of one client."""
+
+    def __init__(self, last_version: int | None = None) -> None:
+        self._last_version = last_version
+        self._lock = threading.Lock()
+
+    @property
+    def last_version(self) -> int | None:
+        """The newest version that this client has made or learned."""
+        return self._last_version
+
+    def learn(self, response: Response) -> None:
+        """Remember the version that a receipt names."""
+        if isinstance(response, EditReceipt) and response.version is not None:
+            with self._lock:
+                self._last_version = max(response.version, self._last_version or 0)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from errata.calls.edits import CommitOptions, EditOptions
+from errata.calls.edit import CommitOptions, EditOptions
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
 NoWaitReport = Annotated[

@@ -21,7 +21,7 @@ from errata.cli.render.text import make_printable
 from errata.cli.streams import Exit
 from errata.client import Errata
 from errata.request import Call, Reply, T_co
-from errata.wire.tags import TAG
+from errata.wire import TAG
 
 PIPE_COLUMNS = 10_000  # columns in a pipe, so that no line is wrapped: programs read it line by line
 KEY_FILE = Path("var") / "admin.key"

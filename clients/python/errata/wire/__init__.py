@@ -2,153 +2,17 @@
 
 Requests are strict (no unknown fields, no guessing of types), so that a misspelt option is refused and not
 ignored. Responses let unknown fields pass, so that an older client can read a newer service.
-
-`import X as X` exports a name (PEP 484).
 """
 
-from errata.wire.access import AuditEntry as AuditEntry
-from errata.wire.access import AuditPage as AuditPage
-from errata.wire.access import KeyList as KeyList
-from errata.wire.access import KeyName as KeyName
-from errata.wire.access import KeyRequest as KeyRequest
-from errata.wire.access import KeyState as KeyState
-from errata.wire.access import NewKey as NewKey
-from errata.wire.access import RotateRequest as RotateRequest
-from errata.wire.access import Scope as Scope
-from errata.wire.answers import MAX_BATCH as MAX_BATCH
-from errata.wire.answers import MAX_CONTEXT_CHARS as MAX_CONTEXT_CHARS
-from errata.wire.answers import Alternative as Alternative
-from errata.wire.answers import Answer as Answer
-from errata.wire.answers import AnswerDelta as AnswerDelta
-from errata.wire.answers import AnswerFact as AnswerFact
-from errata.wire.answers import AnswerRequest as AnswerRequest
-from errata.wire.answers import AnswerToken as AnswerToken
-from errata.wire.answers import BatchRequest as BatchRequest
-from errata.wire.answers import BatchResponse as BatchResponse
-from errata.wire.answers import BatchResult as BatchResult
-from errata.wire.answers import Gap as Gap
-from errata.wire.answers import GapCheck as GapCheck
-from errata.wire.answers import GapGroup as GapGroup
-from errata.wire.answers import GapPage as GapPage
-from errata.wire.answers import NearbyEdit as NearbyEdit
-from errata.wire.answers import Sampling as Sampling
-from errata.wire.answers import Timings as Timings
-from errata.wire.answers import TokenChance as TokenChance
-from errata.wire.base import LARGEST_VERSION as LARGEST_VERSION
-from errata.wire.base import MAX_TEXT_CHARS as MAX_TEXT_CHARS
-from errata.wire.base import CommitVersion as CommitVersion
-from errata.wire.base import Details as Details
-from errata.wire.base import Message as Message
-from errata.wire.base import Name as Name
-from errata.wire.base import Request as Request
-from errata.wire.base import Response as Response
-from errata.wire.base import Text as Text
-from errata.wire.base import Version as Version
-from errata.wire.documents import DOCUMENTS as DOCUMENTS
-from errata.wire.documents import MAX_DOCUMENT_CHARS as MAX_DOCUMENT_CHARS
-from errata.wire.documents import DocumentHead as DocumentHead
-from errata.wire.documents import DocumentId as DocumentId
-from errata.wire.documents import DocumentList as DocumentList
-from errata.wire.documents import DocumentRequest as DocumentRequest
-from errata.wire.documents import DocumentState as DocumentState
-from errata.wire.documents import MediaType as MediaType
-from errata.wire.documents import RemovalOptions as RemovalOptions
-from errata.wire.documents import TextOptions as TextOptions
-from errata.wire.edits import MAX_EDITS as MAX_EDITS
-from errata.wire.edits import MAX_PARAPHRASES as MAX_PARAPHRASES
-from errata.wire.edits import MAX_PREVIEW_EDITS as MAX_PREVIEW_EDITS
-from errata.wire.edits import Act as Act
-from errata.wire.edits import EditItem as EditItem
-from errata.wire.edits import EditReceipt as EditReceipt
-from errata.wire.edits import EditRequest as EditRequest
-from errata.wire.edits import EditTest as EditTest
-from errata.wire.edits import FactItem as FactItem
-from errata.wire.edits import IdempotencyHeader as IdempotencyHeader
-from errata.wire.edits import Item as Item
-from errata.wire.edits import Kind as Kind
-from errata.wire.edits import MemoryItem as MemoryItem
-from errata.wire.edits import RelationItem as RelationItem
-from errata.wire.edits import RevertRequest as RevertRequest
-from errata.wire.edits import RollbackRequest as RollbackRequest
-from errata.wire.edits import Wait as Wait
-from errata.wire.graph import EntityFact as EntityFact
-from errata.wire.graph import EntityHead as EntityHead
-from errata.wire.graph import EntityList as EntityList
-from errata.wire.graph import EntityState as EntityState
-from errata.wire.graph import Format as Format
-from errata.wire.graph import GraphRelation as GraphRelation
-from errata.wire.graph import GraphTable as GraphTable
-from errata.wire.graph import ImportCounts as ImportCounts
-from errata.wire.graph import ImportedTriple as ImportedTriple
-from errata.wire.graph import ImportOrder as ImportOrder
-from errata.wire.graph import ImportProgress as ImportProgress
-from errata.wire.graph import ImportReceipt as ImportReceipt
-from errata.wire.graph import RejectedLine as RejectedLine
-from errata.wire.graph import RelationList as RelationList
-from errata.wire.graph import RemovedFact as RemovedFact
-from errata.wire.graph import TableQuery as TableQuery
-from errata.wire.history import ActiveEdit as ActiveEdit
-from errata.wire.history import ActiveEditList as ActiveEditList
-from errata.wire.history import Cause as Cause
-from errata.wire.history import Change as Change
-from errata.wire.history import CheckReport as CheckReport
-from errata.wire.history import Diff as Diff
-from errata.wire.history import EditDetail as EditDetail
-from errata.wire.history import EditHead as EditHead
-from errata.wire.history import EditState as EditState
-from errata.wire.history import FactChange as FactChange
-from errata.wire.history import HitList as HitList
-from errata.wire.history import KeptTest as KeptTest
-from errata.wire.history import MemoryChange as MemoryChange
-from errata.wire.history import Remainder as Remainder
-from errata.wire.history import ReviewList as ReviewList
-from errata.wire.history import ReviewRequest as ReviewRequest
-from errata.wire.history import ScopeCandidate as ScopeCandidate
-from errata.wire.history import ScopeReport as ScopeReport
-from errata.wire.history import VersionDetail as VersionDetail
-from errata.wire.history import VersionHead as VersionHead
-from errata.wire.history import VersionLog as VersionLog
-from errata.wire.history import VersionSummary as VersionSummary
-from errata.wire.history import WhyReport as WhyReport
-from errata.wire.history import WriteSummary as WriteSummary
-from errata.wire.problems import PROBLEMS as PROBLEMS
-from errata.wire.problems import FieldProblem as FieldProblem
-from errata.wire.problems import Problem as Problem
-from errata.wire.problems import ProblemKind as ProblemKind
-from errata.wire.proposals import ApprovalRequest as ApprovalRequest
-from errata.wire.proposals import Proposal as Proposal
-from errata.wire.proposals import ProposalList as ProposalList
-from errata.wire.proposals import ProposalRequest as ProposalRequest
-from errata.wire.proposals import RejectionRequest as RejectionRequest
-from errata.wire.report import BrokenTest as BrokenTest
-from errata.wire.report import EditReport as EditReport
-from errata.wire.report import EditTimings as EditTimings
-from errata.wire.report import FailingTest as FailingTest
-from errata.wire.report import Link as Link
-from errata.wire.report import NearQuestion as NearQuestion
-from errata.wire.report import ParaphraseReport as ParaphraseReport
-from errata.wire.report import RefusedEdit as RefusedEdit
-from errata.wire.report import Report as Report
-from errata.wire.report import SideEffect as SideEffect
-from errata.wire.report import SupersededTest as SupersededTest
-from errata.wire.report import VisitorsReport as VisitorsReport
-from errata.wire.senses import ScoredWord as ScoredWord
-from errata.wire.senses import Sense as Sense
-from errata.wire.senses import SensesQuery as SensesQuery
-from errata.wire.senses import WordSenses as WordSenses
-from errata.wire.state import BackupHead as BackupHead
-from errata.wire.state import Capacity as Capacity
-from errata.wire.state import EditCounts as EditCounts
-from errata.wire.state import Hits as Hits
-from errata.wire.state import MemoryCard as MemoryCard
-from errata.wire.state import MemoryState as MemoryState
-from errata.wire.state import ModelCard as ModelCard
-from errata.wire.state import ModelList as ModelList
-from errata.wire.state import ReplicaList as ReplicaList
-from errata.wire.state import ReplicaState as ReplicaState
-from errata.wire.state import RestoreReceipt as RestoreReceipt
-from errata.wire.state import Whoami as Whoami
-from errata.wire.tags import Tag as Tag
-from errata.wire.tags import TagList as TagList
-from errata.wire.tags import TagName as TagName
-from errata.wire.tags import TagRequest as TagRequest
+# ruff: noqa: F403  each name of these files is one of `errata.wire`
+from errata.wire.admin import *
+from errata.wire.answers import *
+from errata.wire.base import *
+from errata.wire.documents import *
+from errata.wire.edits import *
+from errata.wire.graph import *
+from errata.wire.history import *
+from errata.wire.problems import *
+from errata.wire.report import *
+from errata.wire.state import *
+from errata.wire.worklist import *

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
@@ -42,52 +41,47 @@ Passages = Annotated[
 
 
 class Sampling(Request):
-    """The way an answer's text is drawn, for models that write freely. The answer is given at any score.
-
-    Attributes:
-        temperature: 0 takes the likeliest token.
-        top_p: Draw from the likeliest tokens that have this share of the probability.
-        seed: Another seed gives another draw.
-        max_tokens: Limit in the model's tokens.
-        stop: The answer ends before the first of these.
-        logprobs: Return the tokens, each with this number of the likeliest ones in its place.
-    """
+    """The way an answer's text is drawn, for models that write freely. The answer is given at any score."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    """0 takes the likeliest token."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Draw from the likeliest tokens that have this share of the probability."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    """Another seed gives another draw."""
     max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS)] | None = None
+    """Limit in the model's tokens."""
     stop: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=MAX_STOP_CHARS)]], Field(max_length=MAX_STOPS)
     ] = Field(default_factory=list)
+    """The answer ends before the first of these."""
     logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
+    """Return the tokens, each with this number of the likeliest ones in its place."""
 
 
 class AnswerRequest(Request):
-    """A question.
-
-    Attributes:
-        model: "auto" asks all models that can read the question, and the surest answers; None is the service's choice.
-        context: A text in which the answer may stand, or several, for models that read one; the answer has its `place`.
-        document: A document that the question is about, for models that read documents.
-        kg: "none" answers without the graph, for systems that read it.
-        version: Read exactly this version, which may not be older than `min_version`.
-        min_version: Wait until the replica has at least this version.
-        sampling: The way the text is drawn, for models that write freely; the answer is given at any score.
-    """
+    """A question."""
 
     question: Text
     model: Name | None = None
+    """"auto" asks all models that can read the question, and the surest answers; None is the service's
+    choice."""
     context: Passages | None = None
+    """A text in which the answer may stand, or several, for models that read one; the answer has its `place`."""
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     document: Name | None = None
+    """A document that the question is about, for models that read documents."""
     kg: Literal["graph", "none"] = "graph"
+    """"none" answers without the graph, for systems that read it."""
     version: Version | None = None
+    """Read exactly this version, which may not be older than `min_version`."""
     min_version: Version | None = None
+    """Wait until the replica has at least this version."""
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
     stream: bool = False
     sampling: Sampling | None = None
+    """The way the text is drawn, for models that write freely; the answer is given at any score."""
 
     @model_validator(mode="after")
     def _check_sampling(self) -> AnswerRequest:
@@ -121,58 +115,46 @@ class AnswerFact(Response):
 
 
 class Place(Response):
-    """The place of an answer in the text that it was read from.
-
-    Attributes:
-        passage: Number of the text among those of the question's context, from 0; 0 in a document.
-        start: Its first character there.
-        end: The character behind it.
-    """
+    """The place of an answer in the text that it was read from."""
 
     passage: int
+    """Number of the text among those of the question's context, from 0; 0 in a document."""
     start: int
+    """Its first character there."""
     end: int
+    """The character behind it."""
 
 
 class Timings(Response):
-    """Times of a question, in milliseconds.
-
-    Attributes:
-        queue_ms: Milliseconds of waiting for other questions.
-        graph_ms: Milliseconds of reading the graph.
-        model_ms: Milliseconds of the model.
-        total_ms: Milliseconds from the question's arrival at the replica to its answer.
-    """
+    """Times of a question, in milliseconds."""
 
     queue_ms: float
+    """Milliseconds of waiting for other questions."""
     graph_ms: float
+    """Milliseconds of reading the graph."""
     model_ms: float
+    """Milliseconds of the model."""
     total_ms: float
+    """Milliseconds from the question's arrival at the replica to its answer."""
 
 
 class AnswerDelta(Response):
-    """A part of an unfinished answer, the event `delta` of a stream.
-
-    Attributes:
-        text: The next part of the answer.
-        progress: Figures of systems that read before they write; "auto" counts the systems that have replied.
-    """
+    """A part of an unfinished answer, the event `delta` of a stream."""
 
     text: str
+    """The next part of the answer."""
     progress: Details | None = None
+    """Figures of systems that read before they write; "auto" counts the systems that have replied."""
 
 
 class NearbyEdit(Response):
-    """An edit that the question may ask for, but not surely enough for its answer.
-
-    Attributes:
-        question: The wording of the edit that is near.
-        probability: How likely both ask for the same.
-    """
+    """An edit that the question may ask for, but not surely enough for its answer."""
 
     edit: str
     question: str
+    """The wording of the edit that is near."""
     probability: float
+    """How likely both ask for the same."""
 
 
 class TokenChance(Response):
@@ -189,46 +171,43 @@ class AnswerToken(TokenChance):
 
 
 class Answer(Response):
-    """An answer.
-
-    Attributes:
-        answer: None when the model declines; then `reason` is the code, `reason_text` the words, and `best` the answer
-            that it was not sure enough of.
-        alternatives: Further answers, the likeliest first.
-        edits: Ids of the edits that the answer rests on.
-        edited_in: The version that made the newest of them.
-        facts: Facts of the graph that it rests on.
-        place: Where it stands in the context or the document that it was read from.
-        nearby_edit: An edit that the question may have meant.
-        truncated: True if the question was longer than the model reads.
-        degraded: Code of the problem for which the version may be old (`ledger_unavailable`), else None.
-        away: Systems whose replies "auto" lacks because they failed or are being started again.
-        explanation: What the model went by, in the model's own form.
-        finish: "stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit.
-        tokens: The tokens of a drawn answer, where `logprobs` asks for them.
-    """
+    """An answer."""
 
     answer: str | None
+    """None when the model declines; then `reason` is the code, `reason_text` the words, and `best` the answer
+    that it was not sure enough of."""
     reason: str | None = None
     reason_text: str | None = None
     score: float
     best: str
     alternatives: list[Alternative]
+    """Further answers, the likeliest first."""
     model: str
     version: Version
     edits: list[str]
+    """Ids of the edits that the answer rests on."""
     edited_in: CommitVersion | None = None
+    """The version that made the newest of them."""
     facts: list[AnswerFact]
+    """Facts of the graph that it rests on."""
     place: Place | None = None
+    """Where it stands in the context or the document that it was read from."""
     nearby_edit: NearbyEdit | None = None
+    """An edit that the question may have meant."""
     timings: Timings
     truncated: bool = False
+    """True if the question was longer than the model reads."""
     degraded: str | None = None
+    """Code of the problem for which the version may be old (`ledger_unavailable`), else None."""
     away: list[str] = Field(default_factory=list)
+    """Systems whose replies "auto" lacks because they failed or are being started again."""
     replica: str
     explanation: Details | None = None
+    """What the model went by, in the model's own form."""
     finish: Literal["stop", "length"] | None = None
+    """"stop" for a drawn answer that ended by itself or before a stop, "length" for one at its limit."""
     tokens: list[AnswerToken] | None = None
+    """The tokens of a drawn answer, where `logprobs` asks for them."""
 
 
 class BatchRequest(Request):
@@ -260,73 +239,3 @@ class BatchResponse(Response):
 
     def __iter__(self) -> Iterator[BatchResult]:  # type: ignore[override]  # in place of pairs of fields
         return iter(self.results)
-
-
-class Gap(Response):
-    """A line of the worklist.
-
-    Attributes:
-        line: The number of the line, which stays the same while the line exists.
-        model: The model that was asked, "auto" for all.
-        kind: "declined"; "uncovered" if facts of its thing are known, and none covers the question; "near" for an
-            answer without the edit that the question is near to.
-        count: Number of times that it was asked.
-        last: Time at which it was asked last.
-        thing: Name of the thing of which facts are known, as the question has it.
-    """
-
-    line: int
-    question: str
-    model: str
-    kind: Literal["declined", "uncovered", "near"]
-    count: int
-    last: datetime
-    thing: str = ""
-
-
-class GapGroup(Response):
-    """Lines that have a missing fact, or a thing, in common.
-
-    Attributes:
-        name: The question with "…" for the thing, or the name of the thing.
-        members: The things, or the questions with "…" for the thing, the most asked first, the first of very many.
-        n_members: Number of all members.
-        count: Number of times that the questions were asked.
-        lines: Numbers of the lines, the first of very many.
-    """
-
-    name: str
-    members: list[str]
-    n_members: int
-    count: int
-    lines: list[int]
-
-
-class GapPage(Response):
-    """Lines of the worklist.
-
-    Attributes:
-        gaps: The lines, the most asked first.
-        total: Number of lines.
-        days: Days for which a line is kept after its question was asked last; 0 where the service keeps none.
-        facts: Missing facts of things of which others are known, the most asked first.
-        things: These things, the most asked first.
-    """
-
-    gaps: list[Gap]
-    total: int
-    days: float
-    facts: list[GapGroup] = Field(default_factory=list)
-    things: list[GapGroup] = Field(default_factory=list)
-
-
-class GapCheck(Response):
-    """The result of asking lines again.
-
-    Attributes:
-        count: Number of lines that were asked again.
-        gaps: Lines that are answered now, and are taken out.
-    """
-
-    count: int
-    gaps: list[Gap]

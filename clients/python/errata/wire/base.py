@@ -97,10 +97,10 @@ def say_instead(code: LiteralString, words: LiteralString) -> WrapValidator:
 class Request(BaseModel):
     """The base of requests: unknown fields and wrong types are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class Response(BaseModel):
     """The base of responses: fields added later do not break an older reader."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)

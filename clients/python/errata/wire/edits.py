@@ -9,10 +9,12 @@ from pydantic import (
     Discriminator,
     Field,
     StringConstraints,
-    Tag,
     ValidationInfo,
     field_validator,
     model_validator,
+)
+from pydantic import (
+    Tag as UnionTag,
 )
 from pydantic_core import PydanticCustomError
 
@@ -65,34 +67,28 @@ Question = Annotated[Text, AfterValidator(_check_words)]
 
 
 class EditTest(Request):
-    """A question that a check asks as long as its edit is active.
-
-    Attributes:
-        answer: The expected answer; None for the one that is given before the edit is made.
-    """
+    """A question that a check asks as long as its edit is active."""
 
     question: Text
     answer: Text | None = None
+    """The expected answer; None for the one that is given before the edit is made."""
 
 
 class EditItem(Request):
-    """A correction: this question has this answer.
-
-    Attributes:
-        counterexamples: Questions that resemble this one and ask for something else. The edit never answers them, nor
-            a question that resembles them more than its own wordings.
-        replaces: Earlier corrections that this one replaces, each by the version that made it or by its id.
-        tests: Further questions that show what follows from the edit and what has to stay. They are kept with it.
-        model: The corrected model; None is the service's choice.
-    """
+    """A correction: this question has this answer."""
 
     question: Question
     answer: Text
     paraphrases: Annotated[list[Question], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     counterexamples: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
+    """Questions that resemble this one and ask for something else. The edit never answers them, nor a
+    question that resembles them more than its own wordings."""
     replaces: Annotated[list[EditName], Field(max_length=MAX_REPLACED)] = Field(default_factory=list)
+    """Earlier corrections that this one replaces, each by the version that made it or by its id."""
     tests: Annotated[list[EditTest], Field(max_length=MAX_TESTS)] = Field(default_factory=list)
+    """Further questions that show what follows from the edit and what has to stay. They are kept with it."""
     model: Name | None = None
+    """The corrected model; None is the service's choice."""
 
     @model_validator(mode="after")
     def _check_examples(self) -> EditItem:
@@ -109,26 +105,23 @@ class EditItem(Request):
 
 
 class FactItem(Request):
-    """A triple: a fact for every system that is served, or, with `only`, for the graph alone.
-
-    Attributes:
-        subject: An entity's id or name (409 `ambiguous` when several have the name; a new entity when none has it).
-        relation: Its name in the graph; `label`, `alias` and `description` are names of an entity.
-        act: Set one value in place of all others, add one, or remove one. None follows the relation: 409 `add_or_set`
-            where it has a value and does not say how many it holds.
-        only: "graph" changes the graph alone, and no other memory.
-        object: A value; where it is the id or the name of an entity, now or later, it is that entity (409 `ambiguous`
-            when several have the name).
-        create: Make a new subject or relation, though its name is one letter away from one in use (otherwise 409
-            `similar_name`), and keep as a text an object that is the name of several entities.
-    """
+    """A triple: a fact for every system that is served, or, with `only`, for the graph alone."""
 
     subject: Text
+    """An entity's id or name (409 `ambiguous` when several have the name; a new entity when none has it)."""
     relation: Name
+    """Its name in the graph; `label`, `alias` and `description` are names of an entity."""
     object: Text
+    """A value; where it is the id or the name of an entity, now or later, it is that entity (409 `ambiguous`
+    when several have the name)."""
     act: Act | None = None
+    """Set one value in place of all others, add one, or remove one. None follows the relation: 409
+    `add_or_set` where it has a value and does not say how many it holds."""
     only: Literal["graph"] | None = None
+    """"graph" changes the graph alone, and no other memory."""
     create: bool = False
+    """Make a new subject or relation, though its name is one letter away from one in use (otherwise 409
+    `similar_name`), and keep as a text an object that is the name of several entities."""
 
 
 class RelationItem(Request):
@@ -148,24 +141,21 @@ class RelationItem(Request):
 
 
 class MemoryItem(Request):
-    """A change of a kind that only one memory knows: a rule, rows, senses, a document.
-
-    Attributes:
-        memory: The memory that is changed.
-        kind: A kind of change that /v1/models lists for the memory.
-        change: The fields of that kind.
-        question: A question that shows whether the change works, kept as a fact test with its `answer`; both or none.
-        answer: The expected answer to the question.
-        model: The system that is asked; by default the first that reads the memory.
-    """
+    """A change of a kind that only one memory knows: a rule, rows, senses, a document."""
 
     memory: Name
+    """The memory that is changed."""
     kind: Name
+    """A kind of change that /v1/models lists for the memory."""
     change: Details
+    """The fields of that kind."""
     question: Text | None = None
+    """A question that shows whether the change works, kept as a fact test with its `answer`; both or none."""
     answer: Text | None = None
+    """The expected answer to the question."""
     paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     model: Name | None = None
+    """The system that is asked; by default the first that reads the memory."""
 
     @model_validator(mode="after")
     def _check_question(self) -> MemoryItem:
@@ -188,44 +178,52 @@ def _discriminate(item: Any) -> str:
 
 
 Item = Annotated[
-    Annotated[EditItem, Tag("<correction>")]
-    | Annotated[FactItem, Tag("<fact>")]
-    | Annotated[RelationItem, Tag("<definition>")]
-    | Annotated[MemoryItem, Tag("<change>")],
+    Annotated[EditItem, UnionTag("<correction>")]
+    | Annotated[FactItem, UnionTag("<fact>")]
+    | Annotated[RelationItem, UnionTag("<definition>")]
+    | Annotated[MemoryItem, UnionTag("<change>")],
     Discriminator(_discriminate),
 ]
 
 
-class EditRequest(Request):
-    """Edits that become one commit, or none does.
+class WriteRequest(Request):
+    """The base of every request that makes a commit, or tries it."""
 
-    Attributes:
-        measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is
-            quick, and its rows are cached for the commit. A request whose Idempotency-Key made a commit is answered
-            with that commit.
-        edits: Corrections, facts and definitions of relations, which become one commit.
-        expected_version: Answer 409 if the ledger has moved on.
-        method: The way in which the memories write the edits; /v1/models lists the methods and `options` of each.
-        options: Settings of the method, by name.
-        review: A day on which a person looks at the edits again; they then stand in GET /admin/reviews.
-        strict: Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
-            one unasked, or changes an answer to a question of the pack that asks for something else, and 409
-            `similar_name` if a question names something one letter away from a name of the graph.
-        skip_refused: Leave out refused edits and commit the others; the report lists those left out.
-    """
+    message: Message = ""
+    wait: Wait = "all"
+    dry_run: bool = False
+
+
+class CommitRequest(WriteRequest):
+    """The base of requests whose effect is measured."""
+
+    wait_report: bool = False
+    strict: bool = False
+
+
+class EditRequest(CommitRequest):
+    """Edits that become one commit, or none does."""
 
     measure: bool = True  # before `edits`, whose number depends on it
+    """False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is
+    quick, and its rows are cached for the commit. A request whose Idempotency-Key made a commit is answered
+    with that commit."""
     edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_PREVIEW_EDITS)]
-    message: Message = ""
+    """Corrections, facts and definitions of relations, which become one commit."""
     expected_version: Version | None = None
+    """Answer 409 if the ledger has moved on."""
     method: Name | None = None
+    """The way in which the memories write the edits; /v1/models lists the methods and `options` of each."""
     options: Details = Field(default_factory=dict)
+    """Settings of the method, by name."""
     review: Day | None = None
-    wait: Wait = "all"
-    wait_report: bool = False
-    dry_run: bool = False
+    """A day on which a person looks at the edits again; they then stand in GET /admin/reviews."""
     strict: bool = False
+    """Answer 409 `breaks_tests` instead of a commit that breaks a fact test of an earlier edit, or replaces
+    one unasked, or changes an answer to a question of the pack that asks for something else, and 409
+    `similar_name` if a question names something one letter away from a name of the graph."""
     skip_refused: bool = False
+    """Leave out refused edits and commit the others; the report lists those left out."""
 
     @field_validator("edits")
     @classmethod
@@ -244,21 +242,13 @@ class EditRequest(Request):
         return self
 
 
-class RevertRequest(Request):
-    """What to take back; with `dry_run` the report describes the effect, and nothing changes.
-
-    Attributes:
-        version: A commit, of which all that is left is taken back.
-        edits: Ids of edits, of any commits, in place of `version`; the other edits of these commits stay.
-    """
+class RevertRequest(CommitRequest):
+    """What to take back; with `dry_run` the report describes the effect, and nothing changes."""
 
     version: CommitVersion | None = None
+    """A commit, of which all that is left is taken back."""
     edits: Annotated[list[EditId], Field(max_length=MAX_REVERTED)] = Field(default_factory=list)
-    message: Message = ""
-    wait: Wait = "all"
-    wait_report: bool = False
-    strict: bool = False
-    dry_run: bool = False
+    """Ids of edits, of any commits, in place of `version`; the other edits of these commits stay."""
 
     @model_validator(mode="after")
     def _check_target(self) -> RevertRequest:
@@ -269,15 +259,10 @@ class RevertRequest(Request):
         return self
 
 
-class RollbackRequest(Request):
+class RollbackRequest(CommitRequest):
     """A version to return to; with `dry_run` the report describes the effect, and nothing changes."""
 
     to: Version
-    message: Message = ""
-    wait: Wait = "all"
-    wait_report: bool = False
-    strict: bool = False
-    dry_run: bool = False
 
 
 class IdempotencyHeader(Request):
@@ -287,15 +272,12 @@ class IdempotencyHeader(Request):
 
 
 class EditReceipt(Response):
-    """The receipt of a commit.
-
-    Attributes:
-        version: None for a dry run.
-        all_applied: True if every replica confirmed before the response was sent.
-    """
+    """The receipt of a commit."""
 
     version: Version | None
+    """None for a dry run."""
     kind: Kind
     report: Report
     replicas: list[ReplicaState]
     all_applied: bool
+    """True if every replica confirmed before the response was sent."""

@@ -6,31 +6,28 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from errata.wire.base import CommitVersion, Message, Printable, Request, Response, Version
-from errata.wire.edits import EditReceipt, Wait
+from errata.wire.base import CommitVersion, Printable, Request, Response, Version
+from errata.wire.edits import CommitRequest, EditReceipt
 
 Format = Literal["tsv", "csv", "xlsx", "nt", "wikidata"]
 
 
 class EntityFact(Response):
-    """A fact about an entity.
-
-    Attributes:
-        label: The relation in words.
-        object_id: The entity that is the object, "" for a number or a text.
-        linked_text: The text that was taken for the entity, because it is the name of this entity alone at the version;
-            "" where the fact names the entity itself.
-        edit: The edit or import that wrote the fact, "" for the base.
-        added_in: The first version with the fact.
-    """
+    """A fact about an entity."""
 
     relation: str
     label: str
+    """The relation in words."""
     object: str
     object_id: str = ""
+    """The entity that is the object, "" for a number or a text."""
     linked_text: str = ""
+    """The text that was taken for the entity, because it is the name of this entity alone at the version; ""
+    where the fact names the entity itself."""
     edit: str = ""
+    """The edit or import that wrote the fact, "" for the base."""
     added_in: Version = 0
+    """The first version with the fact."""
 
 
 class RemovedFact(EntityFact):
@@ -79,34 +76,28 @@ class RelationList(Response):
 
 
 class TableQuery(Request):
-    """Which part of the graph is wanted as a table.
-
-    Attributes:
-        subject: Heading of the column with the names of things.
-        where: Conditions that the things fulfil, each as RELATION=VALUE.
-        version: None for the newest.
-    """
+    """Which part of the graph is wanted as a table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
     subject: Annotated[str, Field(min_length=1, max_length=200), Printable] = "Name"
+    """Heading of the column with the names of things."""
     where: list[Annotated[str, Field(max_length=400), Printable]] = Field(default_factory=list, max_length=8)
+    """Conditions that the things fulfil, each as RELATION=VALUE."""
     version: Version | None = None
+    """None for the newest."""
 
 
 class GraphTable(Response):
-    """Things of the graph as a table.
-
-    Attributes:
-        columns: The headings; the first is the one of the names.
-        rows: The cells of each thing; several values of a relation are lines of one cell.
-        left_out: A sentence on each thing or relation that the table cannot have.
-    """
+    """Things of the graph as a table."""
 
     version: Version
     columns: list[str]
+    """The headings; the first is the one of the names."""
     rows: list[list[str]]
+    """The cells of each thing; several values of a relation are lines of one cell."""
     left_out: list[str] = Field(default_factory=list)
+    """A sentence on each thing or relation that the table cannot have."""
 
 
 class RejectedLine(Response):
@@ -116,59 +107,53 @@ class RejectedLine(Response):
 
 
 class ImportedTriple(Response):
-    """A triple of an import.
-
-    Attributes:
-        line: Line of the file.
-        before: The value that it replaced or stands beside; "" without one.
-        by_hand: Whether it goes against what a person edited: replaces that, stands beside it, or was taken away by it.
-        version: The version of the edit or import that it replaced or goes against; None without one.
-        author: Who made that.
-        is_left_out: Whether the triple was left out for the sake of a person's edit.
-    """
+    """A triple of an import."""
 
     line: int
+    """Line of the file."""
     subject: str
     relation: str
     object: str
     before: str = ""
+    """The value that it replaced or stands beside; "" without one."""
     by_hand: bool = False
+    """Whether it goes against what a person edited: replaces that, stands beside it, or was taken away by it."""
     version: CommitVersion | None = None
+    """The version of the edit or import that it replaced or goes against; None without one."""
     author: str = ""
+    """Who made that."""
     is_left_out: bool = False
+    """Whether the triple was left out for the sake of a person's edit."""
 
 
 class ImportCounts(Response):
-    """The counts of an import.
-
-    Attributes:
-        n_replaced: Number of values of the graph that it replaced.
-        n_by_hand: Number of triples that go against what a person edited.
-        rows: The first triples, and those that replaced a value or go against a person's edit.
-        entities: Entities that the file names.
-        new_entities: Entities that the graph did not have.
-        rejected: Number of lines that cannot be used.
-        rejected_by: Number of rejected lines by reason.
-        skipped: Well-formed statements that are left out on purpose, by reason.
-        rejected_lines: The first of the rejected lines.
-        seconds: Duration of the import.
-        source: Name of the file.
-    """
+    """The counts of an import."""
 
     format: Format
     lines: int
     triples: int
     entities: int
+    """Entities that the file names."""
     new_entities: int
+    """Entities that the graph did not have."""
     rejected: int
+    """Number of lines that cannot be used."""
     rejected_by: dict[str, int] = Field(default_factory=dict)
+    """Number of rejected lines by reason."""
     skipped: dict[str, int] = Field(default_factory=dict)
+    """Well-formed statements that are left out on purpose, by reason."""
     rejected_lines: list[RejectedLine] = Field(default_factory=list)
+    """The first of the rejected lines."""
     seconds: float
+    """Duration of the import."""
     source: str = ""
+    """Name of the file."""
     n_replaced: int = 0
+    """Number of values of the graph that it replaced."""
     n_by_hand: int = 0
+    """Number of triples that go against what a person edited."""
     rows: list[ImportedTriple] = Field(default_factory=list)
+    """The first triples, and those that replaced a value or go against a person's edit."""
 
 
 class ImportReceipt(EditReceipt):
@@ -177,40 +162,33 @@ class ImportReceipt(EditReceipt):
     counts: ImportCounts
 
 
-class ImportOrder(Request):
-    """The query of an import; the file itself is the body.
-
-    Attributes:
-        format: None detects the format.
-        language: Language of the labels that are taken; those of a region (en-GB) where there is none without.
-        source: Name of the file, for the log.
-        subject: Heading of the column with the names of things, of a table with a row for each thing and a column for
-            each fact. The value of a cell takes the place of others, unless the relation holds many.
-        sheet: Name of the sheet of an Excel workbook; "" for the only one with cells.
-        column: Columns of a table that are not called as their relation is, each as HEADING=RELATION; HEADING= leaves
-            the column out.
-        strict: Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new
-            name is one letter away from another name.
-        keep_corrections: Leave out the triples that go against what a person edited.
-    """
+class ImportOrder(CommitRequest):
+    """The query of an import; the file itself is the body."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # values of a query are texts
 
     format: Format | None = None
+    """None detects the format."""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    """Language of the labels that are taken; those of a region (en-GB) where there is none without."""
     source: Annotated[str, Field(max_length=200), Printable] = ""
+    """Name of the file, for the log."""
     subject: Annotated[str, Field(max_length=200), Printable] = ""
+    """Heading of the column with the names of things, of a table with a row for each thing and a column for
+    each fact. The value of a cell takes the place of others, unless the relation holds many."""
     sheet: Annotated[str, Field(max_length=200), Printable] = ""
+    """Name of the sheet of an Excel workbook; "" for the only one with cells."""
     column: list[Annotated[str, Field(max_length=500, pattern="="), Printable]] = Field(
         default_factory=list, max_length=256
     )
-    message: Message = ""
+    """Columns of a table that are not called as their relation is, each as HEADING=RELATION; HEADING= leaves
+    the column out."""
     expected_version: Version | None = None
-    dry_run: bool = False
     strict: bool = False
+    """Answer 409 `breaks_tests` if triples go against what a person edited, and 409 `similar_name` if a new
+    name is one letter away from another name."""
     keep_corrections: bool = False
-    wait: Wait = "all"
-    wait_report: bool = False
+    """Leave out the triples that go against what a person edited."""
 
 
 class ImportProgress(Response):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field, JsonValue
 
 from errata.wire.answers import Answer, AnswerFact
-from errata.wire.base import CommitVersion, Day, Details, Request, Response, Version
+from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
 from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
@@ -16,13 +16,7 @@ from errata.wire.state import EditCounts, Hits
 
 
 class VersionHead(Response):
-    """A commit.
-
-    Attributes:
-        target: The commit that it reverts, or the version that it returns to.
-        target_edits: Ids of the edits that it takes back one by one, and not with their commits.
-        target_versions: The versions that made these edits.
-    """
+    """A commit."""
 
     version: CommitVersion
     kind: Kind
@@ -30,18 +24,18 @@ class VersionHead(Response):
     time: AwareDatetime
     message: str
     target: Version | None = None
+    """The commit that it reverts, or the version that it returns to."""
     target_edits: list[str] = Field(default_factory=list)
+    """Ids of the edits that it takes back one by one, and not with their commits."""
     target_versions: list[CommitVersion] = Field(default_factory=list)
+    """The versions that made these edits."""
 
 
 class EditHead(Response):
-    """An edit in one line; texts are cut to its length.
-
-    Attributes:
-        question: "" for an edit of the graph alone; then `notes` has the fact, the relation or the import.
-    """
+    """An edit in one line; texts are cut to its length."""
 
     question: str
+    """"" for an edit of the graph alone; then `notes` has the fact, the relation or the import."""
     answer: str = ""
     notes: dict[str, JsonValue]
 
@@ -58,15 +52,12 @@ class VersionSummary(VersionHead):
 
 
 class VersionLog(Response):
-    """Commits, the newest first, and the newest version (`head`); 0 is the base, before any commit.
-
-    Attributes:
-        edits_by_day: Number of edits made on each of the last days in UTC, as many as were asked for.
-    """
+    """Commits, the newest first, and the newest version (`head`); 0 is the base, before any commit."""
 
     versions: list[VersionSummary]
     head: Version
     edits_by_day: dict[date, int] = Field(default_factory=dict)
+    """Number of edits made on each of the last days in UTC, as many as were asked for."""
 
     @property
     def entries(self) -> list[VersionSummary]:
@@ -88,13 +79,7 @@ class KeptTest(Response):
 
 
 class EditState(Response):
-    """An edit; it is `active` until it is taken back.
-
-    Attributes:
-        hits: The answers to users that rested on it; None while they cannot be read.
-        review: The day on which a person looks at it again.
-        replaced_in: In a commit, the version of the active edit that took its place, where there is one.
-    """
+    """An edit; it is `active` until it is taken back."""
 
     id: str
     question: str
@@ -108,8 +93,11 @@ class EditState(Response):
     notes: Details = Field(default_factory=dict)
     active: bool
     hits: Hits | None = None
+    """The answers to users that rested on it; None while they cannot be read."""
     review: date | None = None
+    """The day on which a person looks at it again."""
     replaced_in: CommitVersion | None = None
+    """In a commit, the version of the active edit that took its place, where there is one."""
 
 
 class WriteSummary(Response):
@@ -130,101 +118,55 @@ class VersionDetail(VersionHead):
 
 
 class EditDetail(VersionHead):
-    """One edit, with the commit that made it.
-
-    Attributes:
-        replaced_by: Id of the edit that took its place, where there is one.
-        replaced_in: The version that made that edit.
-    """
+    """One edit, with the commit that made it."""
 
     edit: EditState
     replaced_by: str | None = None
+    """Id of the edit that took its place, where there is one."""
     replaced_in: CommitVersion | None = None
+    """The version that made that edit."""
 
 
 class ActiveEdit(Response):
-    """An active edit as it can be sent again; the triples of an import are facts of the graph alone.
-
-    Attributes:
-        id: The edit, or the import.
-        version: The version that made it.
-        method: How its rows were computed; "" for the usual way.
-        edit: A correction, a fact or the definition of a relation, as POST /admin/edits takes it.
-    """
+    """An active edit as it can be sent again; the triples of an import are facts of the graph alone."""
 
     id: str
+    """The edit, or the import."""
     version: CommitVersion
+    """The version that made it."""
     method: str = ""
+    """How its rows were computed; "" for the usual way."""
     edit: Details
+    """A correction, a fact or the definition of a relation, as POST /admin/edits takes it."""
 
 
 class ActiveEditList(Response):
-    """Active edits.
-
-    Attributes:
-        edits: The edits, in the ledger's order.
-        left_out: A sentence on each kind of change that is not in the list.
-    """
+    """Active edits."""
 
     version: Version
     edits: list[ActiveEdit]
+    """The edits, in the ledger's order."""
     left_out: list[str] = Field(default_factory=list)
-
-
-class ReviewRequest(Request):
-    """The day on which a person looks at an edit again.
-
-    Attributes:
-        on: The day; None for no day.
-    """
-
-    on: Day | None
-
-
-class ReviewList(Response):
-    """Active edits with the days on which they are looked at again, the earliest first.
-
-    Attributes:
-        edits: The edits, as many as were asked for.
-        due: Number of edits whose day has come.
-        total: Number of edits with a day.
-    """
-
-    edits: list[EditDetail]
-    due: int
-    total: int
-
-
-class HitList(Response):
-    """The active edits that have answered users.
-
-    Attributes:
-        edits: The edits, the most used first.
-    """
-
-    edits: list[EditDetail]
+    """A sentence on each kind of change that is not in the list."""
 
 
 class ScopeCandidate(Response):
-    """A wording of an edit that a question resembles.
-
-    Attributes:
-        edit: The edit that answers for the wording, with `answer`.
-        owner: The edit that has the wording.
-        question: The wording.
-        cosine: Similarity of the wording and the question, from -1 to 1.
-        probability: How likely both ask for the same; None where it was clear without the judge.
-        verdict: `answers`; `less_likely` than the one that does; `near`, so that the reply names it; `not_asked`;
-            `other_literal`, another number or code; `other_subject`; `far`.
-    """
+    """A wording of an edit that a question resembles."""
 
     edit: str
+    """The edit that answers for the wording, with `answer`."""
     owner: str
+    """The edit that has the wording."""
     question: str
+    """The wording."""
     answer: str
     cosine: float
+    """Similarity of the wording and the question, from -1 to 1."""
     probability: float | None
+    """How likely both ask for the same; None where it was clear without the judge."""
     verdict: str
+    """`answers`; `less_likely` than the one that does; `near`, so that the reply names it; `not_asked`;
+    `other_literal`, another number or code; `other_subject`; `far`."""
     version: CommitVersion
     author: str
     message: str
@@ -240,17 +182,14 @@ class ScopeReport(Response):
 
 
 class Cause(EditDetail):
-    """An edit behind an answer, with the commit that made it.
-
-    Attributes:
-        owner: The edit that has the wording; another one where this edit replaced it.
-        wording: The wording by which the question found the edit; None for an edit without questions.
-        probability: How likely the question asks for the same as the wording.
-    """
+    """An edit behind an answer, with the commit that made it."""
 
     owner: str | None = None
+    """The edit that has the wording; another one where this edit replaced it."""
     wording: str | None = None
+    """The wording by which the question found the edit; None for an edit without questions."""
     probability: float | None = None
+    """How likely the question asks for the same as the wording."""
 
 
 class Remainder(Response):
@@ -261,130 +200,112 @@ class Remainder(Response):
 
 
 class WhyReport(Response):
-    """An answer with all that it rests on.
-
-    Attributes:
-        answer: The answer, as /v1/answers gives it.
-        causes: The edits, in the order of the answer.
-        facts: Facts of the graph's base.
-        without: The answer of the same model without the causes, or without the facts where there are no causes; None
-            where the answer rests on neither.
-    """
+    """An answer with all that it rests on."""
 
     answer: Answer
+    """The answer, as /v1/answers gives it."""
     causes: list[Cause]
+    """The edits, in the order of the answer."""
     facts: list[AnswerFact]
+    """Facts of the graph's base."""
     without: Remainder | None = None
+    """The answer of the same model without the causes, or without the facts where there are no causes; None
+    where the answer rests on neither."""
 
 
 class Change(Response):
-    """One question that two versions answer differently, and the edit that made the difference.
-
-    Attributes:
-        before: None where the model declines, as for `after`.
-        is_measured: False for the oldest of very many changes, whose answers are those of the edits and not measured
-            on the models; None then means that no edit answers.
-        change: "added", "removed" or "replaced" by the later version.
-    """
+    """One question that two versions answer differently, and the edit that made the difference."""
 
     question: str
     before: str | None
+    """None where the model declines, as for `after`."""
     after: str | None
     is_measured: bool = True
+    """False for the oldest of very many changes, whose answers are those of the edits and not measured on the
+    models; None then means that no edit answers."""
     edit: str
     change: Literal["added", "removed", "replaced"]
+    """"added", "removed" or "replaced" by the later version."""
     model: str = ""
 
 
 class FactChange(Response):
-    """A triple, or a whole import, that only one of two versions has.
-
-    Attributes:
-        act: set, add or remove; "import" for an import.
-        triples: Number of triples; more than one only for an import.
-        rows: Of an import, the triples that its commit lists.
-        change: "added" if the later version has it.
-    """
+    """A triple, or a whole import, that only one of two versions has."""
 
     edit: str
     subject: str
     relation: str
     object: str
     act: str
+    """set, add or remove; "import" for an import."""
     triples: int = 1
+    """Number of triples; more than one only for an import."""
     rows: list[ImportedTriple] = Field(default_factory=list)
+    """Of an import, the triples that its commit lists."""
     change: Literal["added", "removed"]
+    """"added" if the later version has it."""
 
 
 class MemoryChange(Response):
-    """A change of a memory's own kind, such as a rule or a sense, that only one of two versions has.
-
-    Attributes:
-        kind: A kind of change that the memory takes.
-        summary: The change in a few words.
-        change: "added" if the later version has it.
-    """
+    """A change of a memory's own kind, such as a rule or a sense, that only one of two versions has."""
 
     edit: str
     memory: str
     kind: str
+    """A kind of change that the memory takes."""
     summary: str
+    """The change in a few words."""
     change: Literal["added", "removed"]
+    """"added" if the later version has it."""
 
 
 class Diff(Response):
-    """The difference between two versions.
-
-    Attributes:
-        from_version: The earlier of the two.
-        to_version: The later of the two.
-        changes: Questions of edits that are answered differently.
-        probes: Number of further questions that were compared.
-        unmeasured_probes: Number of further known questions whose answers may differ.
-        side_effects: Questions of no edit that are answered differently.
-        facts: Triples that only one of the versions has, in the ledger's order.
-        memory_changes: Changes of the memories' own kinds that only one of the versions has, in the same order.
-        checksums_differ: Memory -> True if any of its rows differs.
-    """
+    """The difference between two versions."""
 
     from_version: Version
+    """The earlier of the two."""
     to_version: Version
+    """The later of the two."""
     changes: list[Change]
+    """Questions of edits that are answered differently."""
     probes: int = 0
+    """Number of further questions that were compared."""
     unmeasured_probes: int = 0
+    """Number of further known questions whose answers may differ."""
     side_effects: list[SideEffect] = Field(default_factory=list)
+    """Questions of no edit that are answered differently."""
     facts: list[FactChange] = Field(default_factory=list)
+    """Triples that only one of the versions has, in the ledger's order."""
     memory_changes: list[MemoryChange] = Field(default_factory=list)
+    """Changes of the memories' own kinds that only one of the versions has, in the same order."""
     checksums_differ: dict[str, bool]
+    """Memory -> True if any of its rows differs."""
 
 
 class CheckReport(Response):
-    """The fact tests at one version, one for each wording of an active edit, and for each fact without a question.
-
-    Attributes:
-        holding: Number of tests that hold.
-        broken: The tests that fail.
-        superseded: Number of tests whose questions later edits answer; `superseded_tests` lists them on request.
-        edits: Counts of edits by state.
-        overwritten: Superseded tests that no edit names in `replaces`.
-        tests: Number of tests that came with edits; those of replaced edits are left out.
-        failing_tests: Those of them whose questions have other answers now.
-        other_answers: Questions of the pack that ask for something else than every correction, and that one of them
-            answers all the same.
-        unmeasured_probes: Further questions of the pack that a correction may answer, and that were not asked.
-        damaged_imports: Active imports whose rows differ from their commits, in one sentence each.
-    """
+    """The fact tests at one version, one for each wording of an active edit, and for each fact without a question."""
 
     version: Version
     total: int
     holding: int
+    """Number of tests that hold."""
     broken: list[BrokenTest]
+    """The tests that fail."""
     superseded: int
+    """Number of tests whose questions later edits answer; `superseded_tests` lists them on request."""
     edits: EditCounts | None = None
+    """Counts of edits by state."""
     superseded_tests: list[SupersededTest] | None = None
     overwritten: list[SupersededTest] = Field(default_factory=list)
+    """Superseded tests that no edit names in `replaces`."""
     tests: int = 0
+    """Number of tests that came with edits; those of replaced edits are left out."""
     failing_tests: list[FailingTest] = Field(default_factory=list)
+    """Those of them whose questions have other answers now."""
     other_answers: list[SideEffect] = Field(default_factory=list)
+    """Questions of the pack that ask for something else than every correction, and that one of them answers
+    all the same."""
     unmeasured_probes: int = 0
+    """Further questions of the pack that a correction may answer, and that were not asked."""
     damaged_imports: list[str] = Field(default_factory=list)
+    """Active imports whose rows differ from their commits, in one sentence each."""

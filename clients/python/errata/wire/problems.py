@@ -63,23 +63,20 @@ class FieldProblem(Response):
 
 
 class Problem(Response):
-    """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept.
-
-    Attributes:
-        type: A URI that names the kind of the problem.
-        instance: The path of the request.
-        errors: The first wrong fields of a request that cannot be used.
-    """
+    """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     type: str = "about:blank"
+    """A URI that names the kind of the problem."""
     title: str
     status: int
     code: str
     detail: str
     instance: str | None = None
+    """The path of the request."""
     errors: list[FieldProblem] = Field(default_factory=list, exclude_if=lambda errors: not errors)
+    """The first wrong fields of a request that cannot be used."""
 
     @classmethod
     def of_kind(cls, code: str, title: str, status: int, detail: str, path: str) -> Problem:

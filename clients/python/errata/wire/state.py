@@ -1,4 +1,4 @@
-"""The current state of the service: its models, memories and replicas, hits of edits, and the caller's key."""
+"""The current state of the service: its models, memories and replicas, and hits of edits."""
 
 from __future__ import annotations
 
@@ -10,41 +10,35 @@ from errata.wire.base import Details, Response, Version
 
 
 class Hits(Response):
-    """The answers to users that rested on an edit.
-
-    Attributes:
-        count: Their number.
-        last: When the last was given; None if there were none.
-    """
+    """The answers to users that rested on an edit."""
 
     count: int
+    """Their number."""
     last: AwareDatetime | None = None
+    """When the last was given; None if there were none."""
 
 
 class ReplicaState(Response):
-    """A replica.
-
-    Attributes:
-        lag: Number of versions that it is behind.
-        healthy: True if the replica answers, and from rows that are as they should be.
-        degraded: Code of the problem for which its version may be old, else null.
-        host: Its machine or pod.
-        pid: Id of its process there.
-        applied_ms: Milliseconds from the newest commit until the replica had it.
-        seen_s_ago: Seconds since it last reported.
-    """
+    """A replica."""
 
     replica: str
     model: str
     version: Version
     checksums: dict[str, str]
     lag: int
+    """Number of versions that it is behind."""
     healthy: bool
+    """True if the replica answers, and from rows that are as they should be."""
     degraded: str | None = None
+    """Code of the problem for which its version may be old, else null."""
     host: str | None = None
+    """Its machine or pod."""
     pid: int | None = None
+    """Id of its process there."""
     applied_ms: float | None = None
+    """Milliseconds from the newest commit until the replica had it."""
     seen_s_ago: float
+    """Seconds since it last reported."""
 
 
 class ReplicaList(Response):
@@ -55,47 +49,41 @@ class ReplicaList(Response):
 
 
 class MemoryCard(Response):
-    """One editable memory that a model reads.
-
-    Attributes:
-        base: Digest of its state without edits.
-        accepts: Kinds of change.
-        options: JSON schema of each editing option.
-        changes: A kind of change that only this memory knows -> JSON schema of each field.
-    """
+    """One editable memory that a model reads."""
 
     name: str
     base: str
+    """Digest of its state without edits."""
     accepts: list[str]
+    """Kinds of change."""
     options: Details = Field(default_factory=dict)
+    """JSON schema of each editing option."""
     changes: Details = Field(default_factory=dict)
+    """A kind of change that only this memory knows -> JSON schema of each field."""
 
 
 class ModelCard(Response):
-    """One answering system, in OpenAI's shape, too.
-
-    Attributes:
-        memories: The memories that the model reads and that can be edited.
-        methods: The ways in which an edit can be written.
-        ready: True if a replica answers.
-        replicas: Number of replicas.
-        details: Further properties, in the form of the model.
-        answers: Questions that reached this ingress since it started, by outcome: answered, declined, or the code of
-            a problem. One to `auto` counts for each system that it was put to.
-        object: Always `model`.
-        owned_by: Always `errata`.
-    """
+    """One answering system, in OpenAI's shape, too."""
 
     id: str
     memories: list[MemoryCard]
+    """The memories that the model reads and that can be edited."""
     methods: list[str]
+    """The ways in which an edit can be written."""
     ready: bool
+    """True if a replica answers."""
     replicas: int
+    """Number of replicas."""
     details: Details = Field(default_factory=dict)
+    """Further properties, in the form of the model."""
     answers: dict[str, int] = Field(default_factory=dict)
+    """Questions that reached this ingress since it started, by outcome: answered, declined, or the code of a
+    problem. One to `auto` counts for each system that it was put to."""
     object: Literal["model"] = "model"
+    """Always `model`."""
     created: int = 0
     owned_by: str = "errata"
+    """Always `errata`."""
 
 
 class ModelList(Response):
@@ -104,87 +92,40 @@ class ModelList(Response):
 
 
 class EditCounts(Response):
-    """Counts of edits: each is active or reverted, and each active one has one of three states by its fact tests.
-
-    Attributes:
-        active: Edits that answer.
-        reverted: Edits that were taken back.
-        superseded: Edits whose questions later active edits answer.
-        broken: Edits of which an answer differs from the expected one.
-        holding: Edits whose fact tests all hold.
-    """
+    """Counts of edits: each is active or reverted, and each active one has one of three states by its fact tests."""
 
     active: int
+    """Edits that answer."""
     reverted: int
+    """Edits that were taken back."""
     superseded: int
+    """Edits whose questions later active edits answer."""
     broken: int = 0
+    """Edits of which an answer differs from the expected one."""
     holding: int = 0
+    """Edits whose fact tests all hold."""
 
 
 class Capacity(Response):
-    """The room of a memory.
-
-    Attributes:
-        slots_used: Slots of all active edits.
-        slots_reserved: These, and the slots of the memory itself that surgery may move.
-        rows_per_slot: Rows for each slot.
-        margin: Room that is left before answers get worse.
-        warnings: Whole sentences.
-    """
+    """The room of a memory."""
 
     slots_used: int
+    """Slots of all active edits."""
     slots_reserved: int
+    """These, and the slots of the memory itself that surgery may move."""
     rows_per_slot: float | None = None
+    """Rows for each slot."""
     margin: float | None = None
+    """Room that is left before answers get worse."""
     warnings: list[str] = Field(default_factory=list)
+    """Whole sentences."""
 
 
 class MemoryState(Response):
-    """The memories at a version, each by the checksum of all its rows, and counts of edits.
-
-    Attributes:
-        capacities: The room of each memory that has a limit.
-    """
+    """The memories at a version, each by the checksum of all its rows, and counts of edits."""
 
     version: Version
     checksums: dict[str, str]
     edits: EditCounts
     capacities: dict[str, Capacity] = Field(default_factory=dict)
-
-
-class Whoami(Response):
-    """The name and scopes of the key in the request."""
-
-    name: str
-    scopes: list[str]
-
-
-BACKUP_TYPE = "application/x-tar"
-SEAL = "sha256"  # last member of a backup, which names the SHA-256 of every byte before it
-
-
-class BackupHead(Response):
-    """The description of a backup, with its unix time in seconds and the checkpoint of each memory."""
-
-    format: int
-    version: Version
-    digest: str
-    created: float = 0.0
-    checkpoints: dict[str, str]
-
-
-class RestoreReceipt(Response):
-    """The receipt of a restore, with counts of data that were not there yet.
-
-    Attributes:
-        commits: Number of restored commits.
-        tags: Number of restored tags.
-        keys: Number of restored keys.
-        audit: Number of restored calls of the audit.
-    """
-
-    version: Version
-    commits: int
-    tags: int = 0
-    keys: int
-    audit: int
+    """The room of each memory that has a limit."""

@@ -14,10 +14,10 @@ import openai
 import pytest
 import pytest_asyncio
 from errata.wire import Answer
-from errata.wire.openai.chat import UNSUPPORTED
 from fastapi import FastAPI
 from openai.types.chat import ChatCompletion
 
+from service.http.openai.requests import OF_CHATS
 from tests.service.editing.requests import FRANCE, PERU
 from tests.service.http.conftest import SHARED_LOOP
 from tests.service.http.listening import listening
@@ -189,7 +189,7 @@ TOKEN_FIELDS = {
 }  # fields that the toy refuses, because it does not draw its answers
 
 
-@pytest.mark.parametrize("field", [*UNSUPPORTED, "logprobs", "top_logprobs"])
+@pytest.mark.parametrize("field", [*OF_CHATS, "logprobs", "top_logprobs"])
 async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpenAI, field: str) -> None:
     with pytest.raises(openai.BadRequestError) as refusal:
         await ask(client, PERU, **{field: (UNSUPPORTED_VALUES | TOKEN_FIELDS)[field]})

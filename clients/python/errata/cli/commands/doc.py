@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from errata.calls.documents import DocumentOptions
+from errata.calls.edit import DocumentOptions
 from errata.cli.commands.ask import print_answer
 from errata.cli.options import At, DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
 from errata.cli.receipts import show_receipt

@@ -10,7 +10,7 @@ import typer
 
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
-from errata.calls.edits import EditOptions
+from errata.calls.edit import EditOptions
 from errata.cli.commands.review.gaps import asked_model, close_gap, find_gap
 from errata.cli.options import (
     DryRun,

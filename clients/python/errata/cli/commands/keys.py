@@ -7,7 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
-from errata.calls.access import DAY_S
+from errata.calls.admin import DAY_S
 from errata.cli.render.access import draw_keys, draw_new_key, draw_revocation
 from errata.cli.session import Session
 from errata.wire import Scope

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from errata.wire import EditRequest, Request
 from errata.wire.mistakes import locate, point_out
-from errata.wire.openai.chat import ChatRequest
-from errata.wire.openai.responses import ResponseRequest
 from pydantic import ValidationError
+
+from service.http.openai.requests import ChatRequest, ResponseRequest
 
 WRONG: list[Any] = [{}, [], "", 0, -1, 1.5, True, [{}], [""], [[]], [None], {"x": {}}, ["a", ""]]
 FACT = {"subject": "Peru", "relation": "capital"}

@@ -15,17 +15,6 @@ from typing import Annotated, Literal
 from uuid import uuid4
 
 from errata.wire import Answer, AnswerDelta, AnswerRequest
-from errata.wire.openai.chat import (
-    ChatChoice,
-    ChatChunk,
-    ChatChunkChoice,
-    ChatCompletion,
-    ChatDelta,
-    ChatLogprobs,
-    ChatReply,
-    ChatRequest,
-    ChatUsage,
-)
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
@@ -34,6 +23,17 @@ from service.http.auth import Account, RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
+from service.http.openai.replies import (
+    ChatChoice,
+    ChatChunk,
+    ChatChunkChoice,
+    ChatCompletion,
+    ChatDelta,
+    ChatLogprobs,
+    ChatReply,
+    ChatUsage,
+)
+from service.http.openai.requests import ChatRequest
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome

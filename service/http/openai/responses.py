@@ -10,23 +10,23 @@ from typing import Annotated, Any
 from uuid import uuid4
 
 from errata.wire import Answer, AnswerDelta
-from errata.wire.openai.chat import ChatCompletion, ChatRequest
-from errata.wire.openai.responses import (
-    ResponseMessage,
-    ResponseObject,
-    ResponsePart,
-    ResponseRequest,
-    ResponseUsage,
-)
 from fastapi import APIRouter, Response
 
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, json_body
 from service.http.errors import RESPONSES, describe_chat_error
+from service.http.openai.chat import build_completion, respond_chat, settle
+from service.http.openai.replies import (
+    ChatCompletion,
+    ResponseMessage,
+    ResponseObject,
+    ResponsePart,
+    ResponseUsage,
+)
+from service.http.openai.requests import ChatRequest, ResponseRequest
 from service.http.openapi import document
 from service.http.responses import EVENTS
-from service.http.routes.openai.chat import build_completion, respond_chat, settle
 from service.outcome import Outcome
 
 EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}

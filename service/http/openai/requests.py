@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions: OpenAI's shape, so that clients of OpenAI can ask here.
+"""Questions in OpenAI's two shapes: POST /v1/chat/completions and /v1/responses.
 
 Some of OpenAI's fields are honoured. Others have no effect on most systems, whose answers are not drawn at random, and
 are ignored there. Unsupported fields that would change the meaning of an answer are refused, each with its reason.
@@ -7,31 +7,38 @@ are ignored there. Unsupported fields that would change the meaning of an answer
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
-
-from errata.wire.answers import (
+from errata.wire import (
     MAX_BATCH,
     MAX_CONTEXT_CHARS,
     MAX_LOGPROBS,
     MAX_SEED,
     MAX_TOKENS,
-    Answer,
+    Name,
     Passages,
+    Request,
     Sampling,
-    TokenChance,
+    Text,
+    Version,
+    say_instead,
 )
-from errata.wire.base import Name, Request, Response, Text, Version, say_instead
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 NO_TOOLS = "tools are never called here: leave it out"
 NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
+NOT_KEPT = "responses are not kept here: send the whole question"
+NO_QUESTION = "there is no message with the role `user`: the last of these is the question"
+NO_TEXT = "the question may be a text, or parts {shape}; part {place} is not"
+
 # Field -> the values that it may have besides null, as JSON; and the complaint about any other
-UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
+Refusals = Mapping[str, tuple[tuple[str, ...], str]]
+TOOLS: Refusals = {"tools": (("[]",), NO_TOOLS), "tool_choice": (('"none"', '"auto"'), NO_TOOLS)}
+OF_CHATS: Refusals = {
+    **TOOLS,
     "n": (("1",), "a question has one answer: leave it out or send 1; `errata.top_k` gives alternatives"),
-    "tools": (("[]",), NO_TOOLS),
-    "tool_choice": (('"none"', '"auto"'), NO_TOOLS),
     "functions": (("[]",), NO_TOOLS),
     "function_call": (('"none"', '"auto"'), NO_TOOLS),
     "response_format": (('{"type": "text"}',), NO_FORMAT.format(allowed='{"type": "text"}')),
@@ -42,14 +49,32 @@ UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "moderation": ((), "nothing is moderated here: leave it out"),
     "store": (("false",), "completions are not kept here: leave it out or send false"),
 }
-
-NO_QUESTION = "there is no message with the role `user`: the last of these is the question"
-NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '...'}}; part {place} is not"
+OF_RESPONSES: Refusals = {
+    **TOOLS,
+    "text": (('{"format": {"type": "text"}}', "{}"), "an answer is plain text: leave it out"),
+    "background": (("false",), "an answer is given at once: leave it out or send false"),
+    "previous_response_id": ((), NOT_KEPT),
+    "conversation": ((), NOT_KEPT),
+    "prompt": ((), "prompts are not kept here: send the question as `input`"),
+}
 
 Stop = Annotated[str, StringConstraints(min_length=1)]
 StopRule = say_instead("no_stop", "has to be a text or a list of texts, of which none is empty")
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 TokenLimit = Annotated[int, Field(ge=1)]
+
+
+def _join(parts: list[JsonValue], *kinds: str) -> str:
+    """Join the texts of parts of these kinds; raise PydanticCustomError for another part."""
+    texts = []
+    for place, part in enumerate(parts):
+        match part:
+            case {"type": kind, "text": str(text)} if kind in kinds:
+                texts.append(text)
+            case _:
+                shape = "of input_text" if len(kinds) > 1 else "like {{'type': 'text', 'text': '...'}}"
+                raise PydanticCustomError("no_text", NO_TEXT.format(shape=shape, place=place))
+    return " ".join(texts)
 
 
 class ChatMessage(Request):
@@ -63,17 +88,11 @@ class ChatMessage(Request):
     @property
     def text(self) -> str:
         """The message in one line; prompts often have several. PydanticCustomError for a part that is no text."""
-        only_part: JsonValue = {"type": "text", "text": self.content}
-        parts = self.content if isinstance(self.content, list) else [only_part]
-        text = " ".join(_text(place, part) for place, part in enumerate(parts))
+        parts: list[JsonValue] = (
+            self.content if isinstance(self.content, list) else [{"type": "text", "text": self.content}]
+        )
+        text = _join(parts, "text")
         return text if len(text) > MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
-
-
-def _text(place: int, part: JsonValue) -> str:
-    match part:
-        case {"type": "text", "text": str(text)}:
-            return text
-    raise PydanticCustomError("no_text", NO_TEXT.format(place=place))
 
 
 class StreamOptions(Request):
@@ -83,11 +102,7 @@ class StreamOptions(Request):
 
 
 class ChatOptions(Request):
-    """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`.
-
-    Attributes:
-        decline_as: Field of the reply with the reason of a declined answer; None for the service's choice.
-    """
+    """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`."""
 
     version: Version | None = None
     min_version: Version | None = None
@@ -97,48 +112,68 @@ class ChatOptions(Request):
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
     decline_as: Literal["refusal", "content"] | None = None
+    """Field of the reply with the reason of a declined answer; None for the service's choice."""
 
 
-class ChatRequest(Request):
+class OpenAIRequest(Request):
+    """The base of both shapes, with the fields that both have; the second part has no effect, the third is refused."""
+
+    unsupported: ClassVar[Refusals] = {}
+
+    model: Name
+    stream: bool | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    errata: ChatOptions = ChatOptions()
+
+    metadata: dict[str, str] | None = None
+    parallel_tool_calls: bool | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    safety_identifier: str | None = None
+    service_tier: str | None = None
+    user: str | None = None
+
+    tools: JsonValue = None
+    tool_choice: JsonValue = None
+
+    @field_validator("*")
+    @classmethod
+    def _refuse_unsupported(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
+        allowed, why = cls.unsupported.get(str(info.field_name), ((), ""))
+        if not why or value is None or json.dumps(value) in allowed:
+            return value
+        raise PydanticCustomError("cannot", "{why}", {"why": why})
+
+
+class ChatRequest(OpenAIRequest):
     """A question: the last message of a user. Earlier messages and those of a system are not read.
 
     Limits of tokens count words and punctuation marks, as `usage` does, or the tokens of a model that writes freely.
     `temperature`, `top_p` and `seed` have an effect only on such a model; with a temperature and no seed each draw
     differs. Other models refuse `logprobs`. The other fields in the second part have no effect; those in the third are
-    refused (`UNSUPPORTED`).
+    refused, each with its reason.
     """
 
-    model: Name
+    unsupported = OF_CHATS
+
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
-    stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: TokenLimit | None = None
     max_completion_tokens: TokenLimit | None = None
     stop: Annotated[Stop | list[Stop], StopRule] | None = None
-    errata: ChatOptions = ChatOptions()
 
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     seed: int | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
-    user: str | None = None
-    metadata: dict[str, str] | None = None
-    service_tier: str | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
     prompt_cache_options: JsonValue = None
-    prompt_cache_retention: str | None = None
     prediction: JsonValue = None
-    parallel_tool_calls: bool | None = None
     reasoning_effort: str | None = None
     verbosity: str | None = None
 
     n: JsonValue = None
-    tools: JsonValue = None
-    tool_choice: JsonValue = None
     functions: JsonValue = None
     function_call: JsonValue = None
     response_format: JsonValue = None
@@ -148,14 +183,6 @@ class ChatRequest(Request):
     web_search_options: JsonValue = None
     moderation: JsonValue = None
     store: JsonValue = None
-
-    @field_validator(*UNSUPPORTED)
-    @classmethod
-    def _refuse_unsupported(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
-        allowed, why = UNSUPPORTED[str(info.field_name)]
-        if value is None or json.dumps(value) in allowed:
-            return value
-        raise PydanticCustomError("cannot", "{why}", {"why": why})
 
     @field_validator("messages")
     @classmethod
@@ -211,106 +238,60 @@ def _question(messages: list[ChatMessage]) -> str:
     raise PydanticCustomError("no_question", NO_QUESTION)
 
 
-class ChatUsage(Response):
-    """Counts of words and punctuation marks in the question and in the answer, because tokens differ by system."""
+class ResponseRequest(OpenAIRequest):
+    """A question: the text `input`, or the last message of a user in it.
 
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
+    Fields of the second part have no effect; those of the third are refused, each with its reason.
+    """
 
+    unsupported = OF_RESPONSES
 
-class ChatReply(Response):
-    """The answer, or the reason (`refusal`) when the model declines."""
+    input: JsonValue
+    max_output_tokens: TokenLimit | None = None
 
-    role: Literal["assistant"] = "assistant"
-    content: str | None
-    refusal: str | None
+    instructions: JsonValue = None
+    include: JsonValue = None
+    max_tool_calls: int | None = None
+    reasoning: JsonValue = None
+    store: bool | None = None
+    stream_options: JsonValue = None
+    truncation: str | None = None
 
+    text: JsonValue = None
+    background: JsonValue = None
+    previous_response_id: JsonValue = None
+    conversation: JsonValue = None
+    prompt: JsonValue = None
 
-class TopLogprob(Response):
-    token: str
-    logprob: float
-    bytes: list[int]
+    @field_validator("input")
+    @classmethod
+    def _check_question(cls, value: JsonValue) -> JsonValue:
+        _read_question(value)
+        return value
 
-
-class TokenLogprob(TopLogprob):
-    top_logprobs: list[TopLogprob]
-
-
-class ChatLogprobs(Response):
-    content: list[TokenLogprob]
-
-    @staticmethod
-    def of(answer: Answer) -> ChatLogprobs | None:
-        """Return the tokens of an answer; None where it has none."""
-        if answer.tokens is None:
-            return None
-        return ChatLogprobs(
-            content=[
-                TokenLogprob(
-                    **_score(token), top_logprobs=[TopLogprob(**_score(other)) for other in token.top]
-                )
-                for token in answer.tokens
-            ]
+    def to_chat(self) -> ChatRequest:
+        """Return the same question as a chat."""
+        return ChatRequest.model_validate(
+            {
+                "model": self.model,
+                "messages": [{"role": "user", "content": _read_question(self.input)}],
+                "stream": self.stream,
+                "max_completion_tokens": self.max_output_tokens,
+                "temperature": self.temperature,
+                "top_p": self.top_p,
+                "errata": self.errata,
+            }
         )
 
 
-def _score(token: TokenChance) -> dict[str, Any]:
-    return {"token": token.text, "logprob": token.logprob, "bytes": list(token.text.encode())}
-
-
-class ChatChoice(Response):
-    index: int = 0
-    message: ChatReply
-    finish_reason: Literal["stop", "length"]
-    logprobs: ChatLogprobs | None = None
-
-
-class ChatCompletion(Response):
-    """A completion. `errata` is the whole answer of POST /v1/answers, with version, edits, facts and score."""
-
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[ChatChoice]
-    usage: ChatUsage
-    errata: Answer
-
-
-class ChatDelta(Response):
-    role: Literal["assistant"] | None = None
-    content: str | None = None
-    refusal: str | None = None
-
-
-class ChatChunkChoice(Response):
-    index: int = 0
-    delta: ChatDelta
-    finish_reason: Literal["stop", "length"] | None = None
-    logprobs: ChatLogprobs | None = None
-
-
-class ChatChunk(Response):
-    """One event of a stream. The one with the finish_reason has `errata`."""
-
-    id: str
-    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
-    created: int
-    model: str
-    choices: list[ChatChunkChoice]
-    usage: ChatUsage | None = None
-    errata: Answer | None = None
-
-
-class ChatProblem(Response):
-    """A problem with the `code` of the other routes' problem documents, and the wrong field (`param`), if it is one."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str
-
-
-class ChatError(Response):
-    error: ChatProblem
+def _read_question(value: JsonValue) -> str:
+    """Return the text of the input; PydanticCustomError if it has none, or if a part of it is no text."""
+    if isinstance(value, str):
+        return value
+    for item in reversed(value) if isinstance(value, list) else ():
+        match item:
+            case {"role": "user", "content": str(text)}:
+                return text
+            case {"role": "user", "content": list(parts)}:
+                return _join(parts, "input_text", "text")
+    raise PydanticCustomError("no_question", NO_QUESTION)

@@ -1,1 +1,0 @@
-"""The shapes of OpenAI's clients: chat completions and responses."""
