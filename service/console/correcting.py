@@ -56,7 +56,12 @@ def build_router() -> APIRouter:
                     return redirect(f"{PATH}/proposals/{proposal['number']}?fresh=1")
                 return page.render("sent.html", {"number": proposal["number"]})
             if form.get("do") == "commit" and form.get("trial") == _digest(form):
-                return await _commit(page, form)
+                body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
+                receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
+                await _take_out(page, form)
+                if form.get("back"):
+                    return redirect(f"{own_path(form['back'])}?fresh={receipt['version']}")
+                return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
             return await _try(page, form, is_changed=form.get("do") == "commit")
         except RouteRefusal as refusal:
             if refusal.status not in REFUSALS:
@@ -81,15 +86,6 @@ async def _try(
     values = {"expected": head, "once": uuid.uuid4().hex, "trial": _digest(form), "news": news}
     values["is_changed"] = is_changed
     return await _render(page, form, status, report=receipt["report"], **values)
-
-
-async def _commit(page: Page, form: Form) -> Response:
-    body = {**_body(form), "expected_version": int(form.get("expected") or 0)}
-    receipt = await page.api.post("/admin/edits", body, form.get("once") or None)
-    await _take_out(page, form)
-    if form.get("back"):
-        return redirect(f"{own_path(form['back'])}?fresh={receipt['version']}")
-    return redirect(f"{PATH}/versions/{receipt['version']}?fresh=1")
 
 
 async def _take_out(page: Page, form: Form) -> None:

@@ -108,7 +108,7 @@ class Editor:
             watch_replicas(self.ledger, self.patience.expected),
             self.later.run(),
             self.importer.watch(),
-            self.upkeep.watch(lambda: self.pipeline.state),
+            self.upkeep.watch(lambda: self.pipeline.state, self.models),
             *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
         ]
 

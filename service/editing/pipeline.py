@@ -124,15 +124,12 @@ class Pipeline:
         """
         async with self._reading:
             with self._priority.hold():  # a commit may wait for it
-                return await self._catch_up()
-
-    async def _catch_up(self) -> EditorState:
-        if self.state is None:
-            await self._ledger.head()  # fails fast if the ledger is away
-            server = await self._check_server()
-            for warning in server.warnings:
-                log.warning("%s %s: %s", server.name, server.version, warning)
-        return self._learn(await self._builder.caught_up(self.state))
+                if self.state is None:
+                    await self._ledger.head()  # fails fast if the ledger is away
+                    server = await self._check_server()
+                    for warning in server.warnings:
+                        log.warning("%s %s: %s", server.name, server.version, warning)
+                return self._learn(await self._builder.caught_up(self.state))
 
     async def read(self) -> EditorState:
         """Return the newest state by one read for all callers, so that none queues up while the ledger hangs."""

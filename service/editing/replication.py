@@ -124,7 +124,14 @@ async def watch_replicas(ledger: RedisLedger, expected: Mapping[str, int]) -> No
     while True:
         try:
             head = await ledger.head()
-            _publish(await live_replicas(ledger, head), head, expected)
+            live = await live_replicas(ledger, head)
+            metrics.LEDGER_VERSION.labels("errata").set(head)
+            for model, count in expected.items():
+                replicas = [replica for replica in live if replica.model == model]
+                ready = [replica for replica in replicas if replica.healthy and replica.version >= head]
+                for state, value in {"expected": count, "live": len(replicas), "ready": len(ready)}.items():
+                    metrics.REPLICAS.labels(model, state).set(value)
+                metrics.DISAGREEING.labels(model).set(count_disagreeing(replicas))
             is_up = True
         except Exception as error:  # whatever the error is, the next attempt may succeed
             if is_up:
@@ -132,16 +139,6 @@ async def watch_replicas(ledger: RedisLedger, expected: Mapping[str, int]) -> No
             is_up = False
         metrics.LEDGER_UP.labels("editor").set(is_up)
         await asyncio.sleep(WATCH_PERIOD_S)
-
-
-def _publish(live: Sequence[ReplicaState], head: int, expected: Mapping[str, int]) -> None:
-    metrics.LEDGER_VERSION.labels("errata").set(head)
-    for model, count in expected.items():
-        replicas = [replica for replica in live if replica.model == model]
-        ready = [replica for replica in replicas if replica.healthy and replica.version >= head]
-        for state, value in {"expected": count, "live": len(replicas), "ready": len(ready)}.items():
-            metrics.REPLICAS.labels(model, state).set(value)
-        metrics.DISAGREEING.labels(model).set(count_disagreeing(replicas))
 
 
 def count_disagreeing(replicas: Sequence[ReplicaState]) -> int:

@@ -15,7 +15,6 @@
                                        (suspects.py)
     {errata}:restore          string   the version that the last restore leads to; until then only the restore commits;
                                        ` extension` follows it where the ledger was not empty
-    {errata}:kept             string   layouts 1 and 2: the value of `restore`, and which versions had rows (startup.py)
     {errata}:schema           string   the number of this layout (startup.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
@@ -38,7 +37,6 @@ TAGS = PREFIX + "tags"
 REPORTS = PREFIX + "reports"
 SUSPECTS = PREFIX + "suspects"
 RESTORE = PREFIX + "restore"
-LEGACY_RESTORE = PREFIX + "kept"
 SCHEMA = PREFIX + "schema"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600

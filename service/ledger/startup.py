@@ -1,9 +1,6 @@
-"""The layout of the data in Redis, and its migration from an older Errata before anything reads it.
+"""The checks of the server and of the layout of its data before anything depends on the ledger, and the wait for it.
 
-Each step leads from one layout to the next and may run twice, as it does when the process dies in it. Commits never
-change: they have their own format number (commit.py), and every later Errata reads it.
-
-The checks of the server before anything depends on the ledger, and the wait for a server that is away.
+Commits have their own format number (commit.py), which every later Errata reads.
 
 Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. A process that fails instead
 of waiting is started again by Ray, but only a few times.
@@ -12,7 +9,6 @@ of waiting is started again by Ray, but only a few times.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,63 +26,31 @@ from redis.exceptions import (
     TimeoutError,
 )
 
-from service.errors import LedgerCorrupt, LedgerUnavailable
+from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import corrupt
 from service.ledger.connection import Connection
 from service.ledger.lua import load_script
 
-Step: TypeAlias = Callable[[Connection], Awaitable[None]]
-
-CURRENT = 3
-FIRST = 1  # layout of data without a number, from before layouts were numbered
-
+LAYOUT = 3
 log = logging.getLogger(__name__)
 
 
-async def _from_1(connection: Connection) -> None:
-    """Leave the data unchanged: layout 2 only allowed rows of old versions to be dropped."""
-
-
-async def _from_2(connection: Connection) -> None:
-    """Move the note of a restore from `keys.LEGACY_RESTORE` to `keys.RESTORE`. Layout 3 drops no rows."""
-    async with connection.call("move a note of a restore"):
-        data = await connection.commands.get(keys.LEGACY_RESTORE) or b"{}"
-        try:
-            note = json.loads(data)
-        except ValueError as error:
-            detail = f"{keys.LEGACY_RESTORE} is not JSON, so it was altered; restore it from a backup"
-            raise LedgerCorrupt(detail) from error
-        if note.get("until"):
-            await connection.commands.set(keys.RESTORE, note["until"])
-    if note.get("oldest", 1) > 1:
-        log.warning(
-            "rows of versions before %d were dropped: questions cannot name these versions", note["oldest"]
-        )
-
-
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}  # layout -> the step to the next
-
-
-async def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, current: int = CURRENT) -> None:
-    """Migrate the data to layout `current`, step by step.
+async def check_layout(connection: Connection) -> None:
+    """Note our layout where none is noted.
 
     Raises:
-        LedgerUnavailable: The data was written by a newer Errata.
+        LedgerUnavailable: The data was written by an Errata with another layout.
     """
     async with connection.call("tell its layout"):
-        data = await connection.commands.get(keys.SCHEMA)
-        is_new = data is None and not await connection.commands.xlen(keys.LOG)
-    number = FIRST if data is None else int(data)
-    if number > current:
-        detail = f"the data at {connection.address} has layout {number}, and this Errata knows layouts up to {current}"
-        raise LedgerUnavailable(f"{detail}: start the newer one, or restore a backup elsewhere")
-    for layout in range(number, current):
-        await steps[layout](connection)
-        if not is_new:
-            log.warning("the data at %s was migrated to layout %d", connection.address, layout + 1)
-        async with connection.call("note its layout"):
-            await connection.commands.set(keys.SCHEMA, layout + 1)
+        await connection.commands.set(keys.SCHEMA, LAYOUT, nx=True)
+        number = int(await connection.commands.get(keys.SCHEMA))
+    if number != LAYOUT:
+        detail = (
+            f"the data at {connection.address} has layout {number}, and this Errata reads layout {LAYOUT}"
+        )
+        age = "newer" if number > LAYOUT else "older"
+        raise LedgerUnavailable(f"{detail}: start the {age} one, or restore its backup elsewhere")
 
 
 T = TypeVar("T")
@@ -123,7 +87,7 @@ async def check_address(url: str) -> Server:
 
 
 async def check_server(connection: Connection) -> Server:
-    """Check that the server can hold the ledger in a known layout, and migrate an older layout.
+    """Check that the server can hold the ledger in our layout.
 
     Raises:
         LedgerUnavailable: The server cannot hold the ledger; the error says why.
@@ -138,7 +102,7 @@ async def check_server(connection: Connection) -> Server:
         if length != head:
             raise corrupt(head, f"the log holds {length} entries and not {head}: some were deleted")
         server = await _describe(connection)
-    await migrate(connection)
+    await check_layout(connection)
     return server
 
 

@@ -8,7 +8,6 @@ of a model.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -18,7 +17,6 @@ from pathlib import Path
 from platform import python_version
 
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     REGISTRY,
     CollectorRegistry,
     Counter,
@@ -27,15 +25,12 @@ from prometheus_client import (
     generate_latest,
 )
 
-from service.metrics import pages as exporter
-from service.metrics.pages import MachineCollector, claim_death, prepare_directory, remove_stale_gauges
+from service.metrics.pages import MachineCollector, prepare_directory, serve
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 MAX_AUTHORS = 64  # authors with a separate label; the commits of all others are counted together
-
-log = logging.getLogger(__name__)
 
 if os.environ.get(DIRECTORY):
     prepare_directory(Path(os.environ[DIRECTORY]))
@@ -250,13 +245,7 @@ def set_replica_version(model: str, version: int, head: int, behind_s: float) ->
 
 
 def count_start(part: str) -> None:
-    """Count this process as running, and name in the log a process of the same part that has died.
-
-    Starts without an end and without a running process were kills or crashes.
-    """
-    directory = os.environ.get(DIRECTORY)
-    if directory and (dead_pid := claim_death(Path(directory), part)):
-        log.warning("%s %d died, %d started", part, dead_pid, os.getpid())
+    """Count this process as running. Starts without an end and without a running process were kills or crashes."""
     RUNNING.labels(part).set(1)
     STARTS.labels(part).inc()
     ENDS.labels(part)
@@ -273,7 +262,7 @@ def set_ready(part: str, port: int | None) -> None:
     READY_TIME.labels(part).set(time.time())
     BUILD.labels(version("errata"), python_version()).set(1)
     if port is not None:
-        exporter.start(render, CONTENT_TYPE_LATEST, port)
+        serve(find_registry(), port)
 
 
 def count_commit(author: str) -> None:
@@ -305,12 +294,16 @@ def count_rate_limited(by: str, limit: str) -> None:
     RATE_LIMITED.labels(by, limit).inc()
 
 
-def render() -> bytes:
-    """Return the Prometheus text of every process on this machine; without a shared directory, of this one alone."""
+def find_registry() -> CollectorRegistry:
+    """Return the metrics of every process on this machine; without a shared directory, of this one alone."""
     directory = os.environ.get(DIRECTORY)
     if not directory:
-        return generate_latest(REGISTRY)
-    remove_stale_gauges(Path(directory))
+        return REGISTRY
     registry = CollectorRegistry()
     registry.register(MachineCollector(Path(directory)))
-    return generate_latest(registry)
+    return registry
+
+
+def render() -> bytes:
+    """Return the Prometheus text of this machine's processes."""
+    return generate_latest(find_registry())

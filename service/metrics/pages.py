@@ -6,14 +6,9 @@ process only while that process maps it into its memory.
 
 On a full disk a write to a mapped page without a block ends the process, so blocks are reserved before they are mapped.
 
-A process that died has started, counted no end on request, and is gone. The next process of the same part names one of
-them in the log, so that an operator finds the death in one line. Its cause is unknown here: its parent is a process of
-Ray, whose own log has guesses. The empty file `death_<pid>_<number>` says that a death is in the log.
-
-Serves a machine's /metrics on a separate port, for clusters where Ray's proxies stand before the ingresses.
-
-A proxy asks any free ingress, so its /metrics may be that of any machine. The first process of Errata on a machine
-serves the port, and when it ends another takes it within seconds.
+A machine's page is also served on a separate port, for clusters where Ray's proxies stand before the ingresses: a proxy
+asks any free ingress, so its /metrics may be that of any machine. The first process of Errata on a machine serves the
+port, and when it ends another takes it within seconds.
 """
 
 from __future__ import annotations
@@ -21,18 +16,15 @@ from __future__ import annotations
 import logging
 import os
 import re
-import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from mmap import mmap
 from pathlib import Path
 
-from prometheus_client import values
+from prometheus_client import CollectorRegistry, start_http_server, values
 from prometheus_client.metrics_core import Metric
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -48,13 +40,17 @@ log = logging.getLogger(__name__)
 
 
 class MachineCollector(Collector):
-    """The metrics of all files in a directory. MultiProcessCollector takes the directory itself for a pattern."""
+    """The metrics of all files in a directory, without the gauges of dead processes.
+
+    MultiProcessCollector takes the directory itself for a pattern.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def collect(self) -> Iterable[Metric]:
         """Return the metrics, those of several processes merged."""
+        remove_stale_gauges(self._directory)
         files = map(os.fspath, self._directory.glob("*.db"))
         metrics: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
         return metrics
@@ -141,11 +137,6 @@ def remove_stale_gauges(directory: Path) -> None:
                     file.unlink()
 
 
-def is_mapped(file: Path, pid: int) -> bool:
-    """Return True if the process with this id lives and has mapped the file."""
-    return f"/{file.name}\n" in _read_maps(pid)
-
-
 def _read_maps(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/maps").read_text(errors="replace")
@@ -153,80 +144,22 @@ def _read_maps(pid: int) -> str:
         return ""
 
 
-COUNTERS = "counter_*.db"
-STARTS, ENDS = "errata_process_starts_total", "errata_process_ends_total"
-
-
-def claim_death(directory: Path, part: str) -> int | None:
-    """Return the process id of a process of this part whose death no other process has claimed, if there is one."""
-    for file in directory.glob(COUNTERS):
-        pid = int(file.stem.rpartition("_")[2])
-        if (n_deaths := _count_missing_ends(file, part)) and not is_mapped(file, pid):
-            try:
-                (directory / f"death_{pid}_{n_deaths}").touch(exist_ok=False)
-            except OSError:  # it exists, or the disk is full
-                continue
-            return pid
-    return None
-
-
-def _count_missing_ends(file: Path, part: str) -> int:
-    counts = {
-        sample.name: sample.value
-        for metric in MultiProcessCollector.merge([os.fspath(file)])  # type: ignore[no-untyped-call]
-        for sample in metric.samples
-        if sample.labels.get("part") == part
-    }
-    return int(counts.get(STARTS, 0) - counts.get(ENDS, 0))
-
-
-ALL_INTERFACES = ("::", "0.0.0.0")  # like Ray's own page; a firewall has to protect it
-PATH = "/metrics"
+ALL_INTERFACES = (
+    "::",
+    "0.0.0.0",
+)  # like Ray's own page; a firewall has to protect it. A machine may lack the first
 RETRY_EVERY_S = 2.0
 
 
-class Listener(ThreadingHTTPServer):
-    """A server on both kinds of addresses; of the older kind alone where the machine lacks the newer."""
+def serve(registry: CollectorRegistry, port: int) -> None:
+    """Serve the page of a machine in a daemon thread, as soon as no other of our processes has the port."""
 
-    def __init__(self, port: int, page: type[BaseHTTPRequestHandler]) -> None:
-        self.address_family = socket.AF_INET6
-        try:
-            super().__init__((ALL_INTERFACES[0], port), page)
-        except OSError:
-            self.address_family = socket.AF_INET
-            super().__init__((ALL_INTERFACES[1], port), page)
-
-    def server_bind(self) -> None:
-        if self.address_family == socket.AF_INET6:
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
-
-
-def start(render: Callable[[], bytes], media_type: str, port: int) -> None:
-    """Serve the text of `render` in a daemon thread, for as long as this process lives."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path.partition("?")[0] != PATH:
-                self.send_error(HTTPStatus.NOT_FOUND)
-                return
-            body = render()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("content-type", media_type)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Log no request, because the page is read every few seconds."""
-
-    def serve() -> None:
+    def take_port() -> None:
         while True:
-            try:
-                server = Listener(port, Page)
-            except OSError:  # another of our processes has it
-                time.sleep(RETRY_EVERY_S)
-                continue
-            server.serve_forever()
+            for address in ALL_INTERFACES:
+                with suppress(OSError):
+                    start_http_server(port, address, registry)
+                    return
+            time.sleep(RETRY_EVERY_S)
 
-    threading.Thread(target=serve, name="exporter", daemon=True).start()
+    threading.Thread(target=take_port, name="exporter", daemon=True).start()

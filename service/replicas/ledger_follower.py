@@ -71,7 +71,12 @@ class LedgerFollower:
         failures = 0
         while True:
             try:
-                await self._step()
+                if not await self._ledger.wait(self.newest.version, BLOCK_S):
+                    await self._check_same_ledger()
+                elif commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
+                    self.head = max(self.head, commits[-1].version)
+                    snapshot = await self._loader.after(self.newest, commits)
+                    self.publish(snapshot, time.time() - commits[-1].time)
                 failures, self.degraded = 0, None
                 metrics.LEDGER_UP.labels("replica").set(1)
             except (LedgerUnavailable, LedgerCorrupt) as error:
@@ -82,14 +87,6 @@ class LedgerFollower:
                 self.degraded = error.code
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
-
-    async def _step(self) -> None:
-        if not await self._ledger.wait(self.newest.version, BLOCK_S):
-            await self._check_same_ledger()
-        elif commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
-            self.head = max(self.head, commits[-1].version)
-            snapshot = await self._loader.after(self.newest, commits)
-            self.publish(snapshot, time.time() - commits[-1].time)
 
     async def _check_same_ledger(self) -> None:
         """Check that the ledger has not lost commits and was not replaced, which waiting for more would hide.

@@ -38,7 +38,7 @@ from service.errors import (
     VersionAhead,
 )
 from service.graph.lookup import find_informer
-from service.ledger.startup import migrate, wait_for_ledger
+from service.ledger.startup import check_layout, wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.ledger.suspects import Suspects
 from service.loading import load_system
@@ -92,7 +92,7 @@ class Replica:
         self._queue = BatchQueue(
             self._answer_batch, settings.max_batch, defer=True, on_length=length.set, rest=REST
         )
-        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        await wait_for_ledger(lambda: check_layout(self._ledger.connection), self.id)
 
         async def load_newest() -> Snapshot:
             return await self._loader.at(await self._ledger.head())

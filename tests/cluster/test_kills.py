@@ -58,10 +58,7 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
         service.wait_until_ready()
     assert somebody.failed == []
     assert other in replicas()
-    [successor] = replicas() - {other}
     logs = service.var / "log"
-    line = f"nkb {victim} died, {successor} started\n"
-    wait_until(lambda: line in (logs / "errata.log").read_text(), 60, "the death to be in the log")
     assert f"Worker PID: {victim} " in (logs / "launcher.log").read_text()
     [controller] = logs.glob("serve/controller_*.log")
     assert "crashed, marking it unhealthy" in controller.read_text()
@@ -91,9 +88,6 @@ def test_killing_the_editor_stops_no_answer_and_edits_come_back(service: Service
         assert errata.ask("What is the currency of Peru?").answer == "inti"
         errata.revert(start + 1)
     assert somebody.failed == []
-    (successor,) = service.pids_of("ServeReplica:errata:editor")
-    line = f"editor {victim} died, {successor} started\n"
-    assert line in (service.var / "log" / "errata.log").read_text(), "written before it takes an edit"
 
 
 def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Service) -> None:

@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import torch
@@ -39,12 +40,11 @@ class Target:
 
 
 def graph_file(data: bytes) -> None:
-    """Read a graph file; the first byte chooses the format, the second the place where the file is cut."""
-    format, cut = FORMATS[data[0] % len(FORMATS)] if data else None, data[1] if len(data) > 1 else 0
-    file = data[2:]
-    reading = GraphFileReader(format)
+    """Read a graph file, whose format the first byte chooses."""
     try:
-        rows = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
+        rows = list(
+            GraphFileReader(FORMATS[data[0] % len(FORMATS)] if data else None).read(BytesIO(data[1:]))
+        )
     except GraphFileError:
         return
     for item in rows:
@@ -110,8 +110,8 @@ COMMIT = Commit(1, "edit", "ana", 1.5, "why", previous="").encoded
 TARGETS = {
     "graph_file": Target(
         graph_file,
-        [bytes([kind, 9]) + file for kind, file in enumerate((TSV, TSV, CSV, TRIPLES, DUMP))]
-        + [b"\x00\x05" + gzip.compress(TSV, mtime=0)],
+        [bytes([kind]) + file for kind, file in enumerate((TSV, TSV, CSV, TRIPLES, DUMP))]
+        + [b"\x00" + gzip.compress(TSV, mtime=0)],
         4_000,
     ),
     "block": Target(ledger_block, [BLOCK.encoded, save({"row": torch.tensor([1.0])})], 4_000),

@@ -14,10 +14,10 @@ from errata.wire import Change, Diff, EditReport, FactChange, ImportedTriple, Me
 from errata.wire.wording import normalize_question
 
 from models.graph.knowledge import Entity
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.editing.draft import Build, one_line
 from service.editing.evaluation.expectations import ask_all
+from service.editing.evaluation.lineage import list_values
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers, Models, ModelsAtVersion
 from service.editing.notes import ChangeNote, FactNote, ImportNote, read_note
@@ -200,7 +200,8 @@ def report_fact(
     """Return the report of a fact with its values on both sides."""
     update: dict[str, object] = {}
     if not report.question:
-        update = {"before": _say(before, triple.relation), "after": _say(after, triple.relation)}
+        texts = [one_line(list(_list_values(side, triple.relation))) or None for side in (before, after)]
+        update = dict(zip(("before", "after"), texts, strict=True))
     if before and after and before.label != after.id == after.label:
         n_facts = "1 fact of it stays" if after.degree == 1 else f"{after.degree:,} facts of it stay"
         warning = NAMELESS.format(label=before.label, n_facts=n_facts, id=after.id)
@@ -208,19 +209,9 @@ def report_fact(
     return report.model_copy(update=update)
 
 
-def _say(entity: Entity | None, relation: str) -> str | None:
-    """Return the values of a relation in one line; None without any."""
-    return one_line(list(_list_values(entity, relation))) or None
-
-
 def _list_values(entity: Entity | None, relation: str) -> Mapping[str, str]:
-    """Return the values of a relation, names too, each with the edit that says it; "" where that is not known."""
-    if entity is None:
-        return {}
-    names = {LABEL: (entity.label,), ALIAS: entity.aliases, DESCRIPTION: (entity.description,)}
-    if relation in names:
-        return dict.fromkeys(filter(None, names[relation]), "")
-    return {fact.object: fact.edit for fact in entity.facts if fact.relation == relation}
+    """Return the values of a relation, each with the edit that says it; "" where that is not known."""
+    return {value.text: value.edit for value in list_values(entity, relation)}
 
 
 async def diff_facts(

@@ -3,8 +3,6 @@
 A wording that a system routes to an edit is not asked: the edit gives its answer. Other wordings are asked by
 `run_tests`, and by a commit that may have changed their answers; in between, the cached answer counts. A test that
 has not been asked yet is taken to hold, as it did when its edit was made.
-
-Facts of edits that the graph does not say any more, because a later edit or import replaced or removed them.
 """
 
 from __future__ import annotations
@@ -14,21 +12,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
-from more_itertools import chunked
 
-from models.graph.knowledge import Fact
-from models.graph.view import GraphView
 from service.editing.draft import one_line
 from service.editing.evaluation.expectations import ask_all
-from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, run_given_tests, version_of
+from service.editing.evaluation.fact_tests import run_given_tests
+from service.editing.evaluation.lineage import FactTest, ReplacedFact, Successors, TestKey, version_of
 from service.editing.models import Answer, ModelsAtVersion
 from service.editing.notes import FactNote, read_note
-from service.graph.linking.words import fold
-from service.graph.lookup import Lookup
-from service.ledger.commit import EditRecord, Triple
+from service.ledger.commit import Triple
 from service.ledger.fold import ActiveRecords
 
-NO_FACTS: Mapping[TestKey, SupersededTest] = {}
 UncertainTest: TypeAlias = tuple[FactTest, str | None]
 """A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
 
@@ -82,7 +75,7 @@ async def run_tests(
     version: int,
     edits: ActiveRecords,
     models: ModelsAtVersion,
-    replaced_facts: Mapping[TestKey, SupersededTest] = NO_FACTS,
+    replaced_facts: Sequence[ReplacedFact] = (),
 ) -> CheckReport:
     """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all.
 
@@ -93,7 +86,9 @@ async def run_tests(
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
     )
-    status = _status(edits, uncertain, models).with_replaced(replaced_facts)
+    status = _status(edits, uncertain, models).with_replaced(
+        {(fact.edit.id, 0): describe_fact(fact) for fact in replaced_facts if is_value(fact.triple)}
+    )
     n_tests = sum(len(edit.wordings) for edit in edits.in_order if edit.model in models) + count_facts(edits)
     n_given, failing = await run_given_tests(edits.in_order, status.superseded_edits, models)
     return CheckReport(
@@ -178,67 +173,24 @@ def _status(
     return FactTestStatus(len(edits), broken, superseded)
 
 
-ENTITIES_PER_READ = 10_000
-
-
-async def find_replaced_facts(
-    edits: ActiveRecords, view: GraphView, lookup: Lookup
-) -> dict[TestKey, SupersededTest]:
-    """Return a superseded test for each fact that an active edit gave, and that the graph does not say.
-
-    One that an import replaced was not meant to be.
-    """
-    given_facts = [(edit, edit.triple) for edit in edits.in_order if edit.triple and is_value(edit.triple)]
-    tests: dict[TestKey, SupersededTest] = {}
-    for batch in chunked(given_facts, ENTITIES_PER_READ):
-        entities = await lookup.entities({triple.subject for _, triple in batch}, view)
-        for edit, triple in batch:
-            entity = entities[triple.subject]
-            values = [f for f in entity.facts if f.relation == triple.relation] if entity else []
-            successor = find_successor(edit, triple, values, edits, view)
-            if successor is not None and not any(is_said(edit, triple, value) for value in values):
-                tests[edit.id, 0] = describe_fact(edit, triple, values, successor)
-    return tests
-
-
 def is_value(triple: Triple) -> bool:
     """Return whether an edit gave a value, and neither took one away nor changed a name."""
     return triple.act != "remove" and not triple.relation.startswith("@")
 
 
-def is_said(edit: EditRecord, triple: Triple, value: Fact) -> bool:
-    object_id = edit.notes.get("object_id")
-    if object_id and value.object_id:
-        return bool(object_id == value.object_id)
-    return fold(triple.object) in (fold(value.object), fold(value.statement_object[0]))
-
-
-def find_successor(
-    edit: EditRecord, triple: Triple, values: Sequence[Fact], edits: ActiveRecords, view: GraphView
-) -> EditRecord | None:
-    """Return the last edit or import after this one that gave the relation another value or took this one away."""
-    ids = {value.edit for value in values}
-    for _, source in view.edits.get(triple.subject, ()):
-        if any(statement.relation == triple.relation for statement in source.statements):
-            ids.add(source.edit)
-    later = [edits.all_edits[id] for id in ids if id in edits.ids and edits.all_edits[id].order > edit.order]
-    return max(later, key=lambda other: other.order, default=None)
-
-
-def describe_fact(
-    edit: EditRecord, triple: Triple, values: Sequence[Fact], successor: EditRecord
-) -> SupersededTest:
-    note = read_note(edit)
+def describe_fact(fact: ReplacedFact) -> SupersededTest:
+    """Return a replaced fact as a superseded test. One that an import replaced was not meant to be."""
+    edit, triple, note = fact.edit, fact.triple, read_note(fact.edit)
     names = (note.subject, note.relation) if isinstance(note, FactNote) else (triple.subject, triple.relation)
     return SupersededTest(
         edit=edit.id,
         version=version_of(edit),
         question=edit.question or " · ".join(names),
         expected=triple.object,
-        actual=one_line([value.object for value in values]) or None,
-        by=successor.id,
-        by_version=version_of(successor),
-        on_purpose=isinstance(read_note(successor), FactNote),
+        actual=one_line([value.text for value in fact.values]) or None,
+        by=fact.by.id,
+        by_version=version_of(fact.by),
+        on_purpose=isinstance(read_note(fact.by), FactNote),
     )
 
 

@@ -10,138 +10,18 @@ as long as their edit is active, and a dry run; a commit does not. They are part
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, TypeAlias
 
-from errata.wire import BrokenTest, FailingTest, ParaphraseReport
+from errata.wire import FailingTest, ParaphraseReport
 from errata.wire.wording import normalize_question
 
 from service.editing.draft import TO_REPLACE, Build, EditorState
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out, report_paraphrase
-from service.editing.models import Answer, ModelsAtVersion
-from service.ledger.commit import EDITS_PER_COMMIT, EditRecord, GivenTest
-from service.ledger.fold import ActiveRecords
-
-TestKey: TypeAlias = tuple[str, int]
-
-
-class FactTest(NamedTuple):
-    """One wording of an edit; place 0 is the edit's question."""
-
-    record: EditRecord
-    place: int
-
-    @property
-    def key(self) -> TestKey:
-        return self.record.id, self.place
-
-    @property
-    def question(self) -> str:
-        return self.record.wordings[self.place]
-
-    def holds(self, answer: Answer) -> bool:
-        return comes_out(self.record, answer)
-
-    def report(self, actual: str | None) -> BrokenTest:
-        return BrokenTest(
-            edit=self.record.id,
-            version=version_of(self.record),
-            question=self.question,
-            expected=self.record.answer,
-            actual=actual,
-        )
-
-
-def version_of(edit: EditRecord) -> int:
-    """Return the version of the commit that made the edit."""
-    return edit.order // EDITS_PER_COMMIT
-
-
-def is_named(edit: EditRecord, names: Collection[int | str]) -> bool:
-    """Return whether names contain the edit's id or the version that made it."""
-    return edit.id in names or version_of(edit) in names
-
-
-class Successors:
-    """The active edits that replaced others, directly or through ones that were taken back.
-
-    Args:
-        tests: The tests that will be looked up.
-    """
-
-    def __init__(self, edits: ActiveRecords, tests: Sequence[FactTest]) -> None:
-        self._edits, self._tests = edits, tests
-
-    @cached_property
-    def _last_by_wording(self) -> Mapping[tuple[str, str], EditRecord]:
-        """The last edit that has each wording of the tests, by model and wording."""
-        wordings = {normalize_question(test.question) for test in self._tests}
-        return {
-            (edit.model, wording): edit
-            for edit in self._edits.in_order
-            for wording in map(normalize_question, edit.wordings)
-            if wording in wordings
-        }
-
-    @cached_property
-    def _replacements(self) -> Mapping[str, Sequence[EditRecord]]:
-        """The active edits that replaced each edit, directly or through others, in ledger order."""
-        replacing = {
-            edit.id: edit
-            for edit in reversed(list(self._edits.all_edits.values()))
-            if "replaces" in edit.notes
-        }
-        successors: dict[str, dict[str, None]] = defaultdict(dict)
-        for edit in replacing.values():
-            for earlier in edit.notes["replaces"]:
-                successors[earlier] |= dict.fromkeys((*successors[edit.id], edit.id))
-        return {
-            earlier: sorted(
-                (replacing[id] for id in ids if id in self._edits.ids), key=lambda edit: edit.order
-            )
-            for earlier, ids in successors.items()
-        }
-
-    def is_on_purpose(self, earlier: EditRecord, later: EditRecord) -> bool:
-        """Return whether a chain of intended replacements leads from one edit to the other.
-
-        A replacement is intended if the later edit has the earlier one's question or was told to replace it.
-        """
-        seen_ids, open_ = {earlier.id}, [earlier]
-        while open_:
-            edit = open_.pop()
-            following = [*self._replacements.get(edit.id, ()), later]
-            fresh = [other for other in following if other.id not in seen_ids and _is_on_purpose(edit, other)]
-            seen_ids |= {other.id for other in fresh}
-            open_ += fresh
-        return later.id in seen_ids
-
-    def of(self, test: FactTest, answer: Answer | None) -> EditRecord | None:
-        """Return the edit that superseded a test: one that replaced its edit and answers, or the last of its wording.
-
-        Args:
-            answer: None for a wording that was not asked. Then a replacement is taken to answer, and a value that an
-                edit added to others is taken to be there still.
-        """
-        replacements = self._replacements.get(test.record.id, ())
-        if answer is not None:
-            replacements = [edit for edit in replacements if edit.id in answer.edits]
-        elif test.record.triple is not None and test.record.triple.act == "add":
-            return None
-        if replacements:
-            return replacements[-1]
-        last = self._last_by_wording[test.record.model, normalize_question(test.question)]
-        return last if last.id != test.record.id else None
-
-
-def _is_on_purpose(earlier: EditRecord, later: EditRecord) -> bool:
-    if is_named(earlier, later.notes.get(TO_REPLACE, ())):
-        return True
-    return normalize_question(earlier.question) in map(normalize_question, later.wordings)
+from service.editing.evaluation.lineage import is_named, version_of
+from service.editing.models import ModelsAtVersion
+from service.ledger.commit import EditRecord, GivenTest
 
 
 def _find_targets(record: EditRecord, state: EditorState) -> list[str]:

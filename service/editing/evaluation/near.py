@@ -14,7 +14,7 @@ from errata.wire.wording import normalize_question
 
 from models.system import KnowsWords
 from service.editing.draft import Build, one_line
-from service.editing.evaluation.fact_tests import version_of
+from service.editing.evaluation.lineage import version_of
 from service.editing.evaluation.visitors import MAX_EDITS_REWORDED
 from service.editing.models import Models
 from service.errors import JSON, MAX_NAMED, SimilarName

@@ -19,7 +19,8 @@ from service.editing.evaluation.expectations import (
     report_paraphrase,
 )
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
-from service.editing.evaluation.fact_tests import TestKey, try_given_tests
+from service.editing.evaluation.fact_tests import try_given_tests
+from service.editing.evaluation.lineage import TestKey
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant
 from service.editing.evaluation.visitors import ParaphraseGenerator, add_visitors, measure_paraphrases
@@ -67,7 +68,11 @@ class Evaluator:
         state, records, after = build.state, build.draft.records, build.models
         paraphrases = await measure_paraphrases(records, self.paraphrases, state.models, after)
         edits_to_report = _edits_to_report(build)
-        superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
+        superseded = [
+            earlier
+            for edit in edits_to_report
+            for earlier in [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
+        ]
         effects = await self.side_effects.measure(
             [*edits_to_report, *superseded],
             state.models,
@@ -201,11 +206,6 @@ async def _report_edits(build: Build) -> list[EditReport]:
     return [
         report.model_copy(update={"place": draft.places.get(report.id, report.place)}) for report in reports
     ]
-
-
-def _superseded(state: EditorState, edit: EditRecord) -> list[EditRecord]:
-    """Return the earlier edits that this one replaces."""
-    return [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
 
 
 def _report_edit(edit: EditRecord, is_deactivated: bool, before: Answers, after: Answers) -> EditReport:

@@ -17,7 +17,7 @@ from errata.wire.wording import END, normalize_question
 
 from service.choice import Standing, choose, repeats_words
 from service.editing.evaluation.expectations import comes_out, report_paraphrase
-from service.editing.evaluation.fact_tests import version_of
+from service.editing.evaluation.lineage import version_of
 from service.editing.models import Answer, ModelsAtVersion
 from service.errors import ErrataError
 from service.ledger.commit import EditRecord

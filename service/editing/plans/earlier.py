@@ -11,7 +11,7 @@ from more_itertools import unique_everseen
 
 from service.editing.draft import EditorState, PlannedEdit
 from service.editing.evaluation.expectations import ask_all
-from service.editing.evaluation.fact_tests import is_named, version_of
+from service.editing.evaluation.lineage import is_named, version_of
 from service.editing.plans.conflicts import Refusals
 from service.errors import InvalidInput
 from service.ledger.commit import EditRecord, GivenTest

@@ -1,4 +1,4 @@
-"""Imports: a file streams in, is read and spooled at the same time, and becomes one commit, or nothing.
+"""Imports: a file is kept on the disk, read and spooled when it is whole, and becomes one commit, or nothing.
 
 Nothing is in Redis until the last byte, and nothing of it is visible until the commit. An idle session is closed.
 """
@@ -6,12 +6,13 @@ Nothing is in Redis until the last byte, and nothing of it is visible until the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from tempfile import TemporaryFile
 from time import monotonic
-from typing import Any
+from typing import Any, BinaryIO
 
 from errata.wire import ImportOrder, ImportProgress
 from more_itertools import chunked
@@ -36,19 +37,19 @@ from service.errors import (
     NotFound,
     NothingToDo,
     StaleVersion,
+    TooLarge,
     TooMany,
     TooSlow,
 )
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import GraphFileError, Rejection, Row
+from service.graph.formats.row import GraphFileError
 from service.graph.imports.bucket_builder import BucketBuilder, ImportLimits, bucket_count
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.imports.store import ImportStore
-from service.graph.lookup import Lookup
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
-MAX_SESSIONS = 2  # sessions at a time; each has a spool on the disk
+MAX_SESSIONS = 2  # sessions at a time; each has a file and a spool on the disk
 IDLE_S = 120.0
 LEAST_BYTES_PER_S = (
     1_000  # bytes a second that a sender must keep up after the first minute: others wait for its slot
@@ -66,7 +67,7 @@ NEW_RELATIONS = (
 
 @dataclass
 class ImportSession:
-    """One file on its way into the graph: it is read as it arrives, spooled and counted, and not yet in Redis."""
+    """One file on its way into the graph: on the disk, then read, spooled and counted, and not yet in Redis."""
 
     id: str
     order: ImportOrder
@@ -85,14 +86,22 @@ class ImportSession:
     total: int | None = None  # end of the phase, in this unit
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     content: Any = field(default_factory=sha256)
+    file: BinaryIO = field(default_factory=TemporaryFile)
+    is_whole: bool = False
 
-    def add(self, rows: Iterable[Row | Rejection]) -> None:
-        """Add rows in batches, so that their names are looked up together."""
-        for batch in chunked(rows, ROWS_PER_LOOKUP):
+    def keep(self, data: bytes) -> None:
+        """Append a part of the file."""
+        self.file.write(data)
+        self.content.update(data)
+
+    def read(self) -> None:
+        """Read the file in batches of rows, whose names are looked up together, and give its disk back."""
+        for batch in chunked(self.reader.read(self.file), ROWS_PER_LOOKUP):
             self.resolver.objects_by_name = self.reader.format in ("tsv", "csv", "xlsx")
             self.resolver.prefetch(batch)
             for row in batch:
                 self.resolver.add(row)
+        self.file.close()
 
     def start_phase(self, name: str, total: int | None = None) -> None:
         self.phase, self.progress_count, self.total = name, 0, total
@@ -210,10 +219,15 @@ class Importer:
         memory, lookup = self._models.fact_memory, self._models.lookup
         view = state.memories[memory].view
         reader = open_reader(order)  # before the resolver, which opens files
+        loop = asyncio.get_running_loop()
+
+        def find(names: Sequence[str]) -> dict[str, list[Entity]]:
+            return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
+
         resolver = RowResolver(
             view,
             lookup.linker,
-            _entities_by_name(lookup, view),
+            find,
             lookup.has_no_other_names(view),
             self._limits,
             sets_undefined=order.subject != "",
@@ -242,30 +256,28 @@ class Importer:
         """Give up idle sessions, for ever."""
         while True:
             for session in list(self._sessions.values()):
-                if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
+                if not session.is_whole and monotonic() - session.last_feed_at > IDLE_S:
                     await self.abandon(session.id)
             await asyncio.sleep(WATCH_EVERY_S)
 
     async def feed(self, id: str, data: bytes) -> ImportProgress:
-        """Read a part of the file.
+        """Keep a part of the file.
 
         Raises:
-            InvalidInput: The file cannot be read; the session ends.
+            TooLarge: The file has too many bytes; the session ends.
             TooSlow: The file trickles in; the session ends.
         """
         async with self._session(id).lock:
             session = self._session(id)  # it may have been closed meanwhile
-            try:
-                if self._pipeline.state is not None:
-                    session.check_graph(self._pipeline.state)
-                session.content.update(data)
-                await finish(asyncio.to_thread(session.add, session.reader.feed(data)))
-            except GraphFileError as error:
-                self._close(session)
-                raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
+            await finish(asyncio.to_thread(session.keep, data))
             session.last_feed_at = monotonic()
             session.n_bytes += len(data)
             session.progress_count = session.n_bytes
+            max_bytes = self._limits.disk_bytes // 2  # the rows take the other half
+            if session.n_bytes > max_bytes:
+                self._close(session)
+                detail = f"a file may have {max_bytes:,} bytes: import it in several parts"
+                raise TooLarge(detail, limit=max_bytes)
             seconds = monotonic() - session.created_at
             if seconds > GRACE_S and session.n_bytes < LEAST_BYTES_PER_S * seconds:
                 self._close(session)
@@ -274,12 +286,13 @@ class Importer:
             return session.progress()
 
     async def finish(self, id: str, timings: Timings) -> Result:
-        """Make the commit, with the wire's ImportCounts, and drop the rows if no commit names them."""
+        """Read the file and make the commit, with the wire's ImportCounts; drop the rows if no commit names them."""
         async with self._session(id).lock:
             session = self._session(id)
-            session.start_phase("comparing")  # it is not idle, however long that takes
+            session.is_whole = True  # it is not idle, however long the rest takes
             try:
-                await finish(asyncio.to_thread(session.add, session.reader.finish()))
+                await finish(asyncio.to_thread(session.read))
+                session.start_phase("comparing")
                 return await self._commit(session, timings)
             except GraphFileError as error:
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -370,12 +383,12 @@ class Importer:
         return self._session(id).progress()
 
     async def abandon(self, id: str) -> None:
-        """End a session whose sender is gone; an import that is being committed continues."""
+        """End a session whose sender is gone; an import whose file is whole continues."""
         session = self._sessions.get(id)
-        if session is not None and session.phase == "reading":
+        if session is not None and not session.is_whole:
             self._sessions.pop(id, None)
             async with session.lock:
-                session.resolver.spool.close()
+                self._close(session)
 
     def _session(self, id: str) -> ImportSession:
         if id not in self._sessions:
@@ -386,6 +399,7 @@ class Importer:
 
     def _close(self, session: ImportSession) -> None:
         self._sessions.pop(session.id, None)
+        session.file.close()
         session.resolver.spool.close()
 
 
@@ -403,13 +417,3 @@ def open_reader(order: ImportOrder) -> GraphFileReader:
         return GraphFileReader(order.format, order.language, order.subject, order.sheet, columns)
     except GraphFileError as error:
         raise InvalidInput(str(error), field="subject") from error
-
-
-def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
-    """Return a function that finds the entities of names at this version; the reader's thread calls it."""
-    loop = asyncio.get_running_loop()
-
-    def find(names: Sequence[str]) -> dict[str, list[Entity]]:
-        return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
-
-    return find

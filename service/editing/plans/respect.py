@@ -12,7 +12,7 @@ from more_itertools import chunked, map_reduce
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
 from service.editing.draft import EditorState, one_line
-from service.editing.evaluation.fact_tests import version_of
+from service.editing.evaluation.lineage import version_of
 from service.errors import JSON, MAX_NAMED, BreaksTests, SimilarName
 from service.graph.imports.comparison import Comparison, compare
 from service.graph.imports.row_resolver import RowResolver

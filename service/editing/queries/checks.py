@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from errata.wire import CheckReport, SideEffect, SupersededTest
+from errata.wire import CheckReport, SideEffect
 
 from service.editing.draft import EditorState
-from service.editing.evaluation.fact_test_status import find_replaced_facts, run_tests
-from service.editing.evaluation.fact_tests import TestKey
+from service.editing.evaluation.fact_test_status import run_tests
+from service.editing.evaluation.lineage import find_replaced_facts
 from service.editing.evaluation.side_effects import find_unmeant
 from service.editing.figures import publish
 from service.editing.notes import read_note
 from service.editing.operations import GetChecks, RunChecks
-from service.errors import LedgerCorrupt, LedgerUnavailable, NotFound
+from service.errors import NotFound
 
 if TYPE_CHECKING:
     from service.editing.editor import Editor
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
 async def run_checks(editor: Editor, call: RunChecks) -> CheckReport:
     async with editor.check_lock:  # a second run finds most answers cached
         state = await editor.pipeline.at_hand()
-        edits, facts = state.active_records, await _find_replaced_facts(editor, state)
+        edits, facts = (
+            state.active_records,
+            await find_replaced_facts(state.active_records.in_order, state, editor.models),
+        )
         report = await run_tests(state.version, edits, state.models, facts)
         other_answers, n_unmeasured = await _find_other_answers(editor, state)
         update = {
@@ -47,18 +49,6 @@ async def get_checks(editor: Editor, call: GetChecks) -> CheckReport:
 
 def _select(report: CheckReport, superseded: bool) -> CheckReport:
     return report if superseded else report.model_copy(update={"superseded_tests": None})
-
-
-async def _find_replaced_facts(editor: Editor, state: EditorState) -> Mapping[TestKey, SupersededTest]:
-    """Return the facts of edits that the graph does not say any more; none if its rows cannot be read."""
-    memory = editor.models.fact_memory
-    if not memory:
-        return {}
-    try:
-        view = state.memories[memory].view
-        return await find_replaced_facts(state.active_records, view, editor.models.lookup)
-    except (LedgerUnavailable, LedgerCorrupt):
-        return {}
 
 
 async def _find_other_answers(editor: Editor, state: EditorState) -> tuple[list[SideEffect], int]:

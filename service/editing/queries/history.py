@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from time import time
@@ -28,7 +27,7 @@ from service.editing.draft import EditorState
 from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
-from service.editing.evaluation.fact_tests import FactTest, Successors, version_of
+from service.editing.evaluation.lineage import find_successors, version_of
 from service.editing.operations import (
     CompareVersions,
     GetEdit,
@@ -42,7 +41,7 @@ from service.editing.queries.items import Items
 from service.editing.replication import live_replicas
 from service.errors import NotFound
 from service.ledger import fold
-from service.ledger.commit import Commit, EditRecord, Triple
+from service.ledger.commit import Commit, EditRecord
 
 if TYPE_CHECKING:
     from service.editing.editor import Editor
@@ -95,7 +94,7 @@ def _count_by_day(state: EditorState, n_days: int) -> dict[date, int]:
 async def show(editor: Editor, call: GetVersion) -> VersionDetail:
     state = await editor.pipeline.at_hand()
     commit = fold.find(state.commits, call.version)
-    successors = find_successors(state, commit.edits)
+    successors = await find_successors(commit.edits, state, editor.models)
     edits = [_edit_state(state, edit, successors.get(edit.id)) for edit in commit.edits]
     return VersionDetail(
         **_head(state, commit),
@@ -126,34 +125,10 @@ def describe_edit(state: EditorState, id: str) -> EditDetail:
 async def show_edit(editor: Editor, call: GetEdit) -> EditDetail:
     state = await editor.pipeline.at_hand()
     [detail] = await editor.upkeep.note_details([describe_edit(state, call.id)])
-    successor = find_successors(state, [state.edits[call.id]]).get(call.id)
+    successor = (await find_successors([state.edits[call.id]], state, editor.models)).get(call.id)
     if successor is None:
         return detail
     return detail.model_copy(update={"replaced_by": successor.id, "replaced_in": version_of(successor)})
-
-
-def find_successors(state: EditorState, edits: Sequence[EditRecord]) -> dict[str, EditRecord]:
-    """Return the active edit that took the place of each of these that is active, where there is one."""
-    active = [edit for edit in edits if edit.id in state.active]
-    tests = [FactTest(edit, 0) for edit in active if edit.question]
-    by_wording = Successors(state.active_records, tests)
-    successors = {test.record.id: edit for test in tests if (edit := by_wording.of(test, None)) is not None}
-    has_facts = any(edit.triple for edit in active)
-    last: dict[
-        tuple[str, ...], tuple[EditRecord, Triple]
-    ] = {}  # the last to set a relation, to remove a value
-    for edit in state.active_records.in_order if has_facts else ():
-        if (triple := edit.triple) and triple.act != "add":
-            value = (triple.object,) if triple.act == "remove" else ()
-            last[triple.subject, triple.relation, *value] = edit, triple
-    for edit in active:
-        if (triple := edit.triple) and triple.act != "remove":
-            key = triple.subject, triple.relation
-            for other, by in filter(None, (last.get(key), last.get((*key, triple.object)))):
-                is_set_again = by.act == "set" and by.object == triple.object
-                if other.order > edit.order and not is_set_again:
-                    successors[edit.id] = other
-    return successors
 
 
 def _edit_state(state: EditorState, edit: EditRecord, successor: EditRecord | None = None) -> EditState:

@@ -19,7 +19,7 @@ from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
 from service.editing.draft import TO_REPLACE, EditorState
-from service.editing.evaluation.fact_tests import is_named, version_of
+from service.editing.evaluation.lineage import is_named, version_of
 from service.editing.notes import ChangeNote, FactNote, ImportNote, RelationNote, read_note
 from service.editing.plans.facts import QUESTION
 from service.editing.state_builder import MaterialStore

@@ -12,8 +12,10 @@ from errata.wire import EditDetail, EditState, HitList, Hits, ReviewList
 
 from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
+from service.editing.evaluation.lineage import find_successors
+from service.editing.models import Models
 from service.editing.operations import ListHits, ListReviews, PutReview
-from service.editing.queries.history import describe_edit, find_successors
+from service.editing.queries.history import describe_edit
 from service.errors import LedgerUnavailable, NothingToDo
 from service.ledger.connection import Connection
 from service.metrics import metrics
@@ -29,7 +31,10 @@ COUNT_EVERY_S = 60.0  # pause between two counts of the edits whose day has come
 @ListReviews.handler
 async def list_reviews(editor: Editor, call: ListReviews) -> ReviewList:
     state, upkeep = await editor.pipeline.at_hand(), editor.upkeep
-    today, reviews = find_today(), _select_current(state, await upkeep.reviews.list_until())
+    today, reviews = (
+        find_today(),
+        await _select_current(state, await upkeep.reviews.list_until(), editor.models),
+    )
     n_due = sum(review.on <= today for review in reviews)
     metrics.EDITS_DUE.set(n_due)
     first = reviews[: min(n_due, call.limit) if call.due else call.limit]
@@ -86,7 +91,7 @@ class Upkeep:
         edits = await self.note([detail.edit for detail in details])
         return [detail.model_copy(update={"edit": edit}) for detail, edit in zip(details, edits, strict=True)]
 
-    async def watch(self, find_state: Callable[[], EditorState | None]) -> None:
+    async def watch(self, find_state: Callable[[], EditorState | None], models: Models) -> None:
         """Count again and again the active edits whose day has come."""
         while True:
             state = find_state()
@@ -96,12 +101,12 @@ class Upkeep:
                 except LedgerUnavailable:
                     pass  # the count stays as it was
                 else:
-                    metrics.EDITS_DUE.set(len(_select_current(state, due)))
+                    metrics.EDITS_DUE.set(len(await _select_current(state, due, models)))
             await asyncio.sleep(COUNT_EVERY_S)
 
 
-def _select_current(state: EditorState, reviews: Sequence[Review]) -> list[Review]:
+async def _select_current(state: EditorState, reviews: Sequence[Review], models: Models) -> list[Review]:
     """Return the days of the edits that are active and have no successor."""
     active = [review for review in reviews if review.edit in state.active]
-    successors = find_successors(state, [state.edits[review.edit] for review in active])
+    successors = await find_successors([state.edits[review.edit] for review in active], state, models)
     return [review for review in active if review.edit not in successors]

@@ -18,7 +18,7 @@ from errata.wire import (
 
 from models.system import HasScope
 from service.editing.draft import Build, Draft, EditorState
-from service.editing.evaluation.fact_tests import version_of
+from service.editing.evaluation.lineage import version_of
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.operations import ExplainAnswer, GetScope

@@ -1,20 +1,20 @@
-"""Reads a knowledge-graph file: it takes bytes as they arrive, however they are cut, and yields rows.
+"""Reads a knowledge-graph file, and yields rows.
 
-Memory is bounded: a block, one line of the format's greatest length, and for CSV one record. An Excel workbook, whose
-beginning can only be read when its end is there, is kept on the disk until then.
+Memory is bounded: a block, one line of the format's greatest length, and for CSV one record.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from errata.tables.workbook import MAX_UNPACKED_BYTES, ZIP, WorkbookError, read_sheet
 
 from service.graph.formats.detect import check_readable, detect, may_be_comment
-from service.graph.formats.lines import Gunzip, Lines
+from service.graph.formats.lines import BLOCK_BYTES, Lines, open_unpacked
 from service.graph.formats.ntriples import NTriplesReader
 from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Reader, Refused, Result
 from service.graph.formats.table import TableReader
@@ -29,16 +29,12 @@ READERS: dict[str, type[Reader]] = {
     "wikidata": WikidataReader,
 }
 _TABLES = ("csv", "xlsx")
-_MAX_COMMENT_BYTES = (
-    1_000_000  # bytes of comments at the beginning, beyond which the format is taken for N-Triples
-)
+# Bytes of comments at the beginning, beyond which the format is taken for N-Triples
+_MAX_COMMENT_BYTES = 1_000_000
 
 
 class GraphFileReader:
-    """Reads one file; its `format` may be given, otherwise it is None until it is detected.
-
-    Both methods are generators: exhaust one before the next call. After a GraphFileError reading cannot continue.
-    """
+    """Reads one file; its `format` may be given, otherwise it is None until it is detected."""
 
     def __init__(
         self,
@@ -48,7 +44,7 @@ class GraphFileReader:
         sheet: str = "",
         columns: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin a file.
+        """Check the description of a file.
 
         Args:
             format: Its format; None to detect it.
@@ -65,109 +61,88 @@ class GraphFileReader:
             raise GraphFileError(f"there is no format '{format}': choose one of {', '.join(READERS)}")
         self.format = format
         self._language, self._subject, self._sheet, self._columns = language, subject, sheet, columns
-        self._gunzip = Gunzip()
-        self._lines = Lines((READERS[format] if format else WikidataReader).max_line_bytes)
+        self._lines: Lines | None = None
         self._reader: Reader | None = None
-        self._comments: list[Line] = []  # lines that do not determine the format
-        self._comment_bytes = 0
-        self._head: bytes | None = b""  # the first bytes, until they tell whether the file is a workbook
-        self._workbook: BinaryIO | None = None
         self._last_row = 0
 
     @property
     def lines(self) -> int:
         """Number of lines so far, counted as text editors do; of a workbook, of the last row."""
-        return self._last_row or self._lines.count
+        return self._lines.count if self._lines else self._last_row
 
     @property
     def skipped(self) -> Counter[str]:
         """Counts of well-formed statements that are not used, by reason."""
         return self._reader.skipped if self._reader else Counter()
 
-    def feed(self, data: bytes) -> Iterator[Result]:
-        for block in self._gunzip.feed(data):
-            yield from self._take(block)
+    def read(self, file: BinaryIO) -> Iterator[Result]:
+        """Yield the rows and rejected lines of a file.
 
-    def _take(self, block: bytes, is_last: bool = False) -> Iterator[Result]:
-        """Read a block as lines, or keep it where the file is a workbook."""
-        if self._head is not None:
-            self._head += block
-            if len(self._head) < len(ZIP) and not is_last:
-                return
-            block, self._head = self._head, None
-            if self.format == "xlsx" or (self.format is None and block.startswith(ZIP)):
-                self.format, self._workbook = "xlsx", TemporaryFile()  # noqa: SIM115 - it is closed with the last row
-        if self._workbook is None:
-            yield from self._read(self._lines.feed(block))
-        elif self._workbook.tell() + len(block) > MAX_UNPACKED_BYTES:
-            raise GraphFileError(f"a workbook may have {MAX_UNPACKED_BYTES:,} bytes: save the sheet as CSV")
+        Raises:
+            GraphFileError: The whole file cannot be read.
+        """
+        is_workbook = self.format is None and open_unpacked(file).read(len(ZIP)) == ZIP
+        data = open_unpacked(file)
+        if is_workbook or self.format == "xlsx":
+            self.format = "xlsx"
+            yield from self._read_workbook(data)
+            return
+        self._lines = lines = Lines(
+            data, (READERS[self.format] if self.format else WikidataReader).max_line_bytes
+        )
+        rest = iter(lines)
+        self.format, head = self._find_format(rest)
+        if self.format == "csv":
+            self._reader = CsvReader(self._language, self._subject, self._columns)
         else:
-            self._workbook.write(block)
+            self._reader = READERS[self.format](self._language)
+        limit = lines.max_bytes = self._reader.max_line_bytes
+        for place, (number, content) in enumerate(head):
+            if isinstance(content, bytes) and len(content) > limit:
+                head[place] = number, LongLine(content.count(b'"'))
+        yield from self._reader.read(chain(head, rest))
+        yield from self._reader.end()
 
-    def _read_workbook(self, workbook: BinaryIO) -> Iterator[Result]:
-        self._reader = reader = TableReader(self._language, self._subject, self._columns)
-        width = 0
-        try:
-            for number, texts in read_sheet(workbook, self._sheet):
-                self._last_row, width = number, width or len(texts)
-                try:
-                    yield from reader.read_record(texts + [""] * (width - len(texts)), number)
-                except Refused as refused:
-                    yield refused.at(number)
-        except WorkbookError as error:
-            raise GraphFileError(str(error)) from error
-
-    def finish(self) -> Iterator[Result]:
-        for block in self._gunzip.finish():
-            yield from self._take(block)
-        yield from self._take(b"", is_last=True)
-        if self._workbook is not None:
-            with self._workbook:
-                yield from self._read_workbook(self._workbook)
-        yield from self._read(self._lines.finish())
-        if self._reader is None:
-            format = self.format or ("csv" if self._subject else None)
-            if format is None and not self._comments:
-                raise GraphFileError("the file is empty: name its format, or send a file with facts")
-            yield from self._begin(format or "nt")
-        if self._reader is not None:
-            yield from self._reader.end()
-
-    def _read(self, lines: Iterator[Line]) -> Iterator[Result]:
-        """Read lines; the first that determines the format creates the reader, which then reads the lines before it."""
-        while self._reader is None:
-            line = next(lines, None)
-            if line is None:
-                return
-            content, format = line[1], self.format or ("csv" if self._subject else None)
+    def _find_format(self, lines: Iterator[Line]) -> tuple[str, list[Line]]:
+        """Return the format, by the first line that is no comment, and the lines up to there that are not empty."""
+        format, n_bytes = self.format or ("csv" if self._subject else None), 0
+        head: list[Line] = []
+        for number, content in lines:
             if isinstance(content, LongLine):
                 if format is None:
-                    reason = "the first line is too long to show the format"
-                    raise GraphFileError(f"{reason}: name the format")
+                    raise GraphFileError("the first line is too long to show the format: name the format")
             elif not content.strip():
                 continue
             else:
                 check_readable(content)
-                if format is None:
-                    self._comment_bytes += len(content) + LINE_BYTES
-                    if not may_be_comment(content):
-                        format = detect(content)
-                    elif self._comment_bytes > _MAX_COMMENT_BYTES:
-                        format = "nt"
-            self._comments.append(line)
-            if format:
-                yield from self._begin(format)
-        yield from self._reader.read(lines)
+                n_bytes += len(content) + LINE_BYTES
+                if format is None and not may_be_comment(content):
+                    format = detect(content)
+                elif format is None and n_bytes > _MAX_COMMENT_BYTES:
+                    format = "nt"
+            head.append((number, content))
+            if format is not None:
+                break
+        if format is None and not head:
+            raise GraphFileError("the file is empty: name its format, or send a file with facts")
+        return format or "nt", head
 
-    def _begin(self, format: str) -> Iterator[Result]:
-        if format == "csv":
-            reader: Reader = CsvReader(self._language, self._subject, self._columns)
-        else:
-            reader = READERS[format](self._language)
-        self.format, self._reader = format, reader
-        self._lines.max_bytes = reader.max_line_bytes
-        lines, self._comments = self._comments, []
-        for number, content in lines:
-            if isinstance(content, bytes) and len(content) > reader.max_line_bytes:
-                content = LongLine(content.count(b'"'))
-            yield from reader.read([(number, content)])
+    def _read_workbook(self, data: BinaryIO) -> Iterator[Result]:
+        self._reader = reader = TableReader(self._language, self._subject, self._columns)
+        width = 0
+        with TemporaryFile() as workbook:  # a packed one is unpacked: its beginning is read after its end
+            while block := data.read(BLOCK_BYTES):
+                if workbook.tell() + len(block) > MAX_UNPACKED_BYTES:
+                    limit = f"a workbook may have {MAX_UNPACKED_BYTES:,} bytes"
+                    raise GraphFileError(f"{limit}: save the sheet as CSV")
+                workbook.write(block)
+            try:
+                for number, texts in read_sheet(workbook, self._sheet):
+                    self._last_row, width = number, width or len(texts)
+                    try:
+                        yield from reader.read_record(texts + [""] * (width - len(texts)), number)
+                    except Refused as refused:
+                        yield refused.at(number)
+            except WorkbookError as error:
+                raise GraphFileError(str(error)) from error
+        yield from reader.end()

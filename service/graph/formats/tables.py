@@ -9,15 +9,14 @@ Facts by name: subject, tab, relation, tab, object, as K-BERT's `.spo` files hol
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from errata.tables.delimiter import DECLARATION, find_delimiter
 
 from service.graph.formats.detect import TABS
 from service.graph.formats.row import (
     LINE_BYTES,
-    Code,
     GraphFileError,
     Line,
     LongLine,
@@ -33,8 +32,8 @@ from service.graph.formats.row import (
 from service.graph.formats.table import TableReader
 
 MAX_RECORD_BYTES = 1_000_000
+csv.field_size_limit(MAX_RECORD_BYTES)
 
-_CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 _RAW_UTF8 = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
 _MEND = "close it there, and write a quote that belongs to a text twice"
 
@@ -44,88 +43,79 @@ class CsvReader(TableReader):
 
     max_line_bytes = MAX_RECORD_BYTES
 
-    def __init__(self, language: str, subject: str = "", columns: Mapping[str, str] | None = None) -> None:
-        super().__init__(language, subject, columns)
-        self._delimiter = ""
-        self._lines: list[bytes | LongLine] = []  # lines of the current record
-        self._start, self._bytes, self._in_quotes = 0, 0, False
-
     def read(self, lines: Iterable[Line]) -> Iterator[Result]:
-        for number, content in lines:
-            if not self._lines:
-                self._start, self._bytes = number, 0
-            self._lines.append(content)
-            if isinstance(content, LongLine):
-                self._bytes += LINE_BYTES
-                self._in_quotes ^= content.quotes % 2 == 1
-            else:
-                self._bytes += LINE_BYTES + len(content)
-                if not self._delimiter and content.strip():
-                    head = content.decode(errors=_RAW_UTF8)
-                    self._delimiter = find_delimiter(head)
-                    if DECLARATION.match(head):
-                        self._lines.clear()
-                        continue
-                if b'"' in content:
-                    text = content.decode(errors=_RAW_UTF8)
-                    self._in_quotes = in_quotes_after(text, self._in_quotes, self._delimiter or ",")
-            if not self._in_quotes:
-                record, self._lines = self._lines, []
-                yield from self._rows(record)
-            elif self._bytes > MAX_RECORD_BYTES:
+        rest = iter(lines)
+        first = next((line for line in rest if isinstance(line[1], LongLine) or line[1].strip()), None)
+        head = first[1].decode(errors=_RAW_UTF8) if first and isinstance(first[1], bytes) else ""
+        mark = find_delimiter(head)
+        record = _Record(rest if first is None or DECLARATION.match(head) else chain([first], rest))
+        rows = csv.reader(record, delimiter=mark, strict=True, skipinitialspace=mark != "\t")
+        while True:
+            record.lines.clear()
+            try:
+                fields = record.read(rows)
+                if fields is None:
+                    return
+                yield from self.read_record(fields, record.start)
+            except Refused as refused:
+                if self.columns is None:
+                    raise GraphFileError(
+                        f"the header of the table cannot be read: {refused.reason}"
+                    ) from refused
+                if len(record.lines) > 1 and refused.code == "syntax":
+                    raise GraphFileError(
+                        f"the quotes of the record at line {record.start} do not pair up ({refused.reason}): {_MEND}"
+                    ) from refused
+                yield refused.at(record.start)
+
+
+class _Record:
+    """The lines of a table, of which a reader of CSV takes as many as a record has."""
+
+    def __init__(self, rest: Iterator[Line]) -> None:
+        self._rest, self.start, self._n_bytes = rest, 0, 0
+        self.lines: list[bytes | LongLine] = []  # lines of the current record
+
+    def __iter__(self) -> Iterator[str]:
+        for number, content in self._rest:
+            if not self.lines:
+                self.start, self._n_bytes = number, 0
+            elif self._n_bytes > MAX_RECORD_BYTES:
                 raise GraphFileError(
-                    f"a quote that is opened in the record at line {self._start} is not closed within "
+                    f"a quote that is opened in the record at line {self.start} is not closed within "
                     f"{MAX_RECORD_BYTES:,} bytes: {_MEND}"
                 )
+            self.lines.append(content)
+            self._n_bytes += LINE_BYTES
+            if isinstance(content, LongLine):
+                yield '"' * (content.quotes % 2) + "\n"
+            else:
+                self._n_bytes += len(content)
+                yield content.decode(errors=_RAW_UTF8).removesuffix("\r").replace("\r", " ") + "\n"
 
-    def end(self) -> Iterator[Result]:
-        if self._lines:
-            raise GraphFileError(
-                f"a quote that is opened in the record at line {self._start} is never closed: {_MEND}"
-            )
-        return super().end()
+    def read(self, rows: Iterator[list[str]]) -> list[str] | None:
+        """Return the fields of the next record; None at the end. An empty line has none.
 
-    def _rows(self, record: list[bytes | LongLine]) -> Iterator[Result]:
+        Raises:
+            GraphFileError: A quote is never closed.
+            Refused: The record cannot be used.
+        """
+        error: csv.Error | None = None
+        fields: list[str] | None = []
         try:
-            fields = _fields(record, self._delimiter or ",")
-            yield from self.read_record(fields, self._start)
-        except Refused as refused:
-            if self.columns is None:
-                raise GraphFileError(f"the header of the table cannot be read: {refused.reason}") from refused
-            if len(record) > 1 and refused.code == "syntax":
+            fields = next(rows, None)
+        except csv.Error as cause:
+            if "end of data" in str(cause):
                 raise GraphFileError(
-                    f"the quotes of the record at line {self._start} do not pair up ({refused.reason}): {_MEND}"
-                ) from refused
-            yield refused.at(self._start)
-
-
-def in_quotes_after(line: str, in_quotes: bool, delimiter: str = ",") -> bool:
-    """Return whether a quoted field continues after this line; `in_quotes` tells whether one does before it."""
-    at, opening = 0, re.compile(rf'(?:^|{re.escape(delimiter)}) *"')
-    while True:
-        quote = (_CLOSING.match if in_quotes else opening.search)(line, at)
-        if quote is None:
-            return in_quotes
-        at = quote.end()
-        in_quotes = not in_quotes
-
-
-def _fields(record: list[bytes | LongLine], delimiter: str) -> list[str]:
-    """Split a whole record into fields; an empty line has none."""
-    lines = [line for line in record if isinstance(line, bytes)]
-    if len(lines) < len(record):
-        raise Refused("the record has a line that is too long to be read", "too_long")
-    text = "\n".join(map(decode, lines))
-    if "\r" in text:
-        raise Refused("the control character U+000D stands within a line", "control")
-    if '"' not in text:
-        return text.split(delimiter) if text.strip() else []
-    try:
-        reader = csv.reader([text], delimiter=delimiter, strict=True, skipinitialspace=delimiter != "\t")
-        return next(reader, [])
-    except csv.Error as cause:
-        code: Code = "too_long" if "field larger" in str(cause) else "syntax"
-        raise Refused(f"no CSV record ({cause})", code) from cause
+                    f"a quote that is opened in the record at line {self.start} is never closed: {_MEND}"
+                ) from cause
+            error = cause
+        for line in self.lines:
+            if "\r" in decode(line):
+                raise Refused("the control character U+000D stands within a line", "control")
+        if error is not None:
+            raise Refused(f"no CSV record ({error})", "syntax") from error
+        return fields
 
 
 _HEADERS = {("subject", "relation", "object"), ("subject", "predicate", "object")}

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 
-from errata.wire import ModelCard, ModelList, ReplicaList, ReplicaState
+from errata.wire import ModelCard, ModelList, ReplicaList
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -81,7 +81,7 @@ def _build_card(name: str, description: dict[str, object], replicas: ReplicaList
     """Describe a model, which is ready if a replica is healthy or, without the ledger's count, if one has answered."""
     n_replicas, ready = 1, True
     if replicas is not None:
-        members = _select(name, replicas)
+        members = [replica for replica in replicas.replicas if replica.model == name]
         n_replicas, ready = len(members), any(replica.healthy for replica in members)
     figures = {"ready": ready, "replicas": n_replicas, "answers": metrics.count_answers(name)}
     return ModelCard.model_validate({**description, "id": name, **figures})
@@ -97,7 +97,3 @@ def _build_auto_card(cards: Sequence[ModelCard]) -> ModelCard:
         replicas=min(card.replicas for card in cards),
         details={"asks": [card.id for card in cards]},
     )
-
-
-def _select(model: str, replicas: ReplicaList) -> Sequence[ReplicaState]:
-    return [replica for replica in replicas.replicas if replica.model == model]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errata.wire import CheckReport, EditCounts
 
 from service.editing.editor import Editor
-from service.editing.evaluation.fact_tests import FactTest, Successors
+from service.editing.evaluation.lineage import FactTest, Successors
 from service.editing.models import Answer
 from service.editing.operations import GetChecks
 from service.ledger.commit import EditRecord

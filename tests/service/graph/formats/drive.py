@@ -1,10 +1,9 @@
-"""Reads a whole file at once, or in pieces, and keeps all results."""
+"""Reads a whole file, and keeps all results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from io import BytesIO
 
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import Rejection, Row
@@ -39,17 +38,6 @@ class Output:
 
 
 def read(data: bytes | str, format: str | None = None, language: str = "en") -> Output:
-    return read_in([data.encode() if isinstance(data, str) else data], format, language)
-
-
-def read_in(pieces: Iterable[bytes], format: str | None = None, language: str = "en") -> Output:
     reader = GraphFileReader(format, language)
-    results = [result for piece in pieces for result in reader.feed(piece)]
-    results += reader.finish()
-    return Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
-
-
-def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
-    """Return the data in pieces, cut at these places."""
-    marks = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
-    return [data[start:end] for start, end in pairwise(marks)]
+    results = tuple(reader.read(BytesIO(data.encode() if isinstance(data, str) else data)))
+    return Output(reader.format, reader.lines, dict(reader.skipped), results)

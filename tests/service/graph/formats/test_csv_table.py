@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import tracemalloc
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.graph.formats.row import GraphFileError, Row
-from service.graph.formats.tables import in_quotes_after
 from tests.service.graph.formats.drive import read
 
 HEADER = "subject,relation,object\n"
@@ -126,9 +124,3 @@ def test_what_the_standard_library_writes_is_read_back(table: list[list[str]]) -
     expected = [tuple(" ".join(field.split()) for field in record) for record in table]
     output = read(HEADER + "".join(lines), "csv")
     assert output.facts == [fields for fields in expected if all(fields)]
-
-
-@given(st.text(st.sampled_from('a", '), max_size=12))
-def test_whether_a_field_goes_on_is_what_the_standard_library_says(line: str) -> None:
-    fields = next(csv.reader([line + "\n", "x"], skipinitialspace=True))
-    assert in_quotes_after(line, False) == any("\n" in field for field in fields)

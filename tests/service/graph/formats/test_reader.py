@@ -1,4 +1,4 @@
-"""The reader as a whole: however the bytes are cut, the same rows come out, and little memory is used."""
+"""The reader as a whole: packed or not, the same rows come out, and little memory is used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import gzip
 import json
 import tracemalloc
 import zlib
+from contextlib import suppress
+from io import BytesIO
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from service.errors import TooLarge
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError
-from tests.service.graph.formats.drive import cut, read, read_in
+from tests.service.graph.formats.drive import read
 
 FILES = {
     "tsv": "\ufeffFrance\tcapital\tParis\r\n\n東京\tin\t日本\nbad\n\xa0\tr\to\nlast\tr\to".encode() + b"\n\xff\tr\to",
@@ -22,40 +24,25 @@ FILES = {
     "nt": '# c\n\n_:a <http://a/p> "é"@en .\r\nbad\n_:a <http://a/p> "x"@de .\n_:b <http://a/p> _:c .'.encode(),
     "wikidata": b'[\r\n{"id":"Q1","labels":{"en":{"value":"\xc3\xa9"}}},\nbad,\n{"id":"Q2","missing":""}\n]',
 }  # fmt: skip
-CUTS = st.lists(st.integers(0, 2**16), max_size=40)
 MIB = 1 << 20
 
 
 @pytest.mark.parametrize("format", FILES)
-@given(places=CUTS, packed=st.booleans(), name_format=st.booleans())
-def test_however_the_bytes_are_cut_the_same_rows_come_out(
-    format: str, places: list[int], packed: bool, name_format: bool
-) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_packed_file_and_one_whose_format_is_found_have_the_same_rows(format: str, packed: bool) -> None:
     data = FILES[format]
     whole = read(data, format)
-    content = gzip.compress(data) if packed else data
-    assert read_in(cut(content, places), format if name_format else None) == whole
+    assert read(gzip.compress(data) if packed else data) == whole
     assert whole.rows
     assert whole.bad
 
 
-@pytest.mark.parametrize("format", FILES)
-def test_byte_by_byte_is_no_different(format: str) -> None:
-    data = gzip.compress(FILES[format])
-    assert read_in([bytes([byte]) for byte in data]) == read(FILES[format], format)
-
-
-@given(st.binary(max_size=200), CUTS, st.sampled_from([None, *FILES]))
+@given(st.binary(max_size=200), st.sampled_from([None, *FILES]))
 def test_any_bytes_give_rows_rejections_or_one_error_and_never_anything_else(
-    data: bytes, places: list[int], format: str | None
+    data: bytes, format: str | None
 ) -> None:
-    def outcome(pieces: list[bytes]) -> object:
-        try:
-            return read_in(pieces, format)
-        except GraphFileError as error:
-            return str(error)
-
-    assert outcome([data]) == outcome(cut(data, places))
+    with suppress(GraphFileError):
+        read(data, format)
 
 
 @pytest.mark.parametrize("format", FILES)
@@ -76,13 +63,6 @@ def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
         GraphFileReader("xml")
 
 
-def test_many_short_pieces_of_a_long_line_take_no_time() -> None:
-    reader = GraphFileReader("tsv")
-    for _ in range(200_000):
-        assert not list(reader.feed(b"xxxxx"))
-    assert [result[2] for result in reader.finish()] == ["columns"]
-
-
 def pack_zeros(n_mib: int) -> bytes:
     packer = zlib.compressobj(9, wbits=31)
     return b"".join(packer.compress(bytes(MIB)) for _ in range(n_mib)) + packer.flush()
@@ -92,7 +72,7 @@ def test_ninety_megabytes_of_zeros_are_one_line_too_long_and_are_never_held() ->
     bomb = pack_zeros(90)
     reader = GraphFileReader("nt")
     tracemalloc.start()
-    results = [*reader.feed(bomb), *reader.finish()]
+    results = list(reader.read(BytesIO(bomb)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [(result.line, result[2]) for result in results] == [(1, "too_long")]
@@ -104,7 +84,7 @@ def test_two_hundred_megabytes_of_zeros_are_refused_and_never_held() -> None:
     reader = GraphFileReader("nt")
     tracemalloc.start()
     with pytest.raises(TooLarge, match="more than 100 times"):
-        list(reader.feed(bomb))
+        list(reader.read(BytesIO(bomb)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * MIB
@@ -114,10 +94,10 @@ def test_many_rows_out_of_few_bytes_are_handed_out_one_by_one() -> None:
     bomb = gzip.compress(b"a\tb\tc\n" * 100_000)
     reader = GraphFileReader("tsv")
     tracemalloc.start()
-    count = sum(1 for _ in reader.feed(bomb))
+    count = sum(1 for _ in reader.read(BytesIO(bomb)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (count, list(reader.finish())) == (100_000, [])
+    assert count == 100_000
     assert peak < 2 * MIB
 
 
