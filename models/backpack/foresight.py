@@ -17,10 +17,10 @@ from models.backpack.memory import SENSES, SensesView
 from models.backpack.reader import DEFAULT, MAX_TOKENS, Reader
 from models.kit.batching import Cache
 from models.memory import Views
+from models.scope.active import Match
 from models.scope.change import Change
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
-from models.scope.scope import Match
 from models.system import Side
 
 PROBE_FOLDER = DEFAULT.with_name("nkb")  # the checkpoint beside which the pack's questions lie

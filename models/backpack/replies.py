@@ -16,7 +16,7 @@ from models.backpack.memory import SensesView
 from models.backpack.reader import Reader, choice_features, free_features
 from models.kit.decoded import DecodedAnswer
 from models.kit.replies import reply, share_rest
-from models.scope.scope import Match
+from models.scope.active import Match
 from models.system import UNSURE, Ask, Reason, Reply
 
 WORDLESS = Reason("wordless", "The model wrote no word.")

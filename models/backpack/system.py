@@ -21,8 +21,8 @@ from models.backpack.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.replies import Case, Replies
 from models.memory import Views
 from models.packs.pack import pack_probes
+from models.scope.active import Match
 from models.scope.probe_index import ProbeIndex
-from models.scope.scope import Match
 from models.senses import SensesInquiry, WordSenses
 from models.system import AnswerDelta, Ask, Bundle, Input, Probes, Reply
 

@@ -5,7 +5,6 @@ context is read first (models/reading): if it says the answer, the graph is not 
 pair ranker's log-odds plus the support that the facts, or the spans of the context, give each.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,12 +14,19 @@ from torch import Tensor
 
 from models.confidence import Confidence
 from models.kbert.checkpoint import Model
-from models.kbert.heads import Option, Options, list_options
+from models.kbert.heads import (
+    Options,
+    describe_best,
+    list_alternatives,
+    list_options,
+    list_spans,
+    support_candidates,
+)
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.kit.batching import by_length
-from models.kit.replies import NO_ENTITY, NO_GRAPH, clip, decline, reply, share_rest
+from models.kit.replies import NO_ENTITY, NO_GRAPH, decline, reply
 from models.reading.reader import Finding, Reader
 from models.steps import Steps
 from models.system import UNSURE, Ask, Reason, Reply
@@ -32,8 +38,6 @@ TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}
 CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # characters of masked questions that are read together
 MAX_READ_CHARS = 600  # characters of a question in MiniLM: an estimate for batches, which cuts nothing
 ROWS_PER_STEP = 16  # rows that are built before other requests have a turn
-MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
-MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ class Answerer:
             score, reason = min(score, doubt[0]), doubt[1]
         if score < scale.threshold and reading.finding is not None:
             return self._reply_from_context(ask, reading)
-        alternatives = _list_alternatives(options, score, ask.top_k - 1)
+        alternatives = list_alternatives(options, score, ask.top_k - 1)
         return _reply(best.answer, score, scale, best.relation, alternatives, reading, reason)
 
     def _reply_from_context(self, ask: Ask, reading: Reading) -> Reply:
@@ -224,46 +228,6 @@ class Answerer:
 
 def _read_chars(query: tuple[str, Sequence[str]]) -> int:
     return min(len(query[0]), MAX_READ_CHARS)
-
-
-def describe_best(options: Options) -> tuple[float, ...]:
-    """Return the features of the best option's confidence.
-
-    These are its lead over no answer and over the second option, in logits, the rank of its relation, and the lead of
-    that rank over the best other one.
-    """
-    best, *rest = options.by_logit
-    rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
-    leads = [clip(best.logit - logit, MAX_LEAD) for logit in rivals]
-    rank = best.relation.rank if best.relation else 0.0
-    ranks = (option.relation.rank for option in rest if option.relation is not None)
-    return (*leads, rank, rank - max(ranks, default=0.0))
-
-
-def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
-    """Return, for each candidate, the log of the belief in options it names over that in others; 0 without options."""
-    if options is None or not options.by_logit:
-        return [0.0] * len(candidates)
-    shares, _ = options.shares()
-    supports = []
-    for candidate in candidates:
-        names = [option.is_named_in(candidate) for option in options.by_logit]
-        pro = sum(share for share, is_named in zip(shares, names, strict=True) if is_named)
-        contra = sum(share for share, is_named in zip(shares, names, strict=True) if not is_named)
-        supports.append(math.log(pro + MIN_BELIEF) - math.log(contra + MIN_BELIEF))
-    return supports
-
-
-def list_spans(finding: Finding) -> Options:
-    """Return the spans of a context as options; the logit of no answer is 0."""
-    return Options(tuple(Option(span.text, span.margin) for span in finding.spans), 0.0)
-
-
-def _list_alternatives(options: Options, score: float, count: int) -> list[tuple[str, float]]:
-    """Return the options after the best; they share with no answer the rest of the probability."""
-    (_, *shares), no_answer = options.shares()
-    answers = (option.answer for option in options.by_logit[1:])
-    return list(zip(answers, share_rest(score, shares, no_answer), strict=True))[:count]
 
 
 def _reply_from_candidates(

@@ -24,7 +24,12 @@ from torch import Tensor
 from models.encoder.bert import HEADS, NormKind, PackedBert
 from models.kbert.query import HungRelation
 from models.kbert.row import Batch, QuestionRow
+from models.kit.replies import clip, share_rest
 from models.kit.text import contains_name
+from models.reading.reader import Finding
+
+MAX_LEAD = 12.0  # logits further apart than this count as infinitely far
+MIN_BELIEF = 0.01  # smaller shares are no evidence for or against a candidate
 
 
 @dataclass(frozen=True)
@@ -157,3 +162,43 @@ def list_options(
         Options(tuple(sorted(row_options, key=lambda option: -option.logit)), logit)
         for row_options, logit in zip(options, no_answer, strict=True)
     ]
+
+
+def describe_best(options: Options) -> tuple[float, ...]:
+    """Return the features of the best option's confidence.
+
+    These are its lead over no answer and over the second option, in logits, the rank of its relation, and the lead of
+    that rank over the best other one.
+    """
+    best, *rest = options.by_logit
+    rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
+    leads = [clip(best.logit - logit, MAX_LEAD) for logit in rivals]
+    rank = best.relation.rank if best.relation else 0.0
+    ranks = (option.relation.rank for option in rest if option.relation is not None)
+    return (*leads, rank, rank - max(ranks, default=0.0))
+
+
+def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
+    """Return, for each candidate, the log of the belief in options it names over that in others; 0 without options."""
+    if options is None or not options.by_logit:
+        return [0.0] * len(candidates)
+    shares, _ = options.shares()
+    supports = []
+    for candidate in candidates:
+        names = [option.is_named_in(candidate) for option in options.by_logit]
+        pro = sum(share for share, is_named in zip(shares, names, strict=True) if is_named)
+        contra = sum(share for share, is_named in zip(shares, names, strict=True) if not is_named)
+        supports.append(math.log(pro + MIN_BELIEF) - math.log(contra + MIN_BELIEF))
+    return supports
+
+
+def list_spans(finding: Finding) -> Options:
+    """Return the spans of a context as options; the logit of no answer is 0."""
+    return Options(tuple(Option(span.text, span.margin) for span in finding.spans), 0.0)
+
+
+def list_alternatives(options: Options, score: float, count: int) -> list[tuple[str, float]]:
+    """Return the options after the best; they share with no answer the rest of the probability."""
+    (_, *shares), no_answer = options.shares()
+    answers = (option.answer for option in options.by_logit[1:])
+    return list(zip(answers, share_rest(score, shares, no_answer), strict=True))[:count]

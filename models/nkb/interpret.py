@@ -24,7 +24,7 @@ from models.kit.decoded import DecodedAnswer
 from models.nkb.decode import Decoder, Position
 from models.nkb.overlay import Overlay
 from models.nkb.reader import END, Read, Reader
-from models.scope.scope import Match
+from models.scope.active import Match
 
 
 @dataclass(frozen=True)

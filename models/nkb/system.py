@@ -21,11 +21,11 @@ from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
 from models.packs.pack import pack_probes
+from models.scope.active import Match
 from models.scope.change import Change
 from models.scope.literals import digest_wordings
 from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
-from models.scope.scope import Match
 from models.system import (
     UNSURE,
     Ask,

@@ -16,7 +16,9 @@ from torch import Tensor
 from models.memory import Block
 from models.scope.readings import StoredReadings, Tokens
 from models.scope.spelling import Lexicon
+from models.scope.wordings.block import read_texts
 from models.scope.wordings.columns import RowIndex, Wordings
+from models.system import NearbyEdit
 from models.versioned_blocks import Prefix
 
 NO_EDIT = -1
@@ -164,3 +166,40 @@ class ActiveEdits:
         answering = self.speaker[self.wordings.rows[last[group]]]
         odd = sorted(set(self.wordings.edits[answering != self.wordings.edits].tolist()))
         return {edit: answering[self.wordings.of_edit(edit)].tolist() for edit in odd}
+
+
+@dataclass(frozen=True)
+class Match:
+    """A question asks for the fact of a wording, the one at a row of a view, with a probability."""
+
+    view: ActiveEdits
+    row: int
+    probability: float
+
+    @property
+    def block(self) -> Block:
+        """Return the block of the edit that answers."""
+        return self.view.edits[int(self.view.speaker[self.row])]
+
+    @property
+    def edit(self) -> str:
+        """Return the id of the edit that answers."""
+        return self.block.edit
+
+    @property
+    def owner(self) -> str:
+        """Return the id of the latest edit that was given the wording."""
+        return self.view.edits[int(self.view.owner[self.row])].edit
+
+    @property
+    def wording(self) -> str:
+        """Return the text of the wording that matched."""
+        owner = int(self.view.owner[self.row])
+        wordings = self.view.all_wordings
+        rows = wordings.rows[wordings.of_edit(owner)].tolist()
+        return read_texts(self.view.edits[owner].tensors["wordings"])[rows.index(self.row)]
+
+    @property
+    def nearby_edit(self) -> NearbyEdit:
+        """Return the match as a reply names it."""
+        return NearbyEdit(self.edit, self.wording, self.probability)

@@ -1,15 +1,23 @@
-"""The difference between the active edits of two versions, for questions that are asked at both."""
+"""The difference between the active edits of two versions, and the questions that it may route to another edit."""
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+from cachetools import LRUCache
 from jaxtyping import Bool
 from torch import Tensor
 
 from models.scope.active import ActiveEdits
-from models.scope.candidates import Candidates
+from models.scope.candidates import Candidates, find_candidates
+from models.scope.judge import RIVAL
 from models.scope.readings import Readings, StoredReadings
+from models.scope.scope import Scope, with_marks_of
+
+FLOAT_ERROR = 1e-4  # largest difference of one cosine that is computed in two ways
+REPAIRED_CACHED = 2_048  # repaired questions, 2 kB each
 
 
 @dataclass(frozen=True)
@@ -64,3 +72,66 @@ class Change:
         question, wording = torch.tensor(differing, dtype=torch.long).reshape(-1, 2).T
         cosine = torch.tensor([(cosines[0] | cosines[1])[pair] for pair in differing])
         return Candidates(question, wording, cosine)
+
+
+class Rerouting:
+    """Tells which questions a change of the active edits may reach. Threads may share it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._cache: LRUCache[str, Readings] = LRUCache(REPAIRED_CACHED)
+        self._lock = threading.Lock()
+
+    def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
+        """Return False only for a question that the same edit answers at both versions.
+
+        Judged are only the wordings that make a difference between the versions, and hardly any question meets one.
+        """
+        if old.generation != new.generation:
+            return [True] * len(questions)
+        change = Change.between(old, new)
+        if not len(questions) or not len(change.wordings):
+            return [False] * len(questions)
+        may_be = torch.isin(questions.wordings, change.wordings.wordings).cpu()
+        may_be |= self._may_be_judged_otherwise(questions, change)
+        repairs = [(old.repair(tokens), new.repair(tokens)) for tokens in questions.tokens]
+        may_be |= torch.tensor([before != after for before, after in repairs])
+        texts = {place: text for place, (text, _) in enumerate(repairs) if text and not may_be[place]}
+        if texts:
+            repaired_questions = with_marks_of(
+                self._read_repaired(list(texts.values())), questions, list(texts)
+            )
+            may_be[list(texts)] = self._may_be_judged_otherwise(repaired_questions, change)
+        return [bool(may) for may in may_be]
+
+    def _may_be_judged_otherwise(self, questions: Readings, change: Change) -> Bool[Tensor, " question"]:
+        """Return whether each question meets a wording that makes a difference: likely enough, or a counterexample."""
+        min_cosine = self._scope.min_cosine
+        cosines = questions.vectors @ change.wordings.vectors.T
+        near = (cosines.amax(1) >= min_cosine - FLOAT_ERROR).nonzero().squeeze(1).cpu()
+        may_be = torch.zeros(len(questions), dtype=torch.bool)
+        if not len(near):
+            return may_be
+        chunk = questions.select(near.tolist())
+        sides = [
+            find_candidates(chunk, view.table, view.is_read[None], min_cosine)
+            for view in (change.old, change.new)
+        ]
+        pairs = change.differing_pairs(*sides)
+        counts = self._scope.judge_candidates(chunk, change.table, pairs) >= min(
+            self._scope.thresholds.opens, RIVAL
+        )
+        counts |= torch.tensor([change.is_against(row) for row in pairs.wording.tolist()], dtype=torch.bool)
+        may_be[near[pairs.question[counts]]] = True
+        return may_be
+
+    def _read_repaired(self, texts: Sequence[str]) -> Readings:
+        """Read repaired questions; an editor meets the same ones again with each change."""
+        with self._lock:
+            readings = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = [text for text in dict.fromkeys(texts) if text not in readings]
+        if missing:
+            readings |= zip(missing, self._scope.judge.encode(missing).split_evenly(1), strict=True)
+            with self._lock:
+                self._cache.update(readings)
+        return Readings.concatenate([readings[text] for text in texts])

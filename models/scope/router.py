@@ -10,10 +10,12 @@ from typing import Protocol
 import torch
 
 from models.memory import Views
-from models.scope.active import ActiveEdits
+from models.scope.active import ActiveEdits, Match
+from models.scope.change import Rerouting
 from models.scope.literals import digest_wordings
 from models.scope.readings import Readings
-from models.scope.scope import Match, Scope
+from models.scope.scope import Scope
+from models.scope.verdicts import examine
 from models.system import Ask, NearbyEdit, ScopeVerdict, Thresholds
 
 Read = Callable[[Sequence[str]], Readings]
@@ -38,6 +40,7 @@ class Router:
 
     def __init__(self, scope: Scope, read: Read, memory: str) -> None:
         self._scope, self._read_questions, self._routed_memory = scope, read, memory
+        self._rerouting = Rerouting(scope)
 
     @property
     def thresholds(self) -> Thresholds:
@@ -61,7 +64,7 @@ class Router:
     @torch.inference_mode()
     def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
         """Return the verdicts on the wordings that a question resembles most."""
-        return self._scope.examine(self._read_asks([ask]), self._active_edits(views))
+        return examine(self._scope, self._read_asks([ask]), self._active_edits(views))
 
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
@@ -99,7 +102,7 @@ class Router:
 
     def find_rerouted(self, questions: Sequence[str], old: ActiveEdits, new: ActiveEdits) -> list[bool]:
         """Return whether each question is answered by another edit, or by other rows, on the two sides."""
-        may_be_rerouted = self._scope.may_be_rerouted(self._read_questions(questions), old, new)
+        may_be_rerouted = self._rerouting.may_be_rerouted(self._read_questions(questions), old, new)
         near = [question for question, may_be in zip(questions, may_be_rerouted, strict=True) if may_be]
         if not near:
             return may_be_rerouted

@@ -7,72 +7,27 @@ over its counterexamples, and over questions that are clearly nearer to one of t
 """
 
 import heapq
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import exp, inf
 from typing import Any
 
 import torch
-from cachetools import LRUCache
 from jaxtyping import Bool
 from torch import Tensor
 
-from models.memory import Block
-from models.scope.active import ActiveEdits
-from models.scope.candidates import Candidates, find_candidates, find_exclusion
-from models.scope.change import Change
+from models.scope.active import ActiveEdits, Match
+from models.scope.candidates import Candidates, find_candidates
 from models.scope.judge import LOG_ODDS_OF_RIVAL, RIVAL, Judge, Pair
-from models.scope.readings import NEAR_ERROR, Readings, StoredReadings
-from models.scope.wordings.block import read_texts
-from models.system import NearbyEdit, ScopeVerdict, Thresholds
+from models.scope.readings import Readings, StoredReadings
+from models.system import Thresholds
 
 COSINE_WEIGHT = 20.0  # log-odds of a cosine of one where a wording is compared with a counterexample
 LEAN = (
     1.0  # log-odds by which a counterexample in other words than the question has to be nearer than a wording
 )
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
-FLOAT_ERROR = 1e-4  # largest difference of one cosine that is computed in two ways
-REPAIRED_CACHED = 2_048  # repaired questions, 2 kB each
-N_EXAMINED = 8  # number of wordings that a curator is shown
-
-
-@dataclass(frozen=True)
-class Match:
-    """A question asks for the fact of a wording, the one at a row of a view, with a probability."""
-
-    view: ActiveEdits
-    row: int
-    probability: float
-
-    @property
-    def block(self) -> Block:
-        """Return the block of the edit that answers."""
-        return self.view.edits[int(self.view.speaker[self.row])]
-
-    @property
-    def edit(self) -> str:
-        """Return the id of the edit that answers."""
-        return self.block.edit
-
-    @property
-    def owner(self) -> str:
-        """Return the id of the latest edit that was given the wording."""
-        return self.view.edits[int(self.view.owner[self.row])].edit
-
-    @property
-    def wording(self) -> str:
-        """Return the text of the wording that matched."""
-        owner = int(self.view.owner[self.row])
-        wordings = self.view.all_wordings
-        rows = wordings.rows[wordings.of_edit(owner)].tolist()
-        return read_texts(self.view.edits[owner].tensors["wordings"])[rows.index(self.row)]
-
-    @property
-    def nearby_edit(self) -> NearbyEdit:
-        """Return the match as a reply names it."""
-        return NearbyEdit(self.edit, self.wording, self.probability)
 
 
 class Scope:
@@ -80,8 +35,6 @@ class Scope:
 
     def __init__(self, judge: Judge, thresholds: Thresholds | None = None) -> None:
         self.judge, self.thresholds = judge, thresholds or Thresholds()
-        self._repaired_readings: LRUCache[str, Readings] = LRUCache(REPAIRED_CACHED)
-        self._lock = threading.Lock()
 
     def describe(self) -> dict[str, Any]:
         """Return the judge's checkpoint and engine, and the thresholds, for people."""
@@ -125,60 +78,6 @@ class Scope:
         """Return the probability of each pair."""
         return self.judge(_tokens(questions, wordings, pairs), pairs.cosine).sigmoid()
 
-    def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
-        """Return False only for a question that the same edit answers at both versions.
-
-        Judged are only the wordings that make a difference between the versions, and hardly any question meets one.
-        """
-        if old.generation != new.generation:
-            return [True] * len(questions)
-        change = Change.between(old, new)
-        if not len(questions) or not len(change.wordings):
-            return [False] * len(questions)
-        may_be = torch.isin(questions.wordings, change.wordings.wordings).cpu()
-        may_be |= self._may_be_judged_otherwise(questions, change)
-        repairs = [(old.repair(tokens), new.repair(tokens)) for tokens in questions.tokens]
-        may_be |= torch.tensor([before != after for before, after in repairs])
-        texts = {place: text for place, (text, _) in enumerate(repairs) if text and not may_be[place]}
-        if texts:
-            repaired_questions = _with_marks_of(
-                self._read_repaired(list(texts.values())), questions, list(texts)
-            )
-            may_be[list(texts)] = self._may_be_judged_otherwise(repaired_questions, change)
-        return [bool(may) for may in may_be]
-
-    def _may_be_judged_otherwise(self, questions: Readings, change: Change) -> Bool[Tensor, " question"]:
-        """Return whether each question meets a wording that makes a difference: likely enough, or a counterexample."""
-        min_cosine = self.min_cosine
-        cosines = questions.vectors @ change.wordings.vectors.T
-        near = (cosines.amax(1) >= min_cosine - FLOAT_ERROR).nonzero().squeeze(1).cpu()
-        may_be = torch.zeros(len(questions), dtype=torch.bool)
-        if not len(near):
-            return may_be
-        chunk = questions.select(near.tolist())
-        sides = [
-            find_candidates(chunk, view.table, view.is_read[None], min_cosine)
-            for view in (change.old, change.new)
-        ]
-        pairs = change.differing_pairs(*sides)
-        counts = self.judge_candidates(chunk, change.table, pairs) >= min(self.thresholds.opens, RIVAL)
-        counts |= torch.tensor([change.is_against(row) for row in pairs.wording.tolist()], dtype=torch.bool)
-        may_be[near[pairs.question[counts]]] = True
-        return may_be
-
-    def _read_repaired(self, texts: Sequence[str]) -> Readings:
-        """Read repaired questions; an editor meets the same ones again with each change."""
-        with self._lock:
-            readings = {
-                text: self._repaired_readings[text] for text in texts if text in self._repaired_readings
-            }
-        missing = [text for text in dict.fromkeys(texts) if text not in readings]
-        if missing:
-            readings |= zip(missing, self.judge.encode(missing).split_evenly(1), strict=True)
-            with self._lock:
-                self._repaired_readings.update(readings)
-        return Readings.concatenate([readings[text] for text in texts])
-
     def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
         """Return, for each question, the places of the edits made with it, or with one that surely asks the same.
 
@@ -204,40 +103,6 @@ class Scope:
             sorted(same - view.edits_against.get(digest, frozenset()))
             for same, digest in zip(edits, digests, strict=True)
         ]
-
-    def examine(self, question: Readings, view: ActiveEdits) -> list[ScopeVerdict]:
-        """Return the verdicts on the N_EXAMINED nearest wordings of a question, the likeliest first."""
-        if not view:
-            return []
-        (match,) = self.match(question, [view])
-        cosines = self._find_nearest_rows(question, view)
-        if match is not None:
-            row = torch.tensor([match.row])
-            cosines.setdefault(match.row, float(view.table.cosines(question.vectors, row.new_zeros(1), row)))
-        verdicts = [self._examine(question, view, row, cosine, match) for row, cosine in cosines.items()]
-        return sorted(verdicts, key=lambda verdict: (-(verdict.probability or 0.0), -verdict.cosine))
-
-    def _find_nearest_rows(self, question: Readings, view: ActiveEdits) -> dict[int, float]:
-        """Return the N_EXAMINED owned rows that are nearest to one question, with their cosines."""
-        near = Candidates(*(column.cpu() for column in view.table.near(question.vectors, -1.0)))
-        pairs = near.select(view.is_owned[near.wording]).contenders(N_EXAMINED, NEAR_ERROR)
-        exact = view.table.cosines(question.vectors, pairs.question, pairs.wording).cpu()
-        pairs = replace(pairs, cosine=exact).nearest(N_EXAMINED)
-        return dict(zip(pairs.wording.tolist(), pairs.cosine.tolist(), strict=True))
-
-    def _examine(
-        self, question: Readings, view: ActiveEdits, row: int, cosine: float, match: Match | None
-    ) -> ScopeVerdict:
-        probability, verdict = None, find_exclusion(question, view.table, row, cosine)
-        if match is not None and match.row == row:
-            probability, verdict = match.probability, "answers" if self.opens(match) else "near"
-        elif verdict is None:
-            pair = Candidates(torch.tensor([0]), torch.tensor([row]), torch.tensor([cosine]))
-            probability = float(self.judge_candidates(question, view.table, pair)[0])
-            is_in, is_near = (probability >= limit for limit in (self.thresholds.opens, self.thresholds.near))
-            verdict = "less_likely" if is_in else "near" if is_near else "not_asked"
-        candidate = Match(view, row, probability or 0.0)
-        return ScopeVerdict(candidate.owner, candidate.edit, candidate.wording, cosine, probability, verdict)
 
     def _match_views(
         self,
@@ -293,7 +158,7 @@ class Scope:
         }
         if not texts:
             return
-        reading = _with_marks_of(self.judge.encode(list(texts.values())), questions, list(texts))
+        reading = with_marks_of(self.judge.encode(list(texts.values())), questions, list(texts))
         likeliest = self._judge(reading, [views[place] for place in texts], at_least)
         for place, match in zip(texts, likeliest, strict=True):
             probability = 0.0 if match is None else self.judge.calibration.slip * match.probability
@@ -389,7 +254,7 @@ def _tokens(
     return [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
 
 
-def _with_marks_of(readings: Readings, questions: Readings, places: list[int]) -> Readings:
+def with_marks_of(readings: Readings, questions: Readings, places: list[int]) -> Readings:
     """Return readings of repaired questions, with the literals and subjects of the questions as they were asked."""
     return replace(readings, literals=questions.literals[places], subjects=questions.subjects[places])
 

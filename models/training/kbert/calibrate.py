@@ -15,8 +15,9 @@ from torch import Tensor
 from models.confidence import Confidence, fit
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
-from models.kbert.answer import Answerer, describe_best, support_candidates
+from models.kbert.answer import Answerer
 from models.kbert.checkpoint import Settings, Trained, assemble
+from models.kbert.heads import describe_best, support_candidates
 from models.packs.pack import Item
 from models.steps import finish
 from models.system import Ask

@@ -17,8 +17,9 @@ from typing import Any
 from models.confidence import Confidence, calibration_error, fit
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Entity, Fact, Mention
-from models.kbert.answer import Answerer, describe_best
+from models.kbert.answer import Answerer
 from models.kbert.checkpoint import Model, add_unseen, load
+from models.kbert.heads import describe_best
 from models.kbert.unseen import UnseenCheck, UnseenRecord
 from models.packs.pack import Pack
 from models.scope.judge import Judge

@@ -1,7 +1,6 @@
 """The scores that facts and context add to a candidate."""
 
-from models.kbert.answer import support_candidates
-from models.kbert.heads import Option, Options
+from models.kbert.heads import Option, Options, support_candidates
 
 OPTIONS = Options((Option("Oslo", 4.0), Option("Rome", 1.0)), no_answer=0.0)
 

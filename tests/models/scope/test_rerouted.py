@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from models.memory import Block
 from models.nkb.reader import Reader
+from models.scope.change import Rerouting
 from models.scope.router import Router
 from models.scope.wordings.table import WordingTable
 from tests.models.scope.wordings import block, table
@@ -57,8 +58,8 @@ def test_questions_far_from_a_change_are_not_judged(reader: Reader) -> None:
     _, wordings, blocks = edits(reader)
     old, new = wordings.view(blocks[:1]), wordings.view([blocks[0], blocks[3]])
     readings = reader.read(QUESTIONS).readings
-    assert reader.scope.may_be_rerouted(readings, old, new)[-2:] == [True, True]
-    assert not any(reader.scope.may_be_rerouted(readings, old, new)[:6])
+    assert Rerouting(reader.scope).may_be_rerouted(readings, old, new)[-2:] == [True, True]
+    assert not any(Rerouting(reader.scope).may_be_rerouted(readings, old, new)[:6])
 
 
 def test_a_near_question_costs_a_judgement_of_what_changed_alone(
@@ -77,5 +78,5 @@ def test_a_near_question_costs_a_judgement_of_what_changed_alone(
 
     monkeypatch.setattr(type(reader.scope), "judge_candidates", count)
     questions = ["What is the capital of Niger?", "Tell me the capital of Togo"]
-    assert reader.scope.may_be_rerouted(reader.read(questions).readings, old, new) == [False, True]
+    assert Rerouting(reader.scope).may_be_rerouted(reader.read(questions).readings, old, new) == [False, True]
     assert sum(n_pairs) <= len(questions)
