@@ -7,7 +7,7 @@ import os
 import sys
 
 from service.launch.arguments import parse
-from service.launch.orphans import CannotStart
+from service.launch.ledger import CannotStart
 from service.launch.run import run
 
 

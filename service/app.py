@@ -71,10 +71,7 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
         **common,
     ).bind(settings)
     return IngressDeployment.options(
-        name="ingress",
-        max_ongoing_requests=MAX_CONNECTIONS,
-        ray_actor_options={"num_cpus": 0},
-        **common,
+        name="ingress", max_ongoing_requests=MAX_CONNECTIONS, ray_actor_options={"num_cpus": 0}, **common
     ).bind(settings, models, editor)
 
 

@@ -91,7 +91,6 @@ class Listener:
     """Listens at a path. Each message is the argument of one call.
 
     Args:
-        path: Path of the socket.
         answer: Makes the result of a call. An exception crosses to the caller.
     """
 

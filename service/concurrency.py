@@ -62,7 +62,6 @@ class Refreshing(Generic[T]):
     """A value that one task reads anew for all who want it; it stays while later readings fail.
 
     Args:
-        read: Reads the value.
         pause_s: Seconds after the end of a reading before the next one begins.
 
     Attributes:

@@ -205,8 +205,7 @@ class Settings(BaseModel):
         "else none)",
     )
     rate_per_address: RateText | None = Field(
-        None,
-        description=f"calls of one address without a valid key (default: {PER_ADDRESS}, as above)",
+        None, description=f"calls of one address without a valid key (default: {PER_ADDRESS}, as above)"
     )
     max_concurrent: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
         None,

@@ -42,7 +42,6 @@ class Informs(Protocol):
         """Return each question with the facts of its view.
 
         Args:
-            views: The memory at the version of each question.
             reach: How far the system reads around the entities of a question; None for these alone.
         """
 

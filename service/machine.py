@@ -19,12 +19,7 @@ MEMBERSHIP, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def count_cores(membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int:
-    """Count the cores, at least one. A quota of 2.5 cores counts as two: a third thread would wait for the others.
-
-    Args:
-        membership: File of the process's control groups in /proc.
-        groups: Folder where their file systems are mounted.
-    """
+    """Count the cores, at least one. A quota of 2.5 cores counts as two: a third thread would wait for the others."""
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, int(min([n_cores, *_read_quotas(membership, groups)])))
 
@@ -66,13 +61,7 @@ LIMITS = ("memory.max", "memory.limit_in_bytes")  # files of control groups v2 a
 
 
 def count_memory(machine: Path = MACHINE, membership: Path = MEMBERSHIP, groups: Path = GROUPS) -> int | None:
-    """Return the bytes of memory, None where the system does not tell them.
-
-    Args:
-        machine: File of the machine's memory in /proc.
-        membership: File of the process's control groups in /proc.
-        groups: Folder where their file systems are mounted.
-    """
+    """Return the bytes of memory, None where the system does not tell them."""
     return min([*_read_machine(machine), *_read_limits(membership, groups)], default=None)
 
 

@@ -31,7 +31,6 @@ def environment(endpoint: str, sample_rate: float) -> Mapping[str, str]:
     """Return the environment variables from which started processes configure their tracer.
 
     Args:
-        endpoint: Address of the collector.
         sample_rate: Share of requests that are traced, of those whose sender does not decide it.
     """
     return {

@@ -44,7 +44,6 @@ class Gate:
 
         Raises:
             Unauthorized: The header carries no valid key; the call counts for its address.
-            TooMany: The caller has reached a limit.
         """
         is_open = scope == "ask" and self._anonymous
         if is_open and not carries_key(authorization):
@@ -104,11 +103,7 @@ class Access:
         """Build the parts; nothing is sent before the first request.
 
         Args:
-            timeout_s: Seconds that Redis may take for one call.
-            admin_sha256: Hexadecimal digest of the admin's key.
-            tokens: Verifies an issuer's tokens; None without an issuer.
             on_refusal: Receives the kind of count, key or address, and the limit that refused a call.
-            key_outage_s: Seconds for which recently used keys are accepted while Redis is away.
         """
         connection = Connection(redis_url, timeout_s)
         store, counters = KeyStore(connection), RedisCounters(connection)

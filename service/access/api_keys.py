@@ -59,7 +59,6 @@ class Secret(BaseModel):
     """A secret's digest.
 
     Attributes:
-        sha256: Hexadecimal digest of the whole key.
         until: Unix time in seconds at which it ends; None for the end of the key.
     """
 
@@ -145,11 +144,7 @@ class KeyStore:
     async def issue(
         self, name: str, scopes: Sequence[Scope], expires: float | None, created_by: str
     ) -> tuple[ApiKey, str]:
-        """Generate a key, and return its record and the key itself, which cannot be read again.
-
-        Raises:
-            KeyTaken: A key has or had this name.
-        """
+        """Generate a key, and return its record and the key itself, which cannot be read again."""
         secret = generate_key(name)
         key = ApiKey(
             name=name,
@@ -170,12 +165,7 @@ class KeyStore:
     async def rotate(
         self, name: str, keep_old_s: float, expires_in_s: float | None = None
     ) -> tuple[ApiKey, str]:
-        """Give a key a new secret, and return its record and the new key. See ApiKey.rotate.
-
-        Raises:
-            NotFound: There is no valid key of this name.
-            InvalidInput: The key has ended and gets no new end.
-        """
+        """Give a key a new secret, and return its record and the new key. See ApiKey.rotate."""
         secret = generate_key(name)
 
         def rotate(old: ApiKey) -> ApiKey:

@@ -41,12 +41,7 @@ class TokenVerifier(Protocol):
 
 
 class Authenticator:
-    """Recognises callers.
-
-    Args:
-        admin_sha256: Hexadecimal digest of the admin's key, which needs no Redis.
-        tokens: Verifies an issuer's tokens; None without an issuer.
-    """
+    """Recognises callers."""
 
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
         self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
@@ -60,9 +55,6 @@ class Authenticator:
         Args:
             before_lookup: Is awaited before Redis is asked for a name that is not in the cache, and before the
                 signature of a token is checked that was not valid recently.
-
-        Raises:
-            Unauthorized: The header carries no key, or an unknown one.
         """
         if not authorization:
             raise Unauthorized(f"this needs a key: {HOW}")
@@ -109,10 +101,6 @@ class KeyCache:
 
     Names without a key are cached separately, so that guesses never evict a real key. All requests for one name share
     a read.
-
-    Args:
-        load: Reads a key by name, None without one; raises LedgerUnavailable.
-        outage_s: Age up to which a key is accepted while Redis is away.
     """
 
     def __init__(

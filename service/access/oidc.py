@@ -75,7 +75,6 @@ class OidcVerifier:
         """Return the caller that a token names.
 
         Raises:
-            Unauthorized: The text names the fault of the token.
             NotReady: The issuer's keys cannot be fetched.
         """
         try:
@@ -108,12 +107,7 @@ class Jwks:
         self._keys = Refreshing(self._fetch, MIN_PAUSE_S, clock)
 
     async def get(self, kid: str | None) -> jwt.PyJWK:
-        """Return a key by its id; None for the only one.
-
-        Raises:
-            Unauthorized: The issuer does not have the key.
-            NotReady: The issuer cannot be reached, and no key was ever fetched.
-        """
+        """Return a key by its id; None for the only one."""
         if kid not in (self._keys.value or {}):
             await self._keys.refresh(TIMEOUT_S)
         elif self._keys.age_s > MAX_AGE_S:

@@ -113,8 +113,6 @@ class About(BaseModel):
     """The description of a backup.
 
     Attributes:
-        digest: Digest of the last commit.
-        created: Unix time in seconds.
         checkpoints: Memory -> the checkpoint on which its rows were written, where that is known.
     """
 

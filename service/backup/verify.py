@@ -150,9 +150,6 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
 
     Args:
         digests: Digests of all blocks that the commits name.
-
-    Raises:
-        InvalidInput: Rows are missing or altered.
     """
     manifests: dict[str, Manifest] = {}
     import_keys: dict[str, list[str]] = defaultdict(list)

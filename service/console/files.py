@@ -40,10 +40,7 @@ MAX_LINES = 2_000  # lines that one request tries
 MAX_CHARS = 1_000_000
 MAX_MENDED = 50  # faulty lines that a page has in fields
 WORKBOOKS, TEXTS = (".xlsx", ".xlsm"), (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-TABLES = {
-    ".csv": "text/csv",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
+TABLES = {".csv": "text/csv", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
 EDIT_COLUMNS = {
     "question",
     "wording",

@@ -53,12 +53,7 @@ def set_cookie(response: Response, request: Request, name: str, value: str) -> N
 
 
 async def read_form(request: Request) -> Form:
-    """Read the fields of a form, and keep them for the page that asks to sign in.
-
-    Raises:
-        TooLarge: The form is too long.
-        UnsupportedMediaType: It is no form.
-    """
+    """Read the fields of a form, and keep them for the page that asks to sign in."""
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind not in (FORM_TYPE, PARTS_TYPE):
         raise UnsupportedMediaType(f"send the form as {FORM_TYPE}")

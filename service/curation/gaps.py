@@ -90,11 +90,7 @@ class Worklist:
         self._keep, self._max_lines, self._clock = keep, max_lines, clock
 
     async def add(self, sightings: Sequence[Sighting]) -> None:
-        """Count questions, and drop lines that are too old or too many.
-
-        Raises:
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Count questions, and drop lines that are too old or too many."""
         async with self._connection.call("count unanswered questions"):
             lines = await self._number([sighting.key for sighting in sightings])
             writes = self._redis.pipeline()
@@ -113,11 +109,7 @@ class Worklist:
                 await self._drop(await self._redis.zrange(COUNTS, 0, n_lines - self._max_lines - 1))
 
     async def read(self, limit: int) -> tuple[Sequence[Gap], int]:
-        """Return the lines that were asked most, and how many lines there are.
-
-        Raises:
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Return the lines that were asked most, and how many lines there are."""
         async with self._connection.call("read unanswered questions"):
             await self._drop(await self._find_old())
             lines = (await self._redis.zrange(COUNTS, -limit, -1))[::-1]
@@ -127,12 +119,7 @@ class Worklist:
         return sorted(gaps, key=lambda gap: -gap.sighting.count), n_lines
 
     async def get(self, line: int) -> Gap:
-        """Return one line.
-
-        Raises:
-            NotFound: There is no such line, or not any more.
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Return one line."""
         async with self._connection.call("read unanswered questions"):
             gaps = await self._read_lines([_to_member(line)])
         if not gaps:
@@ -141,12 +128,7 @@ class Worklist:
         return gaps[0]
 
     async def remove(self, line: int) -> Gap:
-        """Take a line out and return it.
-
-        Raises:
-            NotFound: There is no such line, or not any more.
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Take a line out and return it."""
         gap = await self.get(line)
         async with self._connection.call("drop an unanswered question"):
             await self._drop([_to_member(line)])

@@ -92,11 +92,7 @@ class Proposals:
         expires_in_s: float,
         review: date | None = None,
     ) -> Row:
-        """Store a proposal, and drop those that ended long ago.
-
-        Raises:
-            TooMany: Too many are open.
-        """
+        """Store a proposal, and drop those that ended long ago."""
         now = self.clock()
         entries = await self.all()
         if sum(item.is_open(now) for item in entries) >= MAX_OPEN:
@@ -128,11 +124,7 @@ class Proposals:
         return sorted(entries, key=lambda item: -item.row.number)
 
     async def get(self, number: int) -> Entry:
-        """Return one proposal.
-
-        Raises:
-            NotFound: There is none of this number, or not any more.
-        """
+        """Return one proposal."""
         async with self._connection.call("read a proposal"):
             row = await self._redis.hget(ROWS, str(number))
             decision = await self._redis.hget(DECISIONS, str(number))

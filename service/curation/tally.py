@@ -38,7 +38,6 @@ class Tally(Generic[T]):
     """The counts of one ingress that are not in Redis yet.
 
     Args:
-        name: The counted things, for the log.
         write: Adds counts to those in Redis, all or none.
     """
 

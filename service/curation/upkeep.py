@@ -49,22 +49,14 @@ class Hits:
 
 
 class HitCounts:
-    """The hits in Redis.
-
-    Args:
-        max_edits: Number of edits beyond which the longest silent are dropped.
-    """
+    """The hits in Redis."""
 
     def __init__(self, connection: Connection, max_edits: int = MAX_EDITS) -> None:
         self._connection, self._redis = connection, connection.commands
         self._max_edits = max_edits
 
     async def add(self, hits: Sequence[Hits]) -> None:
-        """Count answers.
-
-        Raises:
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Count answers."""
         async with self._connection.call("count the answers of edits"):
             writes = self._redis.pipeline()
             for hit in hits:
@@ -80,11 +72,7 @@ class HitCounts:
                 await drops.execute()
 
     async def find(self, edits: Sequence[str]) -> dict[str, Hits]:
-        """Return the hits of those of the edits that have answered.
-
-        Raises:
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Return the hits of those of the edits that have answered."""
         async with self._connection.call("read the answers of edits"):
             reads = self._redis.pipeline()
             for edit in edits:
@@ -98,11 +86,7 @@ class HitCounts:
         }
 
     async def list_top(self, limit: int, edits: Container[str]) -> list[str]:
-        """Return those of the edits that have answered most, the most used first.
-
-        Raises:
-            LedgerUnavailable: Redis cannot be reached.
-        """
+        """Return those of the edits that have answered most, the most used first."""
         top: list[str] = []
         async with self._connection.call("list the answers of edits"):
             for start in range(0, self._max_edits, PAGE):

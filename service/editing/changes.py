@@ -106,7 +106,6 @@ async def write(
     """Make a write, count and publish it, and wait for the replicas.
 
     Args:
-        kind: The kind that is counted: edit, revert, rollback or import.
         least_s: The shortest limit of the wait for replicas, in seconds.
     """
     timings = Timings()

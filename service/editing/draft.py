@@ -48,11 +48,7 @@ class EditorState:
         return self.commits[-1].digest if self.commits else ""
 
     def find_version(self, version: int | None) -> int:
-        """Return an existing version, 0 included; None is the newest.
-
-        Raises:
-            NotFound: There is no such version.
-        """
+        """Return an existing version, 0 included; None is the newest."""
         if version is None:
             return self.version
         return version and fold.find(self.commits, version).version
@@ -144,7 +140,6 @@ class PlannedEdit:
         """Return the change of an answer.
 
         Args:
-            replaces: Ids of the edits that it replaces.
             other_names: Its question with other names of its subject.
         """
         own_wordings = {normalize_question(wording) for wording in (*self.wordings, *self.counterexamples)}

@@ -34,9 +34,8 @@ from service.editing.later import LaterReports
 from service.editing.models import Models
 from service.editing.pipeline import Pipeline
 from service.editing.plans.import_ import Importer
-from service.editing.queries import checks, entities, history, table, why
+from service.editing.queries import entities, history, upkeep, why
 from service.editing.queries import memories as documents
-from service.editing.queries import memories as senses
 from service.editing.queries.upkeep import Upkeep
 from service.editing.replication import Patience, watch_replicas
 from service.editing.state_builder import StateBuilder
@@ -54,7 +53,7 @@ from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 
-MODULES = (changes, checks, documents, entities, history, senses, table, why)  # their functions run the calls
+MODULES = (changes, documents, entities, history, upkeep, why)  # their functions run the calls
 RETRY_S = 2.0  # seconds between two attempts to reach the ledger
 
 

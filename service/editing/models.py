@@ -275,11 +275,8 @@ class Models:
         """Join the systems.
 
         Args:
-            bundles: The systems by name, with their memories.
-            lookup: Entities of the graph; needed if a system takes them in its questions.
             thread: Thread in which the systems were loaded; torch in a second one takes twice as long in both.
             default: Model to correct if a request names none; None for the first.
-            suspects: Watches the work for requests that may have ended an editor.
         """
         self.default = default or next(iter(bundles))
         self._systems = {name: bundle.system for name, bundle in bundles.items()}
@@ -318,11 +315,7 @@ class Models:
 
     @property
     def probes(self) -> dict[str, Probes]:
-        """The probes of each system.
-
-        Raises:
-            PackError: A pack is damaged.
-        """
+        """The probes of each system."""
         return {name: system.probes for name, system in self._systems.items()}
 
     def readers_of(self, memory: str) -> tuple[str, ...]:
@@ -438,11 +431,7 @@ def _assign(material: Material, edit: str) -> Material:
 
 
 def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
-    """Return the memories that systems read, by name.
-
-    Raises:
-        BrokenContract: Two systems bring different memories of one name.
-    """
+    """Return the memories that systems read, by name."""
     memories: dict[str, Memory] = {}
     for model, bundle in bundles.items():
         for memory in bundle.memories:

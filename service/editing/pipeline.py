@@ -117,11 +117,7 @@ class Pipeline:
         self.state: EditorState | None = None
 
     async def newest(self) -> EditorState:
-        """Return the state with the commits of other writers.
-
-        Raises:
-            ErrataError: The ledger cannot be read or is damaged.
-        """
+        """Return the state with the commits of other writers."""
         async with self._reading:
             with self._priority.hold():  # a commit may wait for it
                 if self.state is None:
@@ -150,9 +146,6 @@ class Pipeline:
         """Make one commit, or report what it would do.
 
         A dry run holds up no commit: it is measured on the version at hand, one at a time.
-
-        Raises:
-            ErrataError: The plan cannot be carried out, or the ledger cannot be written.
         """
         if order.dry_run:
             async with self._trying:
@@ -257,11 +250,7 @@ class Pipeline:
         return (await self._ledger.get(version)).digest == commit.digest
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
-        """Return the result of the first request with a key.
-
-        Raises:
-            InvalidInput: It was another request than `plan`.
-        """
+        """Return the result of the first request with a key."""
         commit = await self._ledger.get(version)
         if commit.report.get(REQUEST) != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"

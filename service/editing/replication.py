@@ -84,8 +84,6 @@ async def receipt(
     """Return the wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 if a replica did not confirm in time.
 
     Args:
-        ledger: Where the replicas' heartbeats are.
-        timings: Seconds of its parts.
         patience: How long to wait for the replicas; None does not wait.
         find_report: Returns the report of a version as far as it is known.
     """
@@ -114,12 +112,7 @@ async def receipt(
 
 
 async def watch_replicas(ledger: RedisLedger, expected: Mapping[str, int]) -> None:
-    """Publish the replicas' figures for ever. While no heartbeat can be read, the figures stay.
-
-    Args:
-        ledger: Where the replicas' heartbeats are.
-        expected: Number of replicas that each model should have.
-    """
+    """Publish the replicas' figures for ever. While no heartbeat can be read, the figures stay."""
     is_up = True
     while True:
         try:

@@ -54,9 +54,7 @@ def in_edges_bucket_of(entity: str, buckets: int) -> int:
 
 
 def encode(
-    key: str,
-    statements: Mapping[str, RawStatements],
-    parts: Mapping[str, tuple[int, int]] | None = None,
+    key: str, statements: Mapping[str, RawStatements], parts: Mapping[str, tuple[int, int]] | None = None
 ) -> bytes:
     """Encode a bucket, or one of its further parts, for which `parts` is None."""
     content = {"told": statements} if parts is None else {"told": statements, "more": parts}

@@ -25,9 +25,8 @@ from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.system import Ask, System
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.graph.linking.linker import Linker
+from service.graph.linking.linker import IsCommon, Linker
 from service.graph.linking.name_index import Span
-from service.graph.linking.slips import IsCommon
 from service.graph.linking.words import fold
 from service.graph.rows import IN_EDGES, Rows
 from service.informing import InformedBatch
@@ -147,7 +146,6 @@ class Lookup:
         """Return each question with the facts of its view about its words.
 
         Args:
-            views: The graph at the version of each question.
             reach: How far the system reads around the entities of a question; None for these alone.
         """
         start = perf_counter()
@@ -175,10 +173,7 @@ class Lookup:
         return [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]
 
     async def _add_entities(
-        self,
-        linked_asks: Sequence[LinkedAsk],
-        reach: Reach | None,
-        unavailable: ErrataError | None = None,
+        self, linked_asks: Sequence[LinkedAsk], reach: Reach | None, unavailable: ErrataError | None = None
     ) -> list[Ask]:
         ids: dict[GraphView, set[str]] = {}
         for _, spans, view in linked_asks:
@@ -241,11 +236,7 @@ class Lookup:
         return {name: _bearers(name, candidates, entities) for name, candidates in ids.items()}
 
     async def find_misspelt(self, text: str, view: GraphView, is_common: IsCommon) -> dict[str, list[str]]:
-        """Return the stretches of a text that no name of the view has, with the names of one slip less.
-
-        Args:
-            is_common: Tells whether a word is so common that it is not taken for a slip.
-        """
+        """Return the stretches of a text that no name of the view has, with the names of one slip less."""
         slips = self.linker.find_slips(text, is_common)
         bearers = await self.entities_by_name({slip.name for slip in slips}, view)
         names: dict[str, list[str]] = defaultdict(list)
@@ -392,7 +383,6 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
     Args:
         spans: Names in it, the longest first. A name of other versions or of a dry run is skipped; among names that
             overlap the first is read.
-        entities: Entities that the spans may mean.
     """
     mentions: list[Mention] = []
     for span in spans:

@@ -37,11 +37,7 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
-    """Return the entity with this id or name, None without one.
-
-    Raises:
-        Ambiguous: Several entities have the name.
-    """
+    """Return the entity with this id or name, None without one."""
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id
@@ -64,12 +60,7 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str, otherwis
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
-    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it.
-
-    Raises:
-        Ambiguous: Several relations have this label, and none this name.
-        InvalidInput: No relation may have this name.
-    """
+    """Return a relation's name in the graph; its label and its Wikidata property are accepted for it."""
     if name in NAME_RELATIONS:
         return NAME_RELATIONS[name]
     if name.startswith("@"):

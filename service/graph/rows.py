@@ -52,7 +52,6 @@ class Rows:
             unavailable: The error to raise for rows that are not cached, instead of reading them from Redis.
 
         Raises:
-            LedgerUnavailable: Redis does not answer.
             LedgerCorrupt: A bucket is missing or altered.
         """
         rows: dict[RowKey, Statements] = {}

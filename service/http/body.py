@@ -4,11 +4,14 @@ FastAPI would read a body before the guard of the route has run, and as Python o
 not used.
 """
 
-# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
+from __future__ import annotations
+
 import asyncio
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,7 +25,17 @@ from errata.wire.mistakes import complain, describe_mistake, locate, name_parame
 from fastapi import Depends, Request
 from pydantic import FailFast, ValidationError, create_model
 
-from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
+from service.errors import (
+    InvalidInput,
+    Malformed,
+    MalformedJson,
+    TooLarge,
+    TooMany,
+    TooSlow,
+    UnsupportedMediaType,
+)
+
+# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 
 READ_LIMIT_S = 60.0  # Seconds for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
@@ -97,11 +110,7 @@ class JsonBody(Generic[Kind]):
     text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
     async def __call__(self, request: Request) -> Kind:
-        """Read the body.
-
-        Raises:
-            UnsupportedMediaType, TooLarge, TooSlow, TooMany, MalformedJson, InvalidInput: The body cannot be used.
-        """
+        """Read the body."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
@@ -146,7 +155,6 @@ async def read_body(
 
     Args:
         too_large: Error of a body with more than `most_bytes`.
-        most_bytes: Largest size of the body.
         look: Receives each piece before the next is read; an error that it raises ends the reading.
 
     Raises:
@@ -232,11 +240,7 @@ async def read_chunks(request: Request) -> AsyncIterator[bytes]:
 
 
 def read_idempotency_key(request: Request) -> str:
-    """Return the Idempotency-Key, or a new one: with it a write may be sent again and is made once.
-
-    Raises:
-        InvalidInput: The key cannot be used.
-    """
+    """Return the Idempotency-Key, or a new one: with it a write may be sent again and is made once."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return f"request-{uuid4().hex}"
@@ -245,3 +249,42 @@ def read_idempotency_key(request: Request) -> str:
     except ValidationError as error:
         detail = "the Idempotency-Key may have 1 to 200 printable characters without spaces"
         raise InvalidInput(f"{detail}: {describe_invalid(error).detail}") from error
+
+
+class ByteBudget:
+    """A budget of bytes; four callers fill it together, each with all that it may hold."""
+
+    def __init__(self, total: int = 256_000_000) -> None:
+        self.total, self.n_held = total, 0
+        self._by_caller: Counter[str] = Counter()
+
+    def change(self, caller: str, n_bytes: int) -> None:
+        """Count bytes that are held from now on or, if negative, no longer; raise TooMany if there is no room.
+
+        Args:
+            caller: A name or an address; "" for a proxy, which serves many callers and has all of the budget.
+        """
+        limit, n_held = self.total // 4 if caller else self.total, self._by_caller[caller] + n_bytes
+        if n_bytes > 0 and (self.n_held + n_bytes > self.total or n_held > limit):
+            raise TooMany(f"requests of {limit:,} bytes are under way: wait for an answer")
+        self.n_held += n_bytes
+        self._by_caller[caller] = n_held
+        if not n_held:
+            del self._by_caller[caller]
+
+    @contextmanager
+    def open(self, caller: str) -> Iterator[Callable[[int], None]]:
+        """Yield a function that counts further bytes, which are held until the block ends."""
+        counts: list[int] = []
+
+        def add(n_bytes: int) -> None:
+            self.change(caller, n_bytes)
+            counts.append(n_bytes)
+
+        try:
+            yield add
+        finally:
+            self.change(caller, -sum(counts))
+
+
+BUDGET = ByteBudget()

@@ -38,7 +38,6 @@ class DeploymentClient:
 
     Args:
         handle: Ray's DeploymentHandle, or any object with its shape: `await handle.method.remote(*args)`.
-        name: Name of the deployment in messages.
         attempts: Number of attempts; more than one only if calling twice does no harm.
     """
 

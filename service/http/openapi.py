@@ -48,7 +48,6 @@ def document(
     """Return keyword arguments of a route.
 
     Args:
-        status: Status of the answer.
         streams: The media type in which the answer comes piece by piece, to those who ask for that.
     """
     responses: dict[int, dict[str, Any]] = {problem: describe_problem(problem) for problem in problems}

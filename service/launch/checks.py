@@ -10,7 +10,7 @@ import ssl
 
 from models.systems import SYSTEMS
 from service.config import Settings
-from service.launch.orphans import CannotStart
+from service.launch.ledger import CannotStart
 from service.machine import count_cores, count_memory
 
 GB = 1e9

@@ -22,9 +22,9 @@ from typing import Any
 from service import logs, tracing
 from service.calls import FOLDER_VARIABLE
 from service.config import Settings
-from service.launch import orphans
+from service.launch import ledger
 from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
-from service.launch.orphans import CannotStart, stop_orphans
+from service.launch.ledger import CannotStart, stop_orphans
 from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
@@ -68,20 +68,16 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
 
 def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
-    """Start Ray, with further attempts while its processes do not find each other within Ray's time limit.
-
-    Raises:
-        CannotStart: No attempt succeeded.
-    """
+    """Start Ray, with further attempts while its processes do not find each other within Ray's time limit."""
     for _ in range(ATTEMPTS):
         try:
             return _init(settings, places)
         except SystemExit:  # raised by Ray's own handler of SIGTERM while it starts
-            orphans.request_stop()
+            ledger.request_stop()
         except Exception as error:  # Ray's errors have no classes
             if not any(sign in str(error) for sign in LATE_SIGNS):
                 raise
-            orphans.catch_signals()
+            ledger.catch_signals()
             log.warning("Ray did not start in time: %s", error)
             say("Ray did not start in time: this machine is busy. Trying again ...")
             stop_orphans(places.ray)
@@ -152,11 +148,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
 
 
 def deploy(settings: Settings, places: Places) -> None:
-    """Deploy the service and return when every deployment runs.
-
-    Raises:
-        CannotStart: A deployment does not run; the error says why.
-    """
+    """Deploy the service and return when every deployment runs."""
     import ray
     from ray import serve
     from ray.serve.config import HTTPOptions

@@ -18,9 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.launch.orphans import CannotStart, stop_orphans
-from service.ledger.embedded.files import create_private_folder, temporary_folder
-from service.ledger.embedded.lock import FolderLock
+from service.launch.ledger import CannotStart, stop_orphans
+from service.ledger.embedded.files import FolderLock, create_private_folder, temporary_folder
 
 PORTS = 65_536
 PORT_WAIT_S = 2.0

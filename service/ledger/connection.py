@@ -186,9 +186,6 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
     """Parse an address of Sentinels; return None for any other.
 
     User, password and query are the master's, except `sentinel_username` and `sentinel_password`.
-
-    Raises:
-        ValueError: The address has another form, or does not name the master.
     """
     parts = urlsplit(url)
     credentials, at, hosts = parts.netloc.rpartition("@")

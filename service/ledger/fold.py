@@ -62,11 +62,7 @@ def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
 
 
 def revert(commits: Sequence[Commit], version: int) -> Change:
-    """Return the switches of a new commit that takes commit `version` back.
-
-    Raises:
-        NothingToDo: The commit has no effect left.
-    """
+    """Return the switches of a new commit that takes commit `version` back."""
     commit = find(commits, version)
     now = active(commits)
     on = [key for key in commit.deactivates if key not in now]
@@ -78,12 +74,7 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
 
 
 def revert_edits(commits: Sequence[Commit], ids: Sequence[str]) -> Change:
-    """Return the switches of a new commit that takes single edits back.
-
-    Raises:
-        NotFound: There is no edit with an id.
-        NothingToDo: An edit is taken back already.
-    """
+    """Return the switches of a new commit that takes single edits back."""
     all_edits, now = edits(commits), active(commits)
     for id in ids:
         if id not in all_edits:
@@ -96,11 +87,7 @@ def revert_edits(commits: Sequence[Commit], ids: Sequence[str]) -> Change:
 
 
 def rollback(commits: Sequence[Commit], to: int) -> Change:
-    """Return the switches of a new commit that makes version `to` the current one again.
-
-    Raises:
-        NothingToDo: The same edits are active already.
-    """
+    """Return the switches of a new commit that makes version `to` the current one again."""
     if to != 0:
         find(commits, to)
     then, now = active(commits[:to]), active(commits)

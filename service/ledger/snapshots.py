@@ -125,11 +125,7 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
 
 
 def check_image(memory: str, image: Image, commit: Commit) -> None:
-    """Check a memory against the checksum that `commit`, the last commit that wrote it, recorded.
-
-    Raises:
-        LedgerCorrupt: They differ.
-    """
+    """Check a memory against the checksum that `commit`, the last commit that wrote it, recorded."""
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
         detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"

@@ -190,11 +190,7 @@ def _replication_warning(settings: Mapping[str, str]) -> str:
 
 
 async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
-    """Return the result of `step`, retried for as long as the ledger is away; raise any other error at once.
-
-    Args:
-        process: Name of the process that waits, for the log.
-    """
+    """Return the result of `step`, retried for as long as the ledger is away; raise any other error at once."""
     last_logged = -LOG_EVERY_S
     while True:
         try:

@@ -87,9 +87,6 @@ class RedisLedger:
     async def begin_restore(self, version: int, newest: int) -> bool:
         """Make `append` refuse every commit before `version` is reached; `put_back` makes them.
 
-        Args:
-            version: The version that the restore leads to.
-
         Returns:
             Whether the ledger was empty at the start of the restore, which may continue an earlier one.
 
@@ -181,11 +178,7 @@ class RedisLedger:
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
-        """Read one commit.
-
-        Raises:
-            NotFound: There is no such version.
-        """
+        """Read one commit."""
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
         if not entries:
             head = await self.head()

@@ -109,8 +109,6 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
     """Serve the tools at /mcp.
 
     Args:
-        app: The application, whose routes the tools call.
-        url: Address of the service.
         issuer: The issuer of tokens that are accepted; None where there are only keys.
     """
     auth = AuthSettings(

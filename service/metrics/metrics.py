@@ -16,14 +16,7 @@ from itertools import product
 from pathlib import Path
 from platform import python_version
 
-from prometheus_client import (
-    REGISTRY,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    generate_latest,
-)
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from service.metrics.pages import MachineCollector, prepare_directory, serve
 
@@ -129,11 +122,7 @@ EDIT_STATES = Gauge(
     ["state"],
     multiprocess_mode="livemax",
 )
-EDITS_DUE = Gauge(
-    "errata_edits_due",
-    "Active edits whose review date has come.",
-    multiprocess_mode="livemax",
-)
+EDITS_DUE = Gauge("errata_edits_due", "Active edits whose review date has come.", multiprocess_mode="livemax")
 SLOTS = Gauge(
     "errata_memory_slots",
     "Slots of a memory: used, reserved.",

@@ -44,13 +44,7 @@ from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
-from service.replicas.codec import (
-    AnsweredQuestion,
-    QueuedQuestion,
-    delta_to_wire,
-    read_ask,
-    to_wire,
-)
+from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, read_ask, to_wire
 from service.replicas.ledger_follower import Backlog, Heartbeat, LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
@@ -295,11 +289,7 @@ class Replica:
         return newest_snapshot if version == newest_snapshot.version else await self._history.at(version)
 
     async def _refuse_future(self, version: int) -> None:
-        """Check that a version exists, so that no request waits for one that does not.
-
-        Raises:
-            NotFound: There is no such version.
-        """
+        """Check that a version exists, so that no request waits for one that does not."""
         head = await self._ledger.head()
         if version > head:
             detail = f"there is no version {version}: the newest is {head}"

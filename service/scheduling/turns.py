@@ -89,11 +89,7 @@ class Flow(Generic[Item]):
 
 
 class Recent(Generic[Key]):
-    """Who asked or was answered in the last RECENT_S, the latest last.
-
-    Args:
-        clock: Monotonic time in seconds.
-    """
+    """Who asked or was answered in the last RECENT_S, the latest last."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._times = clock, OrderedDict[Key, float]()
@@ -115,11 +111,7 @@ class Recent(Generic[Key]):
 
 
 class Turns(Generic[Item]):
-    """The waiting items.
-
-    Args:
-        quantum: Work of one turn.
-    """
+    """The waiting items."""
 
     def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:
         self._quantum, self._clock = quantum, clock

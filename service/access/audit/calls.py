@@ -36,7 +36,6 @@ class Call(BaseModel):
     """One call of an admin route.
 
     Attributes:
-        name: Name of the caller; "" for an unknown one.
         request: Id of the request, as in the logs; of the last one, if several were merged.
         count: Number of calls like this one that were merged into the entry.
         first_at: Unix time in seconds of the first of several merged calls.

@@ -237,10 +237,5 @@ def _describe_switch(text: str, edit: EditRecord, change: Literal["added", "remo
     note = read_note(edit)
     assert isinstance(note, FactNote), "an edit with a triple notes a fact"
     return FactChange(
-        edit=edit.id,
-        subject=note.subject,
-        relation=note.relation,
-        object=text,
-        act=note.act,
-        change=change,
+        edit=edit.id, subject=note.subject, relation=note.relation, object=text, act=note.act, change=change
     )

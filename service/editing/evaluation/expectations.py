@@ -145,11 +145,7 @@ class SlotBudget:
         )
 
     def check(self, memories: Iterable[MemoryAtVersion]) -> None:
-        """Check that every memory has enough slots for its edits.
-
-        Raises:
-            MemoryFull: The edits of a memory would own more slots than there are.
-        """
+        """Check that every memory has enough slots for its edits."""
         for memory in memories:
             n_used, n_reserved = memory.usage.slots_used, self._slots_reserved(memory.usage)
             if n_used > n_reserved:

@@ -72,16 +72,9 @@ async def current_status(edits: ActiveRecords, models: ModelsAtVersion) -> FactT
 
 
 async def run_tests(
-    version: int,
-    edits: ActiveRecords,
-    models: ModelsAtVersion,
-    replaced_facts: Sequence[ReplacedFact] = (),
+    version: int, edits: ActiveRecords, models: ModelsAtVersion, replaced_facts: Sequence[ReplacedFact] = ()
 ) -> CheckReport:
-    """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all.
-
-    Args:
-        replaced_facts: Facts of edits that the graph does not say any more (`find_replaced_facts`).
-    """
+    """Ask the wordings whose edit is not certain, and the tests that came with edits, and report all."""
     uncertain = await _uncertain_tests(edits, models)
     await ask_all(
         models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
@@ -106,16 +99,9 @@ async def run_tests(
 
 
 async def status_after(
-    edits: ActiveRecords,
-    before: ModelsAtVersion,
-    after: ModelsAtVersion,
-    switched_ids: Set[str],
+    edits: ActiveRecords, before: ModelsAtVersion, after: ModelsAtVersion, switched_ids: Set[str]
 ) -> FactTestStatus:
-    """Return the status after a change; wordings that it may reach are asked on both sides.
-
-    Args:
-        switched_ids: Ids of the edits that are active on one side only.
-    """
+    """Return the status after a change; wordings that it may reach are asked on both sides."""
     uncertain = await _uncertain_tests(edits, after)
     common = [item for item in uncertain if item[0].record.id not in switched_ids]
     for model in after:
@@ -146,9 +132,7 @@ async def _uncertain_tests(edits: ActiveRecords, models: ModelsAtVersion) -> lis
 
 
 def _status(
-    edits: ActiveRecords,
-    uncertain: Sequence[UncertainTest],
-    models: ModelsAtVersion,
+    edits: ActiveRecords, uncertain: Sequence[UncertainTest], models: ModelsAtVersion
 ) -> FactTestStatus:
     broken: dict[TestKey, BrokenTest] = {}
     superseded: dict[TestKey, SupersededTest] = {}

@@ -70,11 +70,7 @@ def is_named(edit: EditRecord, names: Collection[int | str]) -> bool:
 
 
 class Successors:
-    """The active edits that replaced others, directly or through ones that were taken back.
-
-    Args:
-        tests: The tests that will be looked up.
-    """
+    """The active edits that replaced others, directly or through ones that were taken back."""
 
     def __init__(self, edits: ActiveRecords, tests: Sequence[FactTest]) -> None:
         self._edits, self._tests = edits, tests

@@ -38,7 +38,6 @@ async def find_near_questions(
 
     Args:
         nearest: The questions of the pack that resemble an edited one, by model.
-        build: The draft with the models after it.
         rewordings: Other wordings of each edit that the report has elsewhere.
     """
     edits = [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]
@@ -55,11 +54,7 @@ async def find_near_questions(
 
 
 def find_contradictions(answer: str, near: Sequence[NearQuestion]) -> list[str]:
-    """Return a sentence on each earlier edit that stays, has another answer, and may be about the same question.
-
-    Args:
-        near: What it is close to.
-    """
+    """Return a sentence on each earlier edit that stays, has another answer, and may be about the same question."""
     return [
         MAY_CONTRADICT.format(q.version, q.question, q.answer, q.probability, q.version, q.question)
         for q in near
@@ -159,11 +154,7 @@ async def _find_similar(edit: EditRecord, build: Build, models: Models) -> Mappi
 
 
 def check_names(report: Report) -> None:
-    """Check that the questions of a draft misspell no name.
-
-    Raises:
-        SimilarName: A question names something one letter away from a name of the graph.
-    """
+    """Check that the questions of a draft misspell no name."""
     failing = [edit for edit in report.edits if edit.similar_names]
     if not failing:
         return

@@ -119,9 +119,6 @@ def check_expectations(draft: Draft, report: Report) -> None:
     """Check that the question of each new edit gets its answer.
 
     An edit that a revert brings back is not checked: a later one may have superseded it.
-
-    Raises:
-        EditRefused: A question does not get its answer.
     """
     fresh = {record.id for record in draft.records if not is_for_graph_alone(read_note(record))}
     failing = [edit for edit in report.edits if edit.id in fresh and not edit.holds]
@@ -146,11 +143,7 @@ def check_expectations(draft: Draft, report: Report) -> None:
 
 
 def check_tests(report: Report) -> None:
-    """Check that the draft breaks no fact test of earlier edits.
-
-    Raises:
-        BreaksTests: A test that holds would fail, and the draft was not told to replace it.
-    """
+    """Check that the draft breaks no fact test of earlier edits."""
     overwritten = [test for test in report.superseded_tests if not test.on_purpose]
     failing = [*report.broken_tests, *overwritten]
     if not failing:
@@ -168,11 +161,7 @@ def check_tests(report: Report) -> None:
 
 
 def check_other_answers(draft: Draft, report: Report) -> None:
-    """Check that corrections change no answer to a question that asks for something else.
-
-    Raises:
-        BreaksTests: They change one.
-    """
+    """Check that corrections change no answer to a question that asks for something else."""
     effects = find_unmeant(report.side_effects, draft.records)
     if not effects:
         return

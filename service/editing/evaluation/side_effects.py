@@ -143,7 +143,6 @@ class SideEffectProbe:
         """Compare the answers to questions that `edits` are not about.
 
         Args:
-            edits: The edits whose side effects are measured.
             versions: The versions of both sides; None for a side that has no version yet.
             common_edits: Edits that are active on both sides, whose questions are compared too.
             known_wordings: Wordings that the report has elsewhere.
@@ -195,11 +194,7 @@ async def _compare(
     edits: Mapping[str, EditRecord],
     versions: tuple[int, int | None],
 ) -> list[SideEffect]:
-    """Return the questions whose answers differ between both sides of a model.
-
-    Args:
-        edits: The edits that make the difference, by id.
-    """
+    """Return the questions whose answers differ between both sides of a model."""
     before, after = sides
     differing = await after.differing_since(before, questions)
     old, new = await before.ask(differing), await after.ask_unless_routed(differing, edits)

@@ -27,7 +27,6 @@ class Refusals:
 
     Args:
         skip: Whether refused edits are left out; otherwise the first one raises and names the rest.
-        by_place: Edits that are refused already.
     """
 
     def __init__(self, skip: bool, by_place: Mapping[int, RefusedEdit] | None = None) -> None:

@@ -326,10 +326,7 @@ class EditPlan:
         )
 
     async def _is_settled(
-        self,
-        fresh: Sequence[PlannedEdit],
-        no_ops: Sequence[PlannedEdit],
-        build: Build,
+        self, fresh: Sequence[PlannedEdit], no_ops: Sequence[PlannedEdit], build: Build
     ) -> bool:
         """Return False if an edit that needed no rows needs them because of the others, or if one is now left out.
 

@@ -115,7 +115,6 @@ class FactResolver:
 
         Raises:
             Ambiguous: A name means several entities, that of a new object too.
-            InvalidInput: A name is wrong.
             NothingToDo: The value that it removes is not in the graph.
         """
         where = f"edits.{place}"
@@ -161,11 +160,7 @@ class FactResolver:
         return replace(fact, object_id=later.id) if later and not fact.object_id else fact
 
     def _check_relation(self, name: str, relation: str, where: str) -> None:
-        """Check a relation's name.
-
-        Raises:
-            SimilarName: The relation is new, and its name resembles one in use.
-        """
+        """Check a relation's name."""
         relations_in_use = {fold(id): id for id in (*self.view.relations, *self.holds)}
         relations_in_use |= {
             fold(relation.label): relation.id for relation in self.view.base.relations.values()
@@ -211,9 +206,6 @@ class FactResolver:
     ) -> tuple[str, str, list[str]]:
         """Return the object's text, its id if it is one entity, and warnings.
 
-        Args:
-            values: Values that the relation has.
-
         Raises:
             Ambiguous: The text is a new value, and several entities have this name.
         """
@@ -248,11 +240,7 @@ def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
 
 
 def clean_fact(item: FactItem, place: int) -> FactItem:
-    """Return a fact with its texts in the one spelling that files are read in, too.
-
-    Raises:
-        InvalidInput: A text holds characters that none may hold.
-    """
+    """Return a fact with its texts in the one spelling that files are read in, too."""
     where = f"edits.{place}"
     subject, text = clean_text(f"{where}.subject", item.subject), clean_text(f"{where}.object", item.object)
     relation = clean_text(f"{where}.relation", item.relation, MAX_RELATION_CHARS)
@@ -297,11 +285,7 @@ def _removal(
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:
-    """Check a name of an entity.
-
-    Raises:
-        InvalidInput: No question could be linked to the name, or every one would be.
-    """
+    """Check a name of an entity."""
     if relation not in (LABEL, ALIAS) or item.act == "remove":
         return
     place = f"{where}.object"

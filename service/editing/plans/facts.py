@@ -164,12 +164,7 @@ async def plan_contradicted(
     models: Models,
     methods: Mapping[str, str],
 ) -> list[PlannedEdit]:
-    """Plan a new answer wherever an active correction answers the question of a fact otherwise.
-
-    Args:
-        facts: The facts of a request by their places.
-        methods: Method of the edits of each model.
-    """
+    """Plan a new answer wherever an active correction answers the question of a fact otherwise."""
     answers: dict[str, tuple[int, str]] = {}
     for place, (item, fact) in facts.items():
         is_known = fact.relation in view.base.relations or fact.relation.startswith("@")

@@ -148,11 +148,7 @@ class ImportSession:
         return [*warnings, *([NEW_RELATIONS.format(one_line(new_relations))] if new_relations else [])]
 
     def check_graph(self, state: EditorState) -> None:
-        """Check that the graph has not changed since names were resolved on it.
-
-        Raises:
-            GraphMoved: It has.
-        """
+        """Check that the graph has not changed since names were resolved on it."""
         later = state.commits[self.version :]
         if any(self.memory in commit.writes for commit in later):
             raise GraphMoved(
@@ -233,15 +229,7 @@ class Importer:
             sets_undefined=order.subject != "",
         )
         session = ImportSession(
-            new_edit_id(),
-            order,
-            author,
-            idempotency_key,
-            state.version,
-            memory,
-            view,
-            resolver,
-            reader,
+            new_edit_id(), order, author, idempotency_key, state.version, memory, view, resolver, reader
         )
         self._sessions[session.id] = session
         return session
@@ -404,11 +392,7 @@ class Importer:
 
 
 def open_reader(order: ImportOrder) -> GraphFileReader:
-    """Return the reader of a file.
-
-    Raises:
-        InvalidInput: The order contradicts itself.
-    """
+    """Return the reader of a file."""
     try:
         columns = {
             heading.strip(): relation.strip()

@@ -36,9 +36,6 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
     """Return the options of each memory that the request may write, by its name.
 
     An option goes to every memory that knows it.
-
-    Raises:
-        InvalidInput: No memory knows an option, or a value is out of its range.
     """
     values: dict[str, Any] = dict(request.options)
     if request.method is not None:
@@ -85,15 +82,7 @@ def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
 
 
 def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
-    """Plan one change.
-
-    Args:
-        models: The systems that are served, with their memories.
-
-    Raises:
-        InvalidInput: No memory has this name, it does not take this kind, or a field is wrong.
-        UnknownModel: The model that is to be asked is not served.
-    """
+    """Plan one change."""
     where = f"edits.{place}"
     memory = models.memories.get(item.memory)
     if memory is None:
@@ -147,7 +136,6 @@ async def find_unfit(
 
     Args:
         edits: The edits in the order of the request; each is checked after those before it.
-        models: The systems that are served, with their memories.
         build: Returns the memories with some of these edits.
     """
     unfit: dict[int, ErrataError] = {}

@@ -51,12 +51,7 @@ class Respect:
         return [f"replaced values: {self.n_replaced:,}; {respect}: {self.n_by_hand:,}", *names]
 
     def check(self) -> None:
-        """Check that the import neither goes against people's edits nor misspells a name.
-
-        Raises:
-            BreaksTests: It would replace an edit by hand.
-            SimilarName: A new name is one letter away from another.
-        """
+        """Check that the import neither goes against people's edits nor misspells a name."""
         failing = [triple for triple in self.rows if triple.by_hand and not triple.is_left_out]
         if failing:
             first = failing[0]
@@ -83,7 +78,6 @@ async def examine(
 
     Args:
         state: The ledger's edits, for their authors.
-        lookup: Finds the entities.
         keep_corrections: Whether triples that go against people's edits are left out.
     """
     rows: list[ImportedTriple] = []

@@ -109,11 +109,7 @@ async def show(editor: Editor, call: GetVersion) -> VersionDetail:
 
 
 def describe_edit(state: EditorState, id: str) -> EditDetail:
-    """Return one edit with the head of its commit.
-
-    Raises:
-        NotFound: There is no such edit.
-    """
+    """Return one edit with the head of its commit."""
     record = state.edits.get(id)
     if record is None:
         raise NotFound(f"there is no edit {id!r}: errata log shows what there is")

@@ -48,11 +48,7 @@ class Items:
     values: dict[tuple[str, str], set[tuple[str, bool]]] = field(default_factory=dict)
 
     async def collect(self) -> ActiveEditList:
-        """Return every active edit.
-
-        Raises:
-            TooLarge: There are too many for a table.
-        """
+        """Return every active edit."""
         edits: list[ActiveEdit] = []
         counts: Counter[str] = Counter()
         for version, group in groupby(self.state.edits.values(), version_of):

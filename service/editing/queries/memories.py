@@ -98,12 +98,7 @@ async def show_senses(editor: Editor, call: GetSenses) -> WordSenses:
 
 
 def find_model(models: Mapping[str, ModelAtVersion], name: str | None) -> tuple[str, ModelAtVersion]:
-    """Return the named model, or the first one whose words have senses.
-
-    Raises:
-        UnknownModel: There is no such model, or none with senses.
-        InvalidInput: The named one has no senses.
-    """
+    """Return the named model, or the first one whose words have senses."""
     with_senses = [other for other, model in models.items() if isinstance(model.system, HasSenses)]
     if name is None:
         if not with_senses:

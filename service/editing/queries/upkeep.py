@@ -1,4 +1,4 @@
-"""Facts about edits beside the history: how often they answer, and when a person looks at them again."""
+"""How edits fare: whether their tests hold, how often they answer, and when a person looks at them again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from errata.wire import EditDetail, EditState, HitList, Hits, ReviewList
+from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, ReviewList, SideEffect
 
 from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
-from service.editing.evaluation.lineage import find_successors
+from service.editing.evaluation.fact_test_status import run_tests
+from service.editing.evaluation.lineage import find_replaced_facts, find_successors
+from service.editing.evaluation.side_effects import find_unmeant
+from service.editing.figures import publish
 from service.editing.models import Models
-from service.editing.operations import ListHits, ListReviews, PutReview
+from service.editing.notes import read_note
+from service.editing.operations import GetChecks, ListHits, ListReviews, PutReview, RunChecks
 from service.editing.queries.history import describe_edit
-from service.errors import LedgerUnavailable, NothingToDo
+from service.errors import LedgerUnavailable, NotFound, NothingToDo
 from service.ledger.connection import Connection
 from service.metrics import metrics
 
@@ -110,3 +114,47 @@ async def _select_current(state: EditorState, reviews: Sequence[Review], models:
     active = [review for review in reviews if review.edit in state.active]
     successors = await find_successors([state.edits[review.edit] for review in active], state, models)
     return [review for review in active if review.edit not in successors]
+
+
+@RunChecks.handler
+async def run_checks(editor: Editor, call: RunChecks) -> CheckReport:
+    async with editor.check_lock:  # a second run finds most answers cached
+        state = await editor.pipeline.at_hand()
+        edits, facts = (
+            state.active_records,
+            await find_replaced_facts(state.active_records.in_order, state, editor.models),
+        )
+        report = await run_tests(state.version, edits, state.models, facts)
+        other_answers, n_unmeasured = await _find_other_answers(editor, state)
+        update = {
+            "damaged_imports": await editor.importer.find_damage(state),
+            "other_answers": other_answers,
+            "unmeasured_probes": n_unmeasured,
+        }
+        editor.last_check = report.model_copy(update=update)
+        counts = report.edits.model_dump() if report.edits else None
+        publish(editor.pipeline.state, state.version, counts, editor.budget)
+    return _select(editor.last_check, call.superseded)
+
+
+@GetChecks.handler
+async def get_checks(editor: Editor, call: GetChecks) -> CheckReport:
+    if editor.last_check is None:
+        raise NotFound("the fact tests have not been run since the start: run them with POST /admin/checks")
+    return _select(editor.last_check, call.superseded)
+
+
+def _select(report: CheckReport, superseded: bool) -> CheckReport:
+    return report if superseded else report.model_copy(update={"superseded_tests": None})
+
+
+async def _find_other_answers(editor: Editor, state: EditorState) -> tuple[list[SideEffect], int]:
+    """Return the questions of the pack that corrections wrongly answer, and the number of those not asked."""
+    active = state.active_records.in_order
+    memories = {edit.memory for edit in active if edit.question and read_note(edit) is None}
+    edits = [edit for edit in active if edit.memory in memories]
+    if not edits:
+        return [], 0
+    base = await editor.builder.at(state, 0)
+    effects = await editor.side_effects.measure(edits, base, state.models, (0, state.version))
+    return find_unmeant(effects.changed, edits), effects.n_unmeasured

@@ -5,19 +5,29 @@ Memory is bounded: a block, one line of the format's greatest length, and for CS
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from errata.tables.workbook import MAX_UNPACKED_BYTES, ZIP, WorkbookError, read_sheet
+from errata.tables.delimiter import DECLARATION
+from errata.tables.workbook import MAX_UNPACKED_BYTES, NOT_READ, OLE, ZIP, WorkbookError, read_sheet
 
-from service.graph.formats.detect import check_readable, detect, may_be_comment
 from service.graph.formats.lines import BLOCK_BYTES, Lines, open_unpacked
 from service.graph.formats.ntriples import NTriplesReader
-from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Reader, Refused, Result
-from service.graph.formats.table import TableReader
+from service.graph.formats.row import (
+    LINE_BYTES,
+    GraphFileError,
+    Line,
+    LongLine,
+    Reader,
+    Refused,
+    Result,
+    excerpt,
+)
+from service.graph.formats.table import TABS, TableReader, header_name
 from service.graph.formats.tables import CsvReader, TsvReader
 from service.graph.formats.wikidata import WikidataReader
 
@@ -76,11 +86,7 @@ class GraphFileReader:
         return self._reader.skipped if self._reader else Counter()
 
     def read(self, file: BinaryIO) -> Iterator[Result]:
-        """Yield the rows and rejected lines of a file.
-
-        Raises:
-            GraphFileError: The whole file cannot be read.
-        """
+        """Yield the rows and rejected lines of a file."""
         is_workbook = self.format is None and open_unpacked(file).read(len(ZIP)) == ZIP
         data = open_unpacked(file)
         if is_workbook or self.format == "xlsx":
@@ -146,3 +152,50 @@ class GraphFileReader:
             except WorkbookError as error:
                 raise GraphFileError(str(error)) from error
         yield from reader.end()
+
+
+_TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
+_DUMP = re.compile(rb"\s*(\[\s*)?(\{|$)|\s*\[\s*\]?\s*$")
+_FOREIGN = {
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+    b"\x1f\x8b": "packed by gzip twice: unpack it once",
+    OLE: f"an {NOT_READ}",
+    ZIP: "an Excel workbook, or another zip archive: name the format xlsx, or none",
+    b"BZh": "packed by bzip2: unpack it first",
+    b"\xfd7zXZ": "packed by xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "packed by zstd: unpack it first",
+}
+
+
+def check_readable(line: bytes) -> None:
+    """Raise GraphFileError if the first line of a file shows a format that no reader knows."""
+    for magic, kind in _FOREIGN.items():
+        if line.startswith(magic):
+            raise GraphFileError(f"the file is {kind}")
+
+
+def may_be_comment(line: bytes) -> bool:
+    """Return True for a line that N-Triples would skip, so that it does not settle the format."""
+    return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
+
+
+def detect(line: bytes) -> str:
+    """Return the format of a file that begins with this line; raise GraphFileError if it is unclear."""
+    if _TRIPLE.match(line):
+        return "nt"
+    tabs = line.count(b"\t")
+    if tabs != TABS and _DUMP.match(line):
+        return "wikidata"
+    text = line.decode(errors="replace")
+    marks = ",;" if tabs == TABS else ",;\t"  # a header with three columns is one of tsv
+    cells = [cell.strip().strip('"') for mark in marks for cell in text.split(mark)]
+    if DECLARATION.match(text) or "subject" in map(header_name, cells):
+        return "csv"
+    if tabs == TABS:
+        return "tsv"
+    raise GraphFileError(
+        f"the first line, '{excerpt(text)}', does not show the format: name it (tsv, csv, xlsx, nt or wikidata), "
+        "or begin with a header that has a column 'subject'; of a table with a row for each thing, name the column "
+        "with its name (`subject`, --subject)"
+    )

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from errata.tables.workbook import FORMULA_ERROR
 
-from service.graph.formats.detect import header_name
 from service.graph.formats.row import (
     GraphFileError,
     Reader,
@@ -43,11 +42,7 @@ class Columns:
 
     @staticmethod
     def of(header: list[str]) -> Columns:
-        """Find the columns in a header.
-
-        Raises:
-            GraphFileError: Columns are missing or named twice; the text names them.
-        """
+        """Find the columns in a header."""
         names = [header_name(cell) for cell in header]
         twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
         if twice:
@@ -122,7 +117,6 @@ class TableReader(Reader):
 
     Attributes:
         subject: Heading of the column with the names of things, of a table with a row for each; "" for one of facts.
-        columns: The columns, once the header was read.
     """
 
     def __init__(self, language: str, subject: str = "", columns: Mapping[str, str] | None = None) -> None:
@@ -196,3 +190,10 @@ class TableReader(Reader):
 def _id(field: str, column: int | None, fields: list[str]) -> str:
     raw = "" if column is None else fields[column]
     return clean_id(field, raw) if raw.strip() else ""
+
+
+TABS = 2  # tabs between the three columns of a .spo line
+
+
+def header_name(cell: str) -> str:
+    return cell.strip().casefold().replace(" ", "_")

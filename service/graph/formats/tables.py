@@ -14,7 +14,6 @@ from itertools import chain
 
 from errata.tables.delimiter import DECLARATION, find_delimiter
 
-from service.graph.formats.detect import TABS
 from service.graph.formats.row import (
     LINE_BYTES,
     GraphFileError,
@@ -29,7 +28,7 @@ from service.graph.formats.row import (
     clean_relation,
     decode,
 )
-from service.graph.formats.table import TableReader
+from service.graph.formats.table import TABS, TableReader
 
 MAX_RECORD_BYTES = 1_000_000
 csv.field_size_limit(MAX_RECORD_BYTES)
@@ -94,12 +93,7 @@ class _Record:
                 yield content.decode(errors=_RAW_UTF8).removesuffix("\r").replace("\r", " ") + "\n"
 
     def read(self, rows: Iterator[list[str]]) -> list[str] | None:
-        """Return the fields of the next record; None at the end. An empty line has none.
-
-        Raises:
-            GraphFileError: A quote is never closed.
-            Refused: The record cannot be used.
-        """
+        """Return the fields of the next record; None at the end. An empty line has none."""
         error: csv.Error | None = None
         fields: list[str] | None = []
         try:

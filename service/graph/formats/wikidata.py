@@ -99,12 +99,7 @@ class WikidataReader(Reader):
                     yield _rejection(refused, property, line)
 
     def _value(self, snak: dict[str, Any]) -> Value:
-        """Read a value.
-
-        Raises:
-            Refused: The value does not fit its type.
-            Skipped: Values of its type are not taken.
-        """
+        """Read a value."""
         if snak.get("snaktype") in ("novalue", "somevalue"):
             raise Skipped("no_value")
         if snak.get("datatype") == "external-id":

@@ -51,7 +51,6 @@ def compare(
 
     Args:
         facts: Facts of a file; all of a subject are in one call.
-        entities: Their subjects at the version of the view.
     """
     by_relation: dict[tuple[str, str], list[FileFact]] = {}
     for fact in facts:

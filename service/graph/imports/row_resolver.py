@@ -45,8 +45,6 @@ class RowResolver:
     Attributes:
         labels: Labels of entities that the file knows by id.
         relations: The file's relations, with their labels, "" where it gives none.
-        ids_by_name: Entities that the file knows by name.
-        facts: The facts that are compared with the graph.
         is_compared: Whether these are all facts of the file.
         has_names: Whether the file gives labels, aliases or descriptions, or new labels of relations.
         objects_by_name: Whether the text of an object may name an entity; False for a file with ids.
@@ -64,8 +62,6 @@ class RowResolver:
         """Resolve names against a version of the graph.
 
         Args:
-            linker: Knows the names of all versions.
-            entities_by_name: Returns the entities that have names at that version.
             linker_is_current: Whether the linker knows names of that version only.
             sets_undefined: Whether a value takes the place of others where the relation does not say how many it holds,
                 as a cell of a table does.

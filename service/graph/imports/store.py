@@ -84,7 +84,6 @@ class ImportStore:
         """Write the buckets that the builder yields.
 
         Args:
-            relations: Labels of the file's relations.
             progress: Receives the number of triples written so far.
 
         Raises:

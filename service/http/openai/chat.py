@@ -188,10 +188,7 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
         if piece := message.content[len(content) :]:
             yield encode(delta=ChatDelta(content=piece))
     yield encode(
-        delta=ChatDelta(),
-        finish=choice.finish_reason,
-        logprobs=choice.logprobs,
-        errata=completion.errata,
+        delta=ChatDelta(), finish=choice.finish_reason, logprobs=choice.logprobs, errata=completion.errata
     )
     if request.wants_usage:
         yield encode(choices=[], usage=completion.usage)

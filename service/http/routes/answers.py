@@ -97,11 +97,7 @@ def _encode(outcome: Outcome) -> bytes:
 
 
 async def answer_query(models: AutoRouter, account: Account, fields: Mapping[str, Any]) -> Outcome:
-    """Answer a question whose fields stand in the query, and charge for it.
-
-    Raises:
-        InvalidInput: A field is wrong.
-    """
+    """Answer a question whose fields stand in the query, and charge for it."""
     try:
         request = AnswerRequest.model_validate(fields)
     except ValidationError as error:

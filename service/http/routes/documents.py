@@ -25,14 +25,7 @@ from service.editing.operations import Edit, GetDocument, ListDocuments
 from service.errors import InvalidInput, TooLarge, UnsupportedMediaType
 from service.extraction.process import MAX_FILE_BYTES, Extractor, Unreadable
 from service.http.auth import get_caller
-from service.http.body import (
-    JSON_TYPE,
-    Bounds,
-    JsonBody,
-    describe_invalid,
-    read_body,
-    read_idempotency_key,
-)
+from service.http.body import JSON_TYPE, Bounds, JsonBody, describe_invalid, read_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.forward import forward
 from service.http.middleware.audit import summarize
@@ -59,15 +52,7 @@ class DocumentBody(JsonBody[DocumentRequest]):
     async def __call__(  # type: ignore[override]  # FastAPI fills the query in
         self, request: Request, options: Annotated[TextOptions, Query()]
     ) -> DocumentRequest:
-        """Read the body.
-
-        Raises:
-            UnsupportedMediaType: It is neither JSON, nor a text in UTF-8, nor a file that is read.
-            TooLarge: It has more characters than a document may have.
-            TooSlow: It did not come in time.
-            InvalidInput: The file has no text that can be read.
-            Malformed: The JSON, a field or the text is wrong.
-        """
+        """Read the body."""
         media_type, _, parameters = request.headers.get("content-type", "").lower().partition(";")
         media_type = media_type.strip()
         if JSON_TYPE.fullmatch(media_type):
@@ -113,13 +98,7 @@ def _too_long() -> TooLarge:
 
 
 async def read_text(request: Request) -> str:
-    """Read a body that is a text in UTF-8.
-
-    Raises:
-        TooLarge: It has more bytes than a document can have.
-        TooSlow: It did not arrive in time.
-        InvalidInput: It is no UTF-8.
-    """
+    """Read a body that is a text in UTF-8."""
     data = await read_body(request, _too_long(), MAX_TEXT_BYTES)
     try:
         return data.decode("utf-8-sig")

@@ -7,14 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
-from errata.wire import (
-    MAX_BATCH,
-    AnswerRequest,
-    EditDetail,
-    GapCheck,
-    GapPage,
-    ReviewRequest,
-)
+from errata.wire import MAX_BATCH, AnswerRequest, EditDetail, GapCheck, GapPage, ReviewRequest
 from errata.wire import Gap as WireGap
 from errata.wire import GapGroup as WireGroup
 from fastapi import APIRouter, Path, Query, Request, Response

@@ -30,10 +30,7 @@ IMPORT: dict[str, Any] = {
     **document(ImportReceipt, 400, 404, 408, 409, 413, 422, status=201),
     "openapi_extra": {"requestBody": {"required": True, "content": FILE}},
 }
-IMPORT["responses"][202] = {
-    "model": ImportReceipt,
-    "description": "Committed; not every replica has it yet",
-}
+IMPORT["responses"][202] = {"model": ImportReceipt, "description": "Committed; not every replica has it yet"}
 
 
 def build_router(editor: EditorClient) -> APIRouter:

@@ -52,7 +52,6 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
     """Build the routes without a key.
 
     Args:
-        readiness: State of the models and of the service.
         render_metrics: Returns Prometheus text; it runs in a thread, since it reads a file of every process.
     """
     router = APIRouter(tags=["health"])

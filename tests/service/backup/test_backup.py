@@ -503,7 +503,7 @@ async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Pl
 
 
 async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tmp_path: Path) -> None:
-    from service.backup.restore import Restore
+    from service.backup.backup import Restore
 
     await old.errata.backup(tmp_path / "all.tar")
     about = _member(tmp_path / "all.tar", "errata.json")

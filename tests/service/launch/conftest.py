@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch import orphans as exits
+from service.launch import ledger as exits
 from service.launch.places import Places, claim, free_port
 
 

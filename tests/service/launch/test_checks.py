@@ -11,7 +11,7 @@ from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.config import Settings
 from service.launch import checks
 from service.launch.checks import check_memory
-from service.launch.orphans import CannotStart
+from service.launch.ledger import CannotStart
 from tests.service.parts import settings
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from service.config import Settings
 from service.launch import cluster
-from service.launch import orphans as exits
-from service.launch.orphans import CannotStart
+from service.launch import ledger as exits
+from service.launch.ledger import CannotStart
 from service.launch.places import Places
 
 BUSY = Exception("The current node timed out during startup. This could happen because ...")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.orphans import stop_orphans
+from service.launch.ledger import stop_orphans
 
 HOLD = "import sys, time; file = open(sys.argv[1], sys.argv[2]); print('open', flush=True); time.sleep(60)"
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + HOLD

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.orphans import CannotStart
+from service.launch.ledger import CannotStart
 from service.launch.places import check_port, claim, free_port, ray_folder
 
 

@@ -15,8 +15,8 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 
 from service.launch import cluster, run
-from service.launch import orphans as exits
-from service.launch.orphans import CannotStart
+from service.launch import ledger as exits
+from service.launch.ledger import CannotStart
 from service.launch.places import Places, free_port
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.parts import TOY

@@ -16,8 +16,7 @@ import redis
 
 from service.errors import LedgerUnavailable
 from service.ledger.embedded import server as server_module
-from service.ledger.embedded.files import ValkeyFiles
-from service.ledger.embedded.lock import FolderLock
+from service.ledger.embedded.files import FolderLock, ValkeyFiles
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.ledger.processes import frozen, kill, pid_of, running
 
