@@ -1,15 +1,14 @@
 """The difference between the active edits of two versions, and the questions that it may route to another edit."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from cachetools import LRUCache
 from jaxtyping import Bool
 from torch import Tensor
 
+from models.kit.batching import Cache
 from models.scope.active import ActiveEdits
 from models.scope.candidates import Candidates, find_candidates
 from models.scope.judge import RIVAL
@@ -79,8 +78,7 @@ class Rerouting:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._cache: LRUCache[str, Readings] = LRUCache(REPAIRED_CACHED)
-        self._lock = threading.Lock()
+        self._cache: Cache[str, Readings] = Cache(REPAIRED_CACHED)
 
     def may_be_rerouted(self, questions: Readings, old: ActiveEdits, new: ActiveEdits) -> list[bool]:
         """Return False only for a question that the same edit answers at both versions.
@@ -127,11 +125,5 @@ class Rerouting:
 
     def _read_repaired(self, texts: Sequence[str]) -> Readings:
         """Read repaired questions; an editor meets the same ones again with each change."""
-        with self._lock:
-            readings = {text: self._cache[text] for text in texts if text in self._cache}
-        missing = [text for text in dict.fromkeys(texts) if text not in readings]
-        if missing:
-            readings |= zip(missing, self._scope.judge.encode(missing).split_evenly(1), strict=True)
-            with self._lock:
-                self._cache.update(readings)
+        readings = self._cache.of(texts, lambda new: self._scope.judge.encode(new).split_evenly(1))
         return Readings.concatenate([readings[text] for text in texts])
