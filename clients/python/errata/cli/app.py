@@ -26,42 +26,16 @@ EXITS = """Exit codes:
 
 ACCESS = "Access"
 PANELS = {
-    "Ask": ("ask.ask",),
-    "Correct": ("edit.edit", "graph.facts.fact", "change.change", "revert.revert", "revert.rollback"),
-    "Propose": (
-        "review.proposals.propose",
-        "review.proposals.proposals",
-        "review.proposals.approve",
-        "review.proposals.reject",
-    ),
-    "Knowledge graph": (
-        "graph.entities.entities",
-        "graph.entities.entity",
-        "graph.facts.relation",
-        "graph.imports.import_",
-        "graph.export.export",
-    ),
-    "Senses of words": ("senses.senses",),
-    "Look": (
-        "history.log",
-        "history.show",
-        "history.diff",
-        "scope.scope",
-        "scope.why",
-        "review.gaps.gaps",
-        "review.reviews.reviews",
-        "review.reviews.review",
-        "tags.tags",
-        "tags.tag",
-        "tags.untag",
-        "status.check",
-        "status.replicas",
-        "status.models",
-        "status.memory",
-    ),
-    ACCESS: ("status.whoami", "audit.audit"),
-    "Keep": ("backup.backup", "backup.restore"),
-    "Programs": ("mcp.mcp",),
+    "Ask": "ask.ask",
+    "Correct": "edit.edit facts.fact change.change revert.revert revert.rollback",
+    "Propose": "review.propose review.proposals review.approve review.reject",
+    "Knowledge graph": "entities.entities entities.entity facts.relation imports.import_ imports.export",
+    "Senses of words": "ask.senses",
+    "Look": "history.log history.show history.diff ask.scope ask.why review.gaps review.reviews review.review "
+    "history.tags history.tag history.untag status.check status.replicas status.models status.memory",
+    ACCESS: "keys.whoami keys.audit",
+    "Keep": "keep.backup keep.restore",
+    "Programs": "keep.mcp",
 }
 """Places of the commands in errata.cli.commands, by the panel of the help."""
 
@@ -74,13 +48,13 @@ GROUPS = {
         "Documents that models answer from.",
     ),
     "rules": (
-        "graph.rules",
+        "change",
         ("list_", "add", "explain", "rm", "measure"),
         "Rules about paths",
         "Rules about the paths of facts that may be walked.",
     ),
 }
-"""Groups of commands: their place, their functions, the panel and the help."""
+"""Groups of commands: their file, their functions, the panel and the help."""
 
 HELP = "Ask questions, correct the answers, and look after the corrections."
 
@@ -103,9 +77,9 @@ def build_cli(word: str = "") -> typer.Typer:
     commands = {
         place.rpartition(".")[2].rstrip("_"): (place, panel)
         for panel, places in PANELS.items()
-        for place in places
+        for place in places.split()
     }
-    is_known = word in commands or word in GROUPS
+    is_known = word in commands or word in GROUPS or word == "--version"
     for name, (place, panel) in commands.items():
         if not is_known or name == word:
             module, _, function = place.rpartition(".")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from errata.address import DEFAULT_URL
 from errata.cli.errors import complain
+from errata.cli.options import Write, left_out
 from errata.cli.session import Key, Session, find_key, make_console
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
@@ -32,23 +34,34 @@ Json = Annotated[bool, connection_option("--json", help="Print exactly what the 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return the command that runs `function(session, ...)`, whose other parameters become options.
 
-    Typer reads a command's options from its signature: the function's own, then those of all commands.
+    Typer reads a command's options from its signature: the function's own, those of a write in the place of a parameter
+    of that type, then those of all commands.
     """
+    [_, *parameters] = inspect.signature(function, eval_str=True).parameters.values()
+    write = {parameter.name: left_out(parameter.annotation) for parameter in parameters}
+    [name, names] = next(((n, s) for n, s in write.items() if s is not None), ("", set()))
+    fields = inspect.signature(Write, eval_str=True).parameters.values()
+    options = [field for field in fields if field.name not in names]
 
     def run(
         *, url: Url = DEFAULT_URL, key: KeyOption = None, as_json: Json = False, **arguments: Any
     ) -> None:
+        if name:
+            arguments[name] = Write(**{option.name: arguments.pop(option.name) for option in options})
         try:
             conduct(function, arguments, url, key, as_json)
         except BadAddress as error:
             raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
 
-    options = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-    common = list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
-    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*options, *common)]
+    def expand() -> Iterator[Parameter]:
+        for parameter in parameters:
+            yield from options if parameter.name == name else (parameter,)
+        yield from list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
+
+    signature = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in expand()]
     run.__name__, run.__doc__ = function.__name__, function.__doc__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
+    run.__dict__["__signature__"] = inspect.Signature(signature)
     return run
 
 

@@ -1,4 +1,4 @@
-"""Shows the receipt of a change, and ends with the exit code that a script can rely on."""
+"""Sends a change and shows its receipt, and ends with the exit code that a script can rely on."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from functools import partial
 
 import typer
 
+from errata.cli.options import Write
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.cli.streams import Exit
-from errata.request import Reply
+from errata.request import Call, Reply
 from errata.wire import EditReceipt, Report
 
 
-def show_receipt(session: Session, reply: Reply[EditReceipt], summary: str, verbose: bool = False) -> None:
-    """Show a receipt.
+def make(session: Session, call: Call[EditReceipt], write: Write, title: str, summary: str) -> None:
+    """Send a change and show its receipt.
 
     Args:
-        session: Where to print.
-        reply: The receipt.
-        summary: What the command did.
-        verbose: Whether to add what it cost.
-
-    Raises:
-        typer.Exit: With BROKEN, an edit does not hold.
+        title: What a person waits for, e.g. `Adding the rule`.
+        summary: What the command did, e.g. `1 rule`.
     """
+    show_receipt(session, session.send(call, write.title(title)), summary, write.verbose)
+
+
+def show_receipt(session: Session, reply: Reply[EditReceipt], summary: str, verbose: bool = False) -> None:
+    """Show a receipt, and what it cost; typer.Exit with BROKEN if an edit does not hold."""
     session.show(reply, partial(draw_receipt, summary=summary, verbose=verbose))
     require_success(reply.value.report)
 

@@ -1,4 +1,4 @@
-"""`errata ask`: the answer on stdout and nothing else there, so that it can be used in a script."""
+"""`errata ask`: the answer alone on stdout, for scripts; `scope`, `why` and `senses`: what an answer rests on."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
+from errata.cli.options import AnswerAt, At, AtOrTag, Words
 from errata.cli.render.explanation.sections import draw_explanation
+from errata.cli.render.scope import draw_scope, draw_why
+from errata.cli.render.senses import draw_senses
 from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
-from errata.request import build
+from errata.request import Call, build
 from errata.wire import Answer, Sampling
 
 DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
 }
 
-At = Annotated[str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")]
 MinVersion = Annotated[int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")]
 Model = Annotated[
     str | None,
@@ -67,8 +69,8 @@ Verbose = Annotated[
 
 def ask(
     session: Session,
-    words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
-    at: At = None,
+    words: Words,
+    at: AnswerAt = None,
     min_version: MinVersion = None,
     model: Model = None,
     kg: Graph = "graph",
@@ -99,11 +101,22 @@ def ask(
         explain=explain,
         sampling=build(Sampling, **sampling) if sampling else None,
     )
-    reply = session.send(call, "Asking")
+    show_answer(session, call, "Asking", verbose, names_model=model is None)
+
+
+def show_answer(
+    session: Session,
+    call: Call[Answer],
+    title: str = "Asking",
+    verbose: bool = False,
+    names_model: bool = False,
+) -> None:
+    """Ask, and show the answer; typer.Exit with UNSURE where the model declines."""
+    reply = session.send(call, title)
     if session.as_json:
         typer.echo(reply.raw)
     else:
-        print_answer(session, make_printable(reply.value), verbose, names_model=model is None)
+        print_answer(session, make_printable(reply.value), verbose, names_model)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
 
@@ -120,7 +133,7 @@ def read_context(argument: str) -> str:
         raise typer.BadParameter(f"{argument[1:]} is not UTF-8: save it as UTF-8") from error
 
 
-def print_answer(session: Session, answer: Answer, verbose: bool, names_model: bool = False) -> None:
+def print_answer(session: Session, answer: Answer, verbose: bool, names_model: bool) -> None:
     """Print an answer to stdout, and notes about it to stderr.
 
     Args:
@@ -178,3 +191,51 @@ def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
         notes.append("cut short")
     notes.append(milliseconds(answer.timings.total_ms))
     return notes
+
+
+QuotedQuestion = Annotated[str, typer.Argument(help="The question, in quotes.")]
+AnsweringModel = Annotated[
+    str | None, typer.Option(help="Which system answers; by default the one that the service chose.")
+]
+
+
+def scope(
+    session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None
+) -> None:
+    """Show the edits that a question resembles, and why each does or does not answer it."""
+    version = None if at is None else session.resolve_version(at)
+    call = session.calls.scope(question, model=model, version=version)
+    session.show(session.send(call, "Comparing with the edits"), draw_scope)
+
+
+def why(session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None) -> None:
+    """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it."""
+    version = None if at is None else session.resolve_version(at)
+    call = session.calls.why(question, model=model, version=version)
+    session.show(session.send(call, "Asking"), draw_why)
+
+
+SenseModel = Annotated[
+    str | None, typer.Option(help="Which system; by default the first whose words have senses.")
+]
+
+
+def senses(
+    session: Session,
+    word: Annotated[str, typer.Argument(help="The word.")],
+    sense: Annotated[int | None, typer.Option(min=0, help="Only this sense.")] = None,
+    top: Annotated[int, typer.Option(min=1, max=100, help="How many words each sense is shown by.")] = 8,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The word as it is written, without a space before it.")
+    ] = False,
+    first_piece: Annotated[
+        bool, typer.Option("--first-piece", help="Of a word of several pieces, the first one.")
+    ] = False,
+    model: SenseModel = None,
+    at: At = None,
+) -> None:
+    """Show a word by its senses: the words that each favours, its strength, and its edits."""
+    call = session.calls.senses(
+        word, sense=sense, top_k=top, exact=exact, first_piece=first_piece, model=model, version=at
+    )
+    session.show(session.send(call, "Looking at the senses"), draw_senses)

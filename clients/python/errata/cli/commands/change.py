@@ -1,25 +1,30 @@
-"""`errata change`: change one memory in a way that only it has, such as a rule or the senses of a word."""
+"""`errata change`: change one memory in a way that only it has; and `errata rules`, its words for rules about paths."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from errata.cli.options import (
-    DryRun,
-    Expect,
-    Key,
-    Message,
-    NoWait,
-    Review,
-    Strict,
-    Verbose,
-    edit_options,
-    parse_setting,
-)
-from errata.cli.receipts import show_receipt
+from errata.cli.commands.ask import show_answer
+from errata.cli.options import AtOrTag, Undo, Words, Write, parse_setting
+from errata.cli.receipts import make
+from errata.cli.render.graph.facts import draw_rules
+from errata.cli.render.text import make_printable
 from errata.cli.session import Session
+from errata.wire import ModelCard
+
+PROGRAM, RULE = "rules/program", "rule"  # the memory of rules, and the kind of its changes
+
+Rule = Annotated[
+    str,
+    typer.Argument(metavar="RULE", help="""The rule, such as 'forbid(E) <= hidden.relation(E,"spouse")'."""),
+]
+Label = Annotated[
+    str | None, typer.Option(help="What people call the relation that a rule infers; a model reads it.")
+]
+Model = Annotated[str | None, typer.Option(help="Which system; by default the first that keeps to rules.")]
 
 
 def change(
@@ -37,20 +42,97 @@ def change(
     model: Annotated[
         str | None, typer.Option(help="Which system is asked; by default the first reader.")
     ] = None,
-    message: Message = "",
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    expect: Expect = None,
-    no_wait: NoWait = False,
-    review: Review = None,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Write = Write(),
 ) -> None:
     """Change a memory in a way that only it has: `errata change MEMORY KIND NAME=VALUE`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, review=review)
     fields = dict(map(parse_setting, field))
     call = session.calls.change(
-        memory, kind, fields, question=question, answer=answer, model=model, **options
+        memory, kind, fields, question=question, answer=answer, model=model, **write.of_edit
     )
-    reply = session.send(call, "Trying it out" if dry_run else "Changing the memory")
-    show_receipt(session, reply, "1 change", verbose)
+    make(session, call, write, "Changing the memory", "1 change")
+
+
+def add(session: Session, rule: Rule, label: Label = None, write: Write = Write()) -> None:
+    """Add a rule that forbids, requires or infers edges; --dry-run shows which answers would change."""
+    call = session.calls.change(PROGRAM, RULE, rule_fields(rule, label), **write.of_edit)
+    make(session, call, write, "Adding the rule", "1 rule")
+
+
+def rule_fields(rule: str, label: str | None) -> dict[str, str]:
+    """Return the fields of a rule as the memory takes them."""
+    return {"rule": rule} if label is None else {"rule": rule, "label": label}
+
+
+def measure(
+    session: Session,
+    rule: Rule,
+    label: Label = None,
+    question: Annotated[
+        str | None, typer.Option("--question", "-q", help="Show what this would be answered with.")
+    ] = None,
+    model: Model = None,
+) -> None:
+    """Try a rule out and change nothing: what it says, and which answers would change."""
+    expected = None
+    if question is not None:  # it is expected to keep its answer, so that the report compares both
+        model = model or find_reader(session)
+        answer = session.send(session.calls.ask(question, model=model), "Asking").value
+        expected = answer.answer or answer.best or "no answer"
+    trial = Write(dry_run=True)
+    call = session.calls.change(
+        PROGRAM,
+        RULE,
+        rule_fields(rule, label),
+        question=question,
+        answer=expected,
+        model=model,
+        dry_run=True,
+    )
+    make(session, call, trial, "Trying it out", "this rule")
+
+
+def find_reader(session: Session) -> str:
+    """Return the first system that keeps to rules; raise BadParameter if no such system is served."""
+    cards: Iterable[ModelCard] = session.send(session.calls.models(), "Looking for a system").value.data
+    readers = (card.id for card in cards if PROGRAM in (memory.name for memory in card.memories))
+    reader = next(readers, None)
+    if reader is None:
+        raise typer.BadParameter(
+            f"no system here keeps to rules: start the service with one that reads {PROGRAM}"
+        )
+    return reader
+
+
+def list_(session: Session, at: AtOrTag = None) -> None:
+    """List the valid rules, with the edits that made them."""
+    version = session.newest_version() if at is None else session.resolve_version(at)
+    ids: list[str] = []
+    if version:
+        diff = session.send(session.calls.diff(0, version), "Reading the rules").value
+        ids = [c.edit for c in diff.memory_changes if (c.memory, c.change) == (PROGRAM, "added")]
+    edits = [session.send(session.calls.show_edit(id), f"Reading edit {id}") for id in ids]
+    if session.as_json:
+        typer.echo(b"[" + b",".join(edit.raw for edit in edits) + b"]")
+    else:
+        session.out.print(draw_rules([make_printable(edit.value) for edit in edits], version))
+
+
+def explain(session: Session, words: Words, at: AtOrTag = None, model: Model = None) -> None:
+    """Show the path that answers a question, and the rules that forbid edges around it."""
+    version = None if at is None else session.resolve_version(at)
+    model = model or find_reader(session)
+    show_answer(session, session.calls.ask(" ".join(words), model=model, version=version, explain=True))
+
+
+def rm(
+    session: Session,
+    edit: Annotated[str, typer.Argument(help="The id of the edit; `errata rules list` shows it.")],
+    write: Undo = Write(),
+) -> None:
+    """Take a rule back; earlier versions keep it."""
+    detail = session.send(session.calls.show_edit(edit), f"Reading edit {edit}").value
+    if detail.edit.memory != PROGRAM:
+        raise typer.BadParameter(f"edit {edit} is no rule: `errata rules list` shows the rules")
+    summary = f"taking back rule {edit}" if write.dry_run else f"rule {edit} is taken back"
+    call = session.calls.revert(edits=[edit], **write.of_commit)
+    make(session, call, write, f"Taking back rule {edit}", summary)

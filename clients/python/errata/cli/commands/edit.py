@@ -11,20 +11,8 @@ import typer
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
-from errata.cli.commands.review.gaps import asked_model, close_gap, find_gap
-from errata.cli.options import (
-    DryRun,
-    Expect,
-    Key,
-    Message,
-    NoWait,
-    NoWaitReport,
-    Review,
-    Strict,
-    Verbose,
-    edit_options,
-    parse_setting,
-)
+from errata.cli.commands.review import asked_model, close_gap, find_gap
+from errata.cli.options import Write, parse_setting
 from errata.cli.progress import ProgressDisplay
 from errata.cli.receipts import require_success, show_receipt
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
@@ -115,7 +103,6 @@ def edit(
     session: Session,
     question: Question = None,
     answer: Answer = None,
-    message: Message = "",
     also: Also = None,
     against: Against = None,
     replaces: Replaces = None,
@@ -123,14 +110,7 @@ def edit(
     method: Method = None,
     option: Setting = None,
     model: Model = None,
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    expect: Expect = None,
-    no_wait: NoWait = False,
-    no_wait_report: NoWaitReport = False,
-    review: Review = None,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Write = Write(),
     file: File = None,
     report: ReportFile = None,
     skip_bad: SkipBad = False,
@@ -140,8 +120,7 @@ def edit(
     sheet: Sheet = "",
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report, review)
-    options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
+    options = write.of_edit | EditOptions(method=method, options=dict(map(parse_setting, option or ())))
     details = read_details(also, against, replaces, test)
     if file is not None:
         if question is not None or any(details.values()):
@@ -150,11 +129,11 @@ def edit(
             model=model, batch_size=batch_size, skip_bad=skip_bad, again=again, sheet=sheet
         )
         batches["teach_rephrased"] = teach_rephrased
-        edit_file(session, FileRun(file, **options, **batches), report, verbose)
+        edit_file(session, FileRun(file, **options, **batches), report, write.verbose)
         return
     if question is None or answer is None:
         raise typer.BadParameter(NO_QUESTION)
-    edit_answer(session, question, answer, model, details, options, verbose)
+    edit_answer(session, question, answer, model, details, options, write)
 
 
 def edit_answer(
@@ -164,18 +143,17 @@ def edit_answer(
     model: str | None,
     details: dict[str, Any],
     options: EditOptions,
-    verbose: bool,
+    write: Write,
 ) -> None:
     """Correct the answer to one question, or to a line of the worklist, which is then closed."""
-    dry_run = options.get("dry_run", False)
     gap = find_gap(session, question)
     if gap is not None:
         question, model = gap.question, model or asked_model(gap)
     call = session.calls.edit(question, answer, **details, model=model, **options)
-    reply = session.send(call, "Trying it out" if dry_run else "Editing")
-    if gap is not None and not dry_run:
+    reply = session.send(call, write.title("Editing"))
+    if gap is not None and not write.dry_run:
         close_gap(session, gap)
-    show_receipt(session, reply, "1 edit", verbose)
+    show_receipt(session, reply, "1 edit", write.verbose)
 
 
 def read_details(

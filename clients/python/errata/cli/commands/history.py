@@ -1,4 +1,4 @@
-"""`errata log`, `show` and `diff`: the changes, when they were made, by whom and why."""
+"""`errata log`, `show`, `diff` and `tags`: the changes, when they were made, by whom and why, and their names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from functools import partial
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from errata.cli.options import TIMES, Verbose, parse_time
-from errata.cli.render.commits import draw_commit, draw_diff, draw_log
+from errata.cli.render.commits import draw_commit, draw_diff, draw_log, draw_tags
 from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
 from errata.errors import NotFound
 
 LIMIT = 20
+Name = Annotated[str, typer.Argument(help="The name: a letter, then letters, digits and . _ + -")]
 EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -86,3 +88,28 @@ def diff(
     newer = session.newest_version() if to_version is None else session.resolve_version(to_version)
     reply = session.send(session.calls.diff(older, newer), f"Comparing {older} and {newer}")
     session.show(reply, partial(draw_diff, verbose=verbose))
+
+
+def tags(session: Session) -> None:
+    """List the names that versions have."""
+    reply = session.send(session.calls.tags(), "Reading the tags")
+    session.show(reply, draw_tags)
+
+
+def tag(
+    session: Session,
+    name: Name,
+    version: Annotated[
+        int | None, typer.Argument(min=0, help="The version; the newest there is if left out.")
+    ] = None,
+) -> None:
+    """Give a version a name, or move the name to it."""
+    number = session.newest_version() if version is None else version
+    reply = session.send(session.calls.tag(name, number), f"Tagging version {number}")
+    session.show(reply, lambda tag: Text(f"{tag.name} is version {tag.version}."))
+
+
+def untag(session: Session, name: Name) -> None:
+    """Take a name away; its version stays."""
+    reply = session.send(session.calls.untag(name), "Taking the tag away")
+    session.show(reply, lambda tag: Text(f"{tag.name} is no tag any more; it was version {tag.version}."))

@@ -1,14 +1,19 @@
-"""`errata keys`: the keys of callers, and their scopes."""
+"""`errata keys`, `whoami` and `audit`: who may call the service, and who has called it."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from datetime import datetime
+from functools import partial
 from typing import Annotated, cast
 
 import typer
 
 from errata.calls.admin import DAY_S
-from errata.cli.render.access import draw_keys, draw_new_key, draw_revocation
+from errata.cli.options import TIMES, parse_time
+from errata.cli.render.access import draw_audit, draw_keys, draw_new_key, draw_revocation
+from errata.cli.render.status import draw_whoami
 from errata.cli.session import Session
 from errata.wire import Scope
 
@@ -61,3 +66,70 @@ def rotate(session: Session, name: Name, keep_old: KeepOld = None, expires_in: E
 def revoke(session: Session, name: Name) -> None:
     """Revoke a key: within a second it opens nothing."""
     session.show(session.send(session.calls.revoke_key(name), "Revoking the key"), draw_revocation)
+
+
+def whoami(session: Session) -> None:
+    """Show what the key you use may do."""
+    session.show(session.send(session.calls.whoami(), "Asking who you are"), draw_whoami)
+
+
+PAGE_SIZE = 1_000
+LIMIT = 50
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
+Before = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Go on from an older page, as it says at its end."),
+]
+Caller = Annotated[str | None, typer.Option(help="Only calls with this name's key.")]
+Path = Annotated[str | None, typer.Option(help="Only routes that begin like this: /admin/edits")]
+Refused = Annotated[
+    bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
+]
+Version = Annotated[int | None, typer.Option(min=1, help="Only the call that made this version.")]
+time_option = partial(typer.Option, parser=parse_time, metavar="TIME")
+Since = Annotated[datetime | None, time_option(help=f"Only from this local time on: {TIMES}.")]
+Until = Annotated[datetime | None, time_option(help="Only up to this local time.")]
+Export = Annotated[
+    bool, typer.Option("--export", help="All of them, as JSON Lines: one call a line, the newest first.")
+]
+
+
+def audit(
+    session: Session,
+    limit: Limit = LIMIT,
+    before: Before = None,
+    name: Caller = None,
+    path: Path = None,
+    refused: Refused = None,
+    version: Version = None,
+    since: Since = None,
+    until: Until = None,
+    export: Export = False,
+) -> None:
+    """Show who called the admin routes, the refused ones too."""
+    query = partial(
+        session.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
+    )
+    while export:
+        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
+        for entry in page.entries:
+            typer.echo(entry.model_dump_json(exclude_none=True))
+        before = page.next
+        if before is None:
+            return
+    options = [] if limit == LIMIT else ["--limit", str(limit)]
+    options += [] if refused is None else ["--refused" if refused else "--done"]
+    filters = {
+        "--name": name,
+        "--path": path,
+        "--version": version,
+        "--since": since and since.isoformat(timespec="seconds"),
+        "--until": until and until.isoformat(timespec="seconds"),
+    }
+    for option, value in filters.items():
+        options += [] if value is None else [option, str(value)]
+    reply = session.send(query(limit=limit, before=before), "Reading the audit")
+    while not reply.value.entries and reply.value.next:
+        reply = session.send(query(limit=limit, before=reply.value.next), "Reading the audit")
+    session.show(reply, lambda page: draw_audit(page, shlex.join(options)))

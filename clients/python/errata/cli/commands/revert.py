@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from errata.cli.options import DryRun, Key, Message, NoWait, NoWaitReport, Strict, Verbose, commit_options
-from errata.cli.receipts import require_success, show_receipt
+from errata.cli.options import Undo, Write
+from errata.cli.receipts import make, require_success
 from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
 from errata.cli.render.text import escape
 from errata.cli.session import Session
@@ -32,28 +32,21 @@ def revert(
             help="The commit to take back, however old; several, or 5-9. An edit's id takes back that edit alone.",
         ),
     ],
-    message: Message = "",
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    no_wait: NoWait = False,
-    no_wait_report: NoWaitReport = False,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Undo = Write(),
 ) -> None:
     """Take commits back, each in a new commit, or single edits; what came after them stays."""
     ids = list(dict.fromkeys(name for name in versions if EDIT_ID.fullmatch(name)))
     targets: list[str | int] = [*ids, *parse_versions([name for name in versions if name not in ids])]
-    draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=verbose)
+    draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=write.verbose)
     if len(targets) > 1:  # each is shorter: of very many, one line
         draw = draw_outcome if len(targets) <= MAX_SHOWN else draw_headline
     reports: list[Report] = []
     for count, target in enumerate(targets, start=1):
         subject = f"version {target}" if isinstance(target, int) else f"edit {target}"
-        key, title = idempotency_key, f"Taking back {subject}"
+        title, options = f"Taking back {subject}", write.of_commit
         if len(targets) > 1:
-            key = f"{idempotency_key}-{target}" if idempotency_key else None
             title = f"{title} ({count} of {len(targets)})"
-        options = commit_options(message, no_wait, key, strict, dry_run, no_wait_report)
+            options["idempotency_key"] = write.idempotency_key and f"{write.idempotency_key}-{target}"
         if isinstance(target, int):
             call = session.calls.revert(target, **options)
         else:
@@ -65,7 +58,7 @@ def revert(
                 raise
             session.err.print(f"{subject.capitalize()}: {escape(str(error))}.", soft_wrap=True)
         else:
-            summary = f"taking back {subject}" if dry_run else f"{subject} is taken back"
+            summary = f"taking back {subject}" if write.dry_run else f"{subject} is taken back"
             session.show(reply, partial(draw, summary=summary))
             reports.append(reply.value.report)
     require_success(*reports)
@@ -95,21 +88,14 @@ def rollback(
         str | None, typer.Argument(metavar="[VERSION]", help="The version to go back to, or its tag.")
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="VERSION", help="The same, as an option.")] = None,
-    message: Message = "",
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    no_wait: NoWait = False,
-    no_wait_report: NoWaitReport = False,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Undo = Write(),
 ) -> None:
     """Make an old version the current one again; 0 is the base, before any edit."""
     if (target is None) == (to is None):
         raise typer.BadParameter("give one version to go back to: errata rollback 56, or --to 56")
     version = session.resolve_version(target or to or "")
-    call = session.calls.rollback(
-        version, **commit_options(message, no_wait, idempotency_key, strict, dry_run, no_wait_report)
+    call, title = session.calls.rollback(version, **write.of_commit), f"Going back to version {version}"
+    summary = (
+        f"going back to version {version}" if write.dry_run else f"everything is as at version {version}"
     )
-    reply = session.send(call, f"Going back to version {version}")
-    summary = f"going back to version {version}" if dry_run else f"everything is as at version {version}"
-    show_receipt(session, reply, summary, verbose)
+    make(session, call, write, title, summary)

@@ -1,4 +1,4 @@
-"""`errata check`, `replicas`, `models`, `memory` and `whoami`: how things are now."""
+"""`errata check`, `replicas`, `models` and `memory`: how things are now."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.render.status import draw_check, draw_memory, draw_models, draw_replicas, draw_whoami
+from errata.cli.render.status import draw_check, draw_memory, draw_models, draw_replicas
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 
@@ -41,8 +41,3 @@ def models(session: Session) -> None:
 def memory(session: Session) -> None:
     """Show the version and the checksum of each memory."""
     session.show(session.send(session.calls.memory(), "Reading the memory's state"), draw_memory)
-
-
-def whoami(session: Session) -> None:
-    """Show what the key you use may do."""
-    session.show(session.send(session.calls.whoami(), "Asking who you are"), draw_whoami)

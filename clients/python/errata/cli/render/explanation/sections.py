@@ -28,6 +28,7 @@ from errata.cli.render.text import draw_answer, figure, make_grid, make_table, o
 
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
 MAX_OMISSIONS = 12
+MAX_ROWS = 50
 SHARES = frozenset(
     {"probability", "score", "confidence", "no_fact"}
 )  # Names of numbers that are shown as percentages
@@ -104,8 +105,10 @@ def _draw(value: JsonValue, name: str = "") -> RenderableType:
         for name in names:
             are_numbers = all(isinstance(item.get(name), int | float) for item in objects)
             table.add_column(Text(name.replace("_", " ")), justify="right" if are_numbers else "left")
-        for item in objects:
+        for item in objects[:MAX_ROWS]:
             table.add_row(*("" if item.get(name) is None else _draw(item[name], name) for name in names))
+        if len(objects) > MAX_ROWS:
+            return Group(table, Text(f"and {len(objects) - MAX_ROWS:,} more: --json tells them all", "dim"))
         return table
     if any(isinstance(item, dict | list) for item in value):
         return Group(*map(_draw, value))

@@ -1,17 +1,17 @@
-"""Draws the effect of a fact in each system: the triple once, then each system's answer to the same question."""
+"""Draws the effect of a fact in each system, the triple once and each system's answer; and rules, a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from errata.cli.render.text import draw_change, make_grid, one_line
+from errata.cli.render.text import draw_change, make_grid, make_table, one_line, plural
 from errata.cli.render.wordings import draw_tried
-from errata.wire import EditReport, FactChange, ImportedTriple, MemoryChange
+from errata.wire import EditDetail, EditReport, FactChange, ImportedTriple, MemoryChange
 
 
 def describe_change(notes: Mapping[str, JsonValue]) -> str:
@@ -123,3 +123,24 @@ def draw_fact(reports: Sequence[EditReport]) -> list[RenderableType]:
 
 def _draw_mark(good: bool) -> Text:
     return Text("✓", "green") if good else Text("✗", "red")
+
+
+def draw_rules(rules: Sequence[EditDetail], version: int) -> RenderableType:
+    """Draw the valid rules, a line each."""
+    if not rules:
+        return Text(f"No rule is in force at version {version}: every path may be walked.", style="dim")
+    table = make_table("edit", ">version", "who", "rule", "message")
+    table.columns[0].style = "cyan"
+    table.columns[3].overflow = "fold"
+    for rule in rules:
+        message = rule.message.partition("\n")[0]
+        table.add_row(rule.edit.id, str(rule.version), rule.author, _write_rule(rule), message)
+    note = f"{plural(len(rules), 'rule')} at version {version}; take one back: errata rules rm EDIT"
+    return Group(table, Text(note, style="dim"))
+
+
+def _write_rule(rule: EditDetail) -> str:
+    text = one_line(str(rule.edit.notes.get("summary", "")))
+    change = rule.edit.notes.get("change")
+    label = change.get("label") if isinstance(change, dict) else None
+    return f"{text}  (is called {one_line(str(label))})" if label else text

@@ -51,10 +51,6 @@ def detail(id: str, **change: str) -> wire.EditDetail:
     return wire.EditDetail(**HEAD, message="no marriages\nticket 7", edit=edit_state(id, **change))
 
 
-def commit(*edits: wire.EditState) -> wire.VersionDetail:
-    return wire.VersionDetail(**HEAD, message="", edits=list(edits), checksums={}, writes={}, report={})
-
-
 def receipt(**options: Any) -> wire.EditReceipt:
     edit = wire.EditReport(
         **{"id": "a1", "answer": RULE, "method": "rule", "memory": "rules/program"},
@@ -88,11 +84,10 @@ def test_a_trial_says_what_the_rule_does_and_which_answers_change(
     result = run("rules", "test", RULE)
     assert body(tiny)["dry_run"] is True
     assert result.stdout.splitlines()[:2] == [
-        RULE,
-        "It forbids edges: no path may go along an edge for which it holds.",
+        "Dry run: this rule would do this; nothing was changed.",
+        f"  rules/program: {RULE}",
     ]
     assert "Who employs Ada's spouse?" in result.stdout
-    assert "Nothing was changed" in result.stdout
 
 
 def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any, script: Script) -> None:
@@ -111,14 +106,11 @@ def test_the_list_has_the_rules_in_force_and_no_other_change(run: Any, tiny: Any
     ] == ["a1"]
 
 
-def test_an_explanation_shows_the_path_and_each_rule_once_with_its_nearest_edges(
-    run: Any, tiny: Any, script: Script
-) -> None:
-    edges = [{"subject": f"S{n}", "label": "spouse", "object": "O"} for n in range(5)]
-    forbidden = [{**edge, "rule": f"forbidden: {RULE}", "rule_edit": "a1"} for edge in edges]
+def test_an_explanation_shows_the_path_and_the_rules_around_it(run: Any, tiny: Any, script: Script) -> None:
     fact = {"subject": "Ada", "label": "employer", "relation": "P108", "object": "Acme", "edit": "e7"}
+    edge = {"subject": "Ada", "label": "spouse", "object": "Bob", "rule": f"forbidden: {RULE}"}
     path = [{"label": "employer", "weight": 0.981, "facts": [fact]}]
-    explanation = {"path": path, "forbidden": forbidden, "failed_rules": ["edit a3: too many"]}
+    explanation = {"path": path, "forbidden": [edge] * 60, "failed_rules": ["edit a3: too many"]}
     answer = tiny.answer(wire.AnswerRequest(question="What is the capital of Peru?"))
     script(MODELS, answer.model_copy(update={"explanation": explanation}))
     result = run("rules", "explain", "Who", "employs", "Ada?")
@@ -128,24 +120,19 @@ def test_an_explanation_shows_the_path_and_each_rule_once_with_its_nearest_edges
         True,
     )
     assert result.exit_code == 0
-    assert [part in result.stdout for part in ("Ada · employer (P108) · Acme", "0.98", "edit e7")] == [
-        True
-    ] * 3
-    assert result.stdout.count(RULE) == 1
-    assert "S2 · spouse · O" in result.stdout
-    assert "S3" not in result.stdout
-    assert "and 2 more" in result.stdout
-    assert "a rule could not be applied: edit a3: too many" in result.stdout
+    for part in ("P108", "0.981", "e7", "edit a3: too many", "and 10 more: --json tells them all"):
+        assert part in result.stdout
+    assert result.stdout.count(RULE) == 50
 
 
 def test_a_dry_run_of_taking_a_rule_back_shows_the_rule_and_the_answers_that_change(
     run: Any, tiny: Any, script: Script
 ) -> None:
-    script(detail("a1"), commit(edit_state("a1")), receipt().model_copy(update={"kind": "revert"}))
-    result = run("rules", "rm", "a1", "--dry-run")
-    assert body(tiny)["dry_run"] is True
+    script(detail("a1"), receipt().model_copy(update={"kind": "revert"}))
+    result = run("rules", "rm", "0123456789ab", "--dry-run")
+    assert (body(tiny)["dry_run"], body(tiny)["edits"]) == (True, ["0123456789ab"])
     assert result.stdout.splitlines()[:2] == [
-        "Dry run: taking back rule a1 would do this; nothing was changed.",
+        "Dry run: taking back rule 0123456789ab would do this; nothing was changed.",
         f"  {RULE}",
     ]
     assert "Who employs Ada's spouse?" in result.stdout

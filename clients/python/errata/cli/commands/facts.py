@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import (
-    DryRun,
-    Expect,
-    Key,
-    Message,
-    NoWait,
-    NoWaitReport,
-    Review,
-    Strict,
-    Verbose,
-    edit_options,
-)
-from errata.cli.receipts import show_receipt
+from errata.cli.options import Write
+from errata.cli.receipts import make
 from errata.cli.session import Session, is_terminal
 from errata.errors import AddOrSet
 from errata.wire import Act
@@ -40,30 +30,18 @@ def fact(
     create: Annotated[
         bool, typer.Option("--create", help="Make a new name though it is one letter away from one in use.")
     ] = False,
-    message: Message = "",
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    expect: Expect = None,
-    no_wait: NoWait = False,
-    no_wait_report: NoWaitReport = False,
-    review: Review = None,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Write = Write(),
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict, no_wait_report, review)
     act = choose_act({"set": put, "add": add, "remove": remove})
-    call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
-    title = "Trying it out" if dry_run else "Telling every system"
+    title, fact = "Telling every system", partial(session.calls.fact, subject, relation, object)
+    fact = partial(fact, only=only, create=create, **write.of_edit)
     try:
-        reply = session.send(call, title)
+        make(session, fact(act=act), write, title, "1 fact")
     except AddOrSet as error:
         if session.as_json or not is_terminal():
             raise
-        act = ask_act(error.values, object)
-        call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
-        reply = session.send(call, title)
-    show_receipt(session, reply, "1 fact", verbose)
+        make(session, fact(act=ask_act(error.values, object)), write, title, "1 fact")
 
 
 def ask_act(values: Sequence[str], object: str) -> Act:
@@ -81,21 +59,13 @@ def relation(
         Literal["one", "many"] | None, typer.Option(help="How many values one subject has.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="How people call it; this is what a model reads.")] = None,
-    message: Message = "",
-    dry_run: DryRun = False,
-    strict: Strict = False,
-    expect: Expect = None,
-    no_wait: NoWait = False,
-    idempotency_key: Key = None,
-    verbose: Verbose = False,
+    write: Write = Write(),
 ) -> None:
     """Say what a relation is: `errata relation capital --holds one`."""
     if holds is None and label is None:
         raise typer.BadParameter("say how many values it has with --holds, or how it is called with --label")
-    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
-    call = session.calls.define_relation(name, holds=holds, label=label, **options)
-    reply = session.send(call, "Trying it out" if dry_run else "Defining the relation")
-    show_receipt(session, reply, "1 definition", verbose)
+    call = session.calls.define_relation(name, holds=holds, label=label, **write.of_edit)
+    make(session, call, write, "Defining the relation", "1 definition")
 
 
 def choose_act(flags: dict[Act, bool]) -> Act | None:

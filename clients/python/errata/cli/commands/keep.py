@@ -1,4 +1,4 @@
-"""`errata backup` and `restore`: the whole ledger as one file, and back."""
+"""`errata backup` and `restore`: the whole ledger as one file, and back; `errata mcp`: tools for a program."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from errata.cli.options import Force
 from errata.cli.progress import ProgressDisplay
 from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.wire import BackupHead, RestoreReceipt
 
 PIPE = "-"
+NEEDS_MCP = "this needs the package mcp: pip install 'errata[mcp]'"
 
 
 def backup(
     session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Force = False,
 ) -> None:
     """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, digests of keys."""
     if file != PIPE and Path(file).exists() and not force:
@@ -70,3 +72,12 @@ def draw_restore(receipt: RestoreReceipt, with_keys: bool = False) -> Renderable
         advice = " Revoke again what was revoked after the backup: `errata keys list`."
     advice = advice if receipt.keys else ""
     return Text(f"The ledger is at version {receipt.version}: {parts} restored.{advice}")
+
+
+def mcp(session: Session) -> None:
+    """Serve tools to a program that starts this command: it asks, looks back, and proposes corrections."""
+    try:
+        from errata.mcp.stdio import run
+    except ImportError as error:
+        raise typer.BadParameter(NEEDS_MCP) from error
+    run(str(session.errata.url), session.errata.headers)

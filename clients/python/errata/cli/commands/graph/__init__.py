@@ -1,1 +1,0 @@
-"""Commands that read or change the graph."""

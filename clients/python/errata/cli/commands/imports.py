@@ -1,0 +1,208 @@
+"""`errata import` and `errata export`: the knowledge graph from a file, with a bar, and back into a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from errata.bulk.export import make_rows
+from errata.cli.options import AtOrTag, Force, Import, Sheet, Write
+from errata.cli.progress import ProgressDisplay
+from errata.cli.receipts import require_success
+from errata.cli.render.graph.imports import draw_import, format_rejected
+from errata.cli.render.text import make_printable, plural
+from errata.cli.session import Session, check_writable, is_terminal
+from errata.tables.headings import read_headings
+from errata.tables.workbook import WorkbookError
+from errata.tables.writer import SUFFIXES, format_table, warn_of_formulas
+from errata.wire import ActiveEditList, Format, GraphTable
+
+STDIN = "-"
+LEAVE_OUT = "-"
+ADVICE = "Enter makes a new relation of it, {} leaves the column out, and the name of a relation takes it for that."
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
+FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
+Language = Annotated[
+    str, typer.Option(help="Take labels in this language, or else in one of its regions (en-GB).")
+]
+Subject = Annotated[
+    str,
+    typer.Option(
+        "--subject",
+        metavar="COLUMN",
+        help="The file is a table with a row for each thing, whose name is in this column; the others are its facts.",
+    ),
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HEADING=RELATION",
+        help="A column that is not called as its relation is; HEADING= leaves it out; may be repeated.",
+    ),
+]
+KeepCorrections = Annotated[
+    bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
+]
+RejectedFile = Annotated[
+    Path | None, typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV.")
+]
+
+
+def import_(
+    session: Session,
+    file: File,
+    format: FileFormat = None,
+    language: Language = "en",
+    rejected_file: RejectedFile = None,
+    subject: Subject = "",
+    sheet: Sheet = "",
+    column: Column = None,
+    keep_corrections: KeepCorrections = False,
+    write: Import = Write(),
+) -> None:
+    """Fill the knowledge graph from a file, in one commit.
+
+    TSV (.spo) of subject, relation and object, CSV or an Excel workbook whose first line names these columns,
+    N-Triples, or Wikidata JSON. With --subject, a table as a spreadsheet has it. Commas, semicolons or tabs may stand
+    between the columns of CSV.
+    """
+    if rejected_file is not None:
+        check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
+    source, columns = open_source(file), column or []
+    if isinstance(source, Path) and subject and not session.as_json and is_terminal():
+        columns = ask_columns(session, source, subject, sheet, columns)
+    display = ProgressDisplay(session.err)
+    call = session.calls.import_graph(
+        source,
+        format=format,
+        source="stdin" if file == STDIN else None,
+        language=language,
+        progress=display.update,
+        expected_version=write.expect,
+        keep_corrections=keep_corrections,
+        subject=subject,
+        sheet=sheet,
+        column=columns,
+        **write.of_commit,
+    )
+    reply = session.send(call, "Importing", display)
+    session.show(reply, partial(draw_import, verbose=write.verbose))
+    if rejected_file is not None:
+        session.write_file(
+            rejected_file, format_rejected(reply.value.counts), "; the import is as told above"
+        )
+        count = plural(len(reply.value.counts.rejected_lines), "rejected line")
+        session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)
+    require_success(reply.value.report)
+
+
+def open_source(file: str) -> Path | BinaryIO:
+    if file != STDIN:
+        return Path(file)
+    if sys.stdin is None:
+        raise typer.BadParameter("stdin is closed: give a file")
+    return sys.stdin.buffer
+
+
+def ask_columns(session: Session, file: Path, subject: str, sheet: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns with those that a person was asked about, each as HEADING=RELATION.
+
+    Args:
+        session: The session, whose terminal is asked.
+        file: The table.
+        subject: Heading of the column with the names of things.
+        sheet: Name of the sheet of a workbook.
+        columns: Columns that need no question.
+    """
+    try:
+        headings = [heading.strip() for heading in read_headings(file, sheet) if heading.strip()]
+    except (OSError, WorkbookError):
+        return [*columns]  # the import refuses the file, with the reason
+    relations = session.send(session.calls.relations(), "Reading the relations").value.relations
+    names = {
+        name.casefold(): relation.relation
+        for relation in relations
+        for name in (relation.relation, relation.label)
+    }
+    known_headings = {
+        subject.strip().casefold(),
+        *(column.rpartition("=")[0].strip().casefold() for column in columns),
+    }
+    unknown = [heading for heading in headings if heading.casefold() not in {*names, *known_headings}]
+    answers = list(columns)
+    if unknown:
+        session.err.print(ADVICE.format(LEAVE_OUT), soft_wrap=True)
+    for heading in unknown:
+        near = [names[name] for name in get_close_matches(heading.casefold(), names, cutoff=0.7)]
+        hint = f" (like {', '.join(dict.fromkeys(near))})" if near else ""
+        while True:
+            reply = typer.prompt(
+                f"{heading!r} is no relation yet{hint}", default="", show_default=False, err=True
+            )
+            if reply.strip() in ("", LEAVE_OUT) or reply.strip().casefold() in names:
+                break
+            session.err.print(f"There is no relation {reply.strip()!r}.", soft_wrap=True)
+        if reply.strip():
+            relation = "" if reply.strip() == LEAVE_OUT else names[reply.strip().casefold()]
+            answers.append(f"{heading}={relation}")
+    return answers
+
+
+def export(
+    session: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to: .xlsx, .csv or .tsv.")],
+    subject: Annotated[str, typer.Option(metavar="HEADING", help="Heading of the names.")] = "Name",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION=VALUE", help="Only things of which the graph says this; may be repeated."
+        ),
+    ] = None,
+    at: AtOrTag = None,
+    edits: Annotated[
+        bool,
+        typer.Option("--edits", help="Every active edit and fact, as `errata edit --file` takes it."),
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Write what edits and imports brought as a table: a row for each thing, a column for each relation.
+
+    `errata import FILE --subject HEADING` takes it again. Several values of a relation are lines of one cell. With
+    --edits, a row for each active edit and fact, in the order in which they were made: `errata edit --file FILE` makes
+    them again.
+    """
+    if file.suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(f"{file}: the name ends in {', '.join(SUFFIXES)}")
+    if file.exists() and not force:
+        raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
+    if edits and (where or at):
+        raise typer.BadParameter("--edits are all that are active now: leave --where and --at out")
+    value: ActiveEditList | GraphTable
+    if edits:
+        edit_list = session.send(session.calls.active_edits(), "Reading the edits")
+        (columns, rows), value, raw = make_rows(edit_list.value), edit_list.value, edit_list.raw
+    else:
+        version = None if at is None else session.resolve_version(at)
+        table = session.send(
+            session.calls.table(subject, where=where or (), version=version), "Reading the graph"
+        )
+        columns, rows, value, raw = table.value.columns, table.value.rows, table.value, table.raw
+    try:
+        content = format_table(file.suffix.lower(), columns, rows)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    session.write_file(file, content)
+    if session.as_json:
+        typer.echo(raw)
+        return
+    size = f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')}"
+    session.out.print(f"{file} has {size}, as of version {value.version}.", soft_wrap=True)
+    for sentence in (*warn_of_formulas(file.suffix.lower(), rows), *make_printable(value).left_out):
+        session.err.print(f"warning: {sentence}", soft_wrap=True)

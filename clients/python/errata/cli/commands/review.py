@@ -1,0 +1,151 @@
+"""Work that waits for a person: `errata gaps`, `reviews` and `proposals`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from errata.cli.options import Message, Review, parse_day
+from errata.cli.receipts import require_success
+from errata.cli.render.gaps import draw_dropped_gap, draw_gap_check, draw_gaps, draw_review, draw_reviews
+from errata.cli.render.proposals import draw_decision, draw_proposal, draw_proposals
+from errata.cli.render.text import plural
+from errata.cli.session import Session
+from errata.errors import NotFound
+from errata.request import build
+from errata.wire import EditItem, FactItem, Gap, Item
+
+LIMIT = 20
+NEVER = "never"
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=2_000, help="How many lines.")]
+Again = Annotated[
+    bool, typer.Option("--again", help="Ask the lines again first, and take out those that are answered now.")
+]
+Drop = Annotated[
+    list[int] | None,
+    typer.Option(metavar="LINE", min=1, help="Take out a line that is not worth an answer; may be repeated."),
+]
+
+
+def gaps(session: Session, limit: Limit = LIMIT, again: Again = False, drop: Drop = None) -> None:
+    """List questions that were declined or nearly answered by an edit, the most asked first.
+
+    `errata edit LINE "ANSWER"` answers one. The service counts them when it is started with --gaps-days.
+    """
+    for line in drop or ():
+        session.show(session.send(session.calls.drop_gap(line), "Taking a line out"), draw_dropped_gap)
+    if again:
+        session.show(session.send(session.calls.check_gaps(), "Asking again"), draw_gap_check)
+    if not drop:
+        session.show(session.send(session.calls.gaps(limit=limit), "Reading the worklist"), draw_gaps)
+        due = session.send(session.calls.reviews(due=True, limit=1), "Reading review dates").value.due
+        if due:
+            are = "is" if due == 1 else "are"
+            session.err.print(f"{plural(due, 'edit')} {are} due to be looked at: errata reviews")
+
+
+def find_gap(session: Session, question: str) -> Gap | None:
+    """Return the line of the worklist that digits name; None for a question in words."""
+    if not (question.isascii() and question.isdecimal()):
+        return None
+    return session.send(session.calls.gap(int(question)), "Reading the worklist").value
+
+
+def asked_model(gap: Gap) -> str | None:
+    """Return the model to correct: the one that was asked, or the service's choice where all were."""
+    return None if gap.model == "auto" else gap.model
+
+
+def close_gap(session: Session, gap: Gap) -> None:
+    """Take out a line that was answered, unless another curator was faster."""
+    with suppress(NotFound):
+        session.send(session.calls.drop_gap(gap.line), "Taking a line out")
+    session.err.print(f"Line {gap.line} of the worklist is answered.")
+
+
+ProposedWords = Annotated[
+    list[str], typer.Argument(metavar="QUESTION ANSWER | SUBJECT RELATION OBJECT", help="What is right.")
+]
+Also = Annotated[list[str] | None, typer.Option(help="The question in other words; may be repeated.")]
+Number = Annotated[int, typer.Argument(min=1, help="The number of the proposal.")]
+OptionalNumber = Annotated[int | None, typer.Argument(min=1, help="Show this one, with its effect now.")]
+Closed = Annotated[bool, typer.Option("--all", help="Also those that are decided or have expired.")]
+Reason = Annotated[str, typer.Argument(help="Why, for its author.")]
+Expect = Annotated[int | None, typer.Option(help="Approve only if this is the newest version.")]
+
+
+def propose(
+    session: Session, words: ProposedWords, message: Message = "", also: Also = None, review: Review = None
+) -> None:
+    """Propose a correction or a fact: it is not live until another person approves it."""
+    call = session.calls.propose([_to_item(words, also)], message=message, review=review)
+    session.show(session.send(call, "Proposing"), draw_proposal)
+
+
+def proposals(session: Session, number: OptionalNumber = None, all: Closed = False) -> None:
+    """List what waits for approval, or show one proposal with its effect now."""
+    if number is None:
+        reply = session.send(session.calls.proposals("all" if all else "open"), "Reading proposals")
+        session.show(reply, draw_proposals)
+        return
+    proposal = session.send(session.calls.proposal(number), "Trying it out")
+    session.show(proposal, draw_proposal)
+    if proposal.value.report is not None:
+        require_success(proposal.value.report)
+
+
+def approve(session: Session, number: Number, expect: Expect = None) -> None:
+    """Make a proposal of another person live."""
+    session.show(
+        session.send(session.calls.approve(number, expected_version=expect), "Editing"), draw_decision
+    )
+
+
+def reject(session: Session, number: Number, reason: Reason = "") -> None:
+    """Decide that a proposal will not be made."""
+    session.show(session.send(session.calls.reject(number, reason), "Rejecting"), draw_decision)
+
+
+def _to_item(words: list[str], also: list[str] | None) -> Item:
+    if len(words) == 2:
+        return build(EditItem, question=words[0], answer=words[1], paraphrases=also or [])
+    if len(words) == 3 and not also:
+        return build(FactItem, subject=words[0], relation=words[1], object=words[2])
+    raise typer.BadParameter("give a question and its answer, or subject, relation and object")
+
+
+EditLimit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many edits.")]
+NotDue = Annotated[bool, typer.Option("--all", help="Also those whose day has not come.")]
+EditName = Annotated[
+    str, typer.Argument(metavar="EDIT", help="The id of the edit, as `errata reviews` lists it.")
+]
+
+
+def parse_day_or_never(text: str) -> date | str:
+    return NEVER if text == NEVER else parse_day(text)
+
+
+DayOrNever = Annotated[
+    str,
+    typer.Argument(
+        metavar="DAY",
+        parser=parse_day_or_never,
+        help="The day to look at it again, or `never` to look no more.",
+    ),
+]
+
+
+def reviews(session: Session, limit: EditLimit = LIMIT, all: NotDue = False) -> None:
+    """List the edits that are to be looked at again, the earliest first; --review of an edit sets its day."""
+    reply = session.send(session.calls.reviews(due=not all, limit=limit), "Reading review dates")
+    session.show(reply, draw_reviews)
+
+
+def review(session: Session, edit: EditName, day: DayOrNever) -> None:
+    """Say that an edit still holds, and on which day it is looked at again."""
+    on = day if isinstance(day, date) else None
+    session.show(session.send(session.calls.review(edit, on), "Setting the day"), draw_review)

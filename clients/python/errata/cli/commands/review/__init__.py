@@ -1,1 +1,0 @@
-"""Commands for the worklist and for proposals."""
