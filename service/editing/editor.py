@@ -25,7 +25,7 @@ from service.editing import changes
 from service.editing.call import HANDLERS, Call
 from service.editing.draft import EditorState
 from service.editing.evaluation.expectations import SlotBudget
-from service.editing.evaluation.fact_test_status import current_status
+from service.editing.evaluation.fact_tests import current_status
 from service.editing.evaluation.report import Evaluator
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.evaluation.visitors import ParaphraseGenerator

@@ -25,7 +25,8 @@ from models.memory import Block, Image
 from service.concurrency import Refreshing
 from service.curation.upkeep import Review, Reviews, check_day
 from service.editing.draft import Build, EditorState
-from service.editing.evaluation.fact_tests import mark_superseded, note_present_answers
+from service.editing.evaluation.fact_tests import note_present_answers
+from service.editing.evaluation.lineage import mark_superseded
 from service.editing.evaluation.near import check_names
 from service.editing.evaluation.report import check_expectations, check_other_answers, check_tests
 from service.editing.figures import Timings

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from errata.wire import BrokenTest
@@ -19,8 +20,8 @@ from more_itertools import chunked
 
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
-from service.editing.draft import TO_REPLACE, EditorState
-from service.editing.evaluation.expectations import comes_out
+from service.editing.draft import TO_REPLACE, Build, EditorState
+from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer, Models
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.words import fold
@@ -229,3 +230,42 @@ async def find_successors(
     by_wording = Successors(state.active_records, tests)
     successors = {test.record.id: edit for test in tests if (edit := by_wording.of(test, None)) is not None}
     return successors | {fact.edit.id: fact.by for fact in await find_replaced_facts(active, state, models)}
+
+
+def _find_targets(record: EditRecord, state: EditorState) -> list[str]:
+    """Return the active edits that this one was told to replace."""
+    names = record.notes.get(TO_REPLACE, ())
+    active = state.active_records.in_order if names else []
+    return [edit.id for edit in active if edit.memory == record.memory and is_named(edit, names)]
+
+
+async def mark_superseded(build: Build) -> Build:
+    """Add to the notes of new edits, as `replaces`, the earlier edits whose fact tests they supersede.
+
+    It is not enough that an earlier edit answered the question, which may have been routed to it wrongly: the new
+    edit has to answer the earlier one's question as well. The edits that it was told to replace count in any case.
+    """
+    state, records = build.state, build.draft.records
+    before = await ask_all(state.models, ((edit.model, edit.wordings[:1]) for edit in records))
+    earlier = {
+        record.id: [
+            state.edits[edit]
+            for edit in dict.fromkeys(
+                [*before[record.model][record.question].edits, *_find_targets(record, state)]
+            )
+            if edit in state.edits and state.edits[edit].question
+        ]
+        for record in records
+        if record.question
+    }
+    answers = await ask_edits(build.models, chain.from_iterable(earlier.values()), build.all_edits, 1)
+    marked_records = []
+    for record in records:
+        replaces = [
+            edit.id
+            for edit in earlier.get(record.id, ())
+            if record.id in (answer := answers[edit.model][edit.question]).edits and comes_out(record, answer)
+        ]
+        notes = {**record.notes, "replaces": replaces} if replaces else record.notes
+        marked_records.append(replace(record, notes=notes) if replaces else record)
+    return replace(build, draft=replace(build.draft, records=tuple(marked_records)))

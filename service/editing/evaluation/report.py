@@ -18,8 +18,12 @@ from service.editing.evaluation.expectations import (
     describe,
     report_paraphrase,
 )
-from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
-from service.editing.evaluation.fact_tests import try_given_tests
+from service.editing.evaluation.fact_tests import (
+    FactTestStatus,
+    current_status,
+    status_after,
+    try_given_tests,
+)
 from service.editing.evaluation.lineage import TestKey
 from service.editing.evaluation.near import describe_near, find_near_questions, report_misspelt
 from service.editing.evaluation.side_effects import SideEffectProbe, find_unmeant

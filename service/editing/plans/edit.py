@@ -27,11 +27,12 @@ from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
     Refusals,
+    extend,
     find_contradiction,
+    find_named,
     find_unmet,
     mark_repetitions,
 )
-from service.editing.plans.earlier import extend, find_named
 from service.editing.plans.fact_resolver import FactResolver, ResolvedFact, clean_fact
 from service.editing.plans.facts import clean_relation, plan_contradicted, plan_fact, plan_relation, reword
 from service.editing.plans.memories import find_unfit, plan_change, resolve_options

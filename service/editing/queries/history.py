@@ -26,7 +26,7 @@ from errata.wire import (
 from service.editing.draft import EditorState
 from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.expectations import describe
-from service.editing.evaluation.fact_test_status import current_status
+from service.editing.evaluation.fact_tests import current_status
 from service.editing.evaluation.lineage import find_successors, version_of
 from service.editing.operations import (
     CompareVersions,

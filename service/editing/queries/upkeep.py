@@ -12,7 +12,7 @@ from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, Revie
 
 from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
-from service.editing.evaluation.fact_test_status import run_tests
+from service.editing.evaluation.fact_tests import run_tests
 from service.editing.evaluation.lineage import find_replaced_facts, find_successors
 from service.editing.evaluation.side_effects import find_unmeant
 from service.editing.figures import publish
