@@ -27,12 +27,10 @@ from models.nkb.edit import fold, materials
 from models.nkb.overlay import value_rows
 from models.nkb.reader import ReadCache, Reader
 from models.scope.active import ActiveEdits
-from models.scope.locality import ACCEPTABLE, Locality
 from models.scope.wordings.table import WordingTable
 from models.versioned_blocks import Prefix
 
 BANK = "nkb/bank"
-SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
 
 
 class BankOptions(Options):
@@ -111,22 +109,7 @@ class BankMemory:
 
     def usage(self, image: Image) -> Usage:
         count = self._count(image)
-        n_gated, n_owned = count.n_gated, count.n_tokens
-        n_moved = len(image.blocks) - n_gated
-        margin = None if self._locality is None else round(self._locality.margin(n_gated), 2)
-        warnings = []
-        if margin is not None and margin < SMALL_MARGIN:
-            error_rate = 100 - ACCEPTABLE - margin
-            warnings.append(
-                f"with {n_gated:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit "
-                "that is not about them: take back what is not needed, or train the facts in"
-            )
-        if self._locality is not None and n_gated > self._locality.max_edits:
-            warnings.append(
-                f"{n_gated:,} edits are active: how well they keep apart was measured up to "
-                f"{self._locality.max_edits:,}; watch how many hold (errata check)"
-            )
-        return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(warnings))
+        return Usage(count.n_tokens + len(image.blocks) - count.n_gated, None)
 
     def _count(self, image: Image) -> GatedCount:
         """Count the gated edits of an image, from the last count if the image only adds blocks to that one's."""
@@ -137,7 +120,3 @@ class BankMemory:
         n_tokens = sum(block.parts["tokens"].shape[0] for block in gated)
         self._last_count = GatedCount(blocks, last.n_gated + len(gated), last.n_tokens + n_tokens)
         return self._last_count
-
-    @cached_property
-    def _locality(self) -> Locality | None:
-        return Locality.load(self._reader.folder, self._reader.digest_with_judge)

@@ -6,7 +6,6 @@ reference.safetensors (directions of routed rows, and the subjects of training),
 the digests of the others. The judge of the scope has another folder (models/scope/judge.py).
 """
 
-import hashlib
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,12 +107,6 @@ class Reader:
     subjects: Subjects
     # Tells questions for a fact of the pack from those that only look like it; None without a pack
     own_questions: OwnQuestions | None = None
-
-    @property
-    def digest_with_judge(self) -> str:
-        """A digest that covers the judge, too, which decides the questions that an edit answers."""
-        digests = f"{self.digest} {self.scope.judge.digest}"
-        return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 
     @staticmethod
     def load(

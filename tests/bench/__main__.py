@@ -1,44 +1,29 @@
-"""`make bench`: one table of the service's costs; every figure is a ratio within one run, or has a unit."""
+"""`make bench`: what questions, edits and imports cost; every figure is a ratio within one run, or has a unit.
+
+Without a section all are measured, and BENCHMARKS.md is written.
+"""
 
 import argparse
 import os
 import sys
-from pathlib import Path
 
 import torch
 
-from tests.bench import (
-    curators,
-    editing,
-    graph,
-    growth,
-    inprocess,
-    many_edits,
-    mutants,
-    order,
-    overhttp,
-    pages,
-    start,
-    untaught,
-)
+from tests.bench import editing, graph, inprocess, many_edits, mutants, order, overhttp, start
 from tests.bench.memory import rows as memory_rows
-from tests.bench.table import machine, show, write
+from tests.bench.page import write
+from tests.bench.table import show
 
 SECTIONS = {
     "inprocess": inprocess.rows,
     "http": overhttp.rows,
     "editing": editing.rows,
     "many": many_edits.rows,
-    "growth": growth.rows,
     "graph": graph.rows,
-    "curators": curators.rows,
-    "pages": pages.rows,
-    "untaught": untaught.rows,
     "order": order.rows,
     "start": start.rows,
     "memory": memory_rows,
 }
-RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main() -> None:
@@ -51,7 +36,7 @@ def main() -> None:
         nargs="*",
         choices=[*SECTIONS, []],
         metavar="SECTION",
-        help=f"{', '.join(SECTIONS)}; without any all, and RESULTS.md is written",
+        help=f"{', '.join(SECTIONS)}; without any all, and BENCHMARKS.md is written",
     )
     sections = parser.parse_args().sections
     torch.set_num_threads(os.cpu_count() or 1)
@@ -60,7 +45,7 @@ def main() -> None:
         rows += SECTIONS[name]()
         show(rows)
     if not sections:
-        write(rows, RESULTS, machine(os.cpu_count() or 1))
+        write(rows)
 
 
 if __name__ == "__main__":

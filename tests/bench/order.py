@@ -11,13 +11,13 @@ from errata.wire import EditItem
 
 from models.training.scope.order.frames import put_names, split_frames
 from models.training.scope.training import PLAN
-from tests.bench.asking import TIMEOUT_S
 from tests.bench.processes import run_errata
 from tests.bench.table import Row
 
 LOOKALIKES = Path(__file__).parents[2] / "models/training/scope/lookalike.jsonl"
 SYSTEMS = ("nkb", "kbert")
 N_PAIRS = 60
+TIMEOUT_S = 120.0
 
 
 def rows() -> Iterator[Row]:

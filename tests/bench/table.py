@@ -1,11 +1,8 @@
-"""The one table that the bench prints, and keeps as Markdown."""
+"""The one table that the bench prints."""
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -33,14 +30,3 @@ def show(rows: Sequence[Row]) -> None:
     for row in rows:
         table.add_row(row.name, f"{row.figure:.2f}", row.bar, row.verdict, row.note)
     Console(width=160).print(table)
-
-
-def write(rows: Sequence[Row], path: Path, machine: str) -> None:
-    lines = [f"Machine: {machine}.\n", "| what | figure | bar | met | note |", "|---|---|---|---|---|"]
-    lines += [f"| {r.name} | {r.figure:.2f} | {r.bar} | {r.verdict} | {r.note} |" for r in rows]
-    path.write_text("\n".join(lines) + "\n")
-
-
-def machine(cores: int) -> str:
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    return f"{cores} cores, {platform.machine()}, Python {platform.python_version()}, {gpu}"

@@ -1,1 +1,0 @@
-"""`make bench-editing`: the product's edits and a plain cosine cache, on the same edits."""
