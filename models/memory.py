@@ -395,9 +395,6 @@ class Usage:
     slots_used: int  # number of slots that all active edits take
     # Number of slots that exist; None where edits bring their own, which the service then limits
     slots_reserved: int | None
-    # Rows that share a slot on average, in memories whose edits share slots
-    rows_per_slot: float | None = None
-    margin: float | None = None  # points by which the expected locality exceeds the acceptable one
     warnings: tuple[str, ...] = ()  # sentences for a curator
 
 

@@ -62,7 +62,7 @@ def _find_faults(state: JSON, parts: Mapping[str, JSON]) -> Iterator[str]:
         if not replica["healthy"]:
             yield f"The replica {replica['replica']} is unwell: {replica['degraded'] or 'it does not answer'}."
     for name, room in parts["memory"].get("capacities", {}).items():
-        if room["slots_used"] > FULL * room["slots_reserved"] or (room["margin"] or 0) < 0:
+        if room["slots_used"] > FULL * room["slots_reserved"]:
             yield f"The memory {name} has little room left."
     if broken := parts["memory"].get("edits", {}).get("broken", 0):
         yield f"Edits whose questions do not get their answers any more: {broken:,}. The tests below name them."

@@ -98,7 +98,7 @@ def publish(
         capacity = budget.describe([memory])
         # otherwise the memory has no limit
         limit = capacity.slots_reserved if memory.usage.slots_reserved is None else None
-        metrics.set_memory_usage(name, capacity.slots_used, limit, capacity.rows_per_slot, capacity.margin)
+        metrics.set_memory_usage(name, capacity.slots_used, limit)
         if not isinstance(memory.view, GraphView):
             continue
         view, manifests = memory.view, [active.manifest for active in memory.view.imports]

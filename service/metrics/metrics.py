@@ -129,15 +129,6 @@ SLOTS = Gauge(
     ["memory", "slots"],
     multiprocess_mode="livemax",
 )
-ROWS_PER_SLOT = Gauge(
-    "errata_memory_rows_per_slot", "Rows for each slot of a memory.", ["memory"], multiprocess_mode="livemax"
-)
-MARGIN = Gauge(
-    "errata_memory_margin",
-    "Room that is left before the answers of a memory's edits get worse.",
-    ["memory"],
-    multiprocess_mode="livemin",
-)
 GRAPH_STATEMENTS = Gauge(
     "errata_graph_statements",
     "Statements of the graph by source: base, imports, edits.",
@@ -212,17 +203,11 @@ def set_edit_states(counts: Mapping[str, int]) -> None:
         EDIT_STATES.labels(state).set(counts[state])
 
 
-def set_memory_usage(
-    memory: str, n_used: int, n_reserved: int | None, rows_per_slot: float | None, margin: float | None
-) -> None:
-    """Set how full a memory is. A figure is None where it means nothing for the memory."""
+def set_memory_usage(memory: str, n_used: int, n_reserved: int | None) -> None:
+    """Set how full a memory is; `n_reserved` is None where edits bring their own slots."""
     SLOTS.labels(memory, "used").set(n_used)
     if n_reserved is not None:
         SLOTS.labels(memory, "reserved").set(n_reserved)
-    if rows_per_slot is not None:
-        ROWS_PER_SLOT.labels(memory).set(rows_per_slot)
-    if margin is not None:
-        MARGIN.labels(memory).set(margin)
 
 
 def set_replica_version(model: str, version: int, head: int, behind_s: float) -> None:

@@ -12,42 +12,25 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import torch
 import yaml
 
-from models.memory import Image, Usage
-from models.system import Bundle
 from tests.cluster.running import ROOT, Service, quiet_port, wait_until
-from tests.service.toy import FACTS, ToyMemory, ToySystem
 
 RULES = ROOT / "deploy" / "prometheus"
 PERU, OCEAN = "What is the capital of Peru?", "How deep is the ocean?"
 WINDOW = "15s"  # in place of Grafana's $__rate_interval
 OFTEN = {"15s": "1s", "30s": "2s"}
-MARGIN = 4.5
 
 needs_prometheus = pytest.mark.skipif(
     not (shutil.which("prometheus") and shutil.which("promtool")),
     reason="Prometheus is not installed: run deploy/prometheus/install.sh as root",
 )
-
-
-class ToyMemoryWithMargin(ToyMemory):
-    """A memory with a margin, as a checkpoint has that was measured with many edits."""
-
-    def usage(self, image: Image) -> Usage:
-        return replace(super().usage(image), margin=MARGIN)
-
-
-def load_measured_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
-    memory = ToyMemoryWithMargin(FACTS)
-    return Bundle(ToySystem(memory), (memory,))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,6 @@ def test_every_metric_of_the_service_is_in_a_picture() -> None:
 NOT_SHOWN = {
     "errata_audit_lost_total",  # an alert
     "errata_proxies_bounded",  # metrics of an error in the log
-    "errata_memory_rows_per_slot",  # metrics of editors whose edits share slots, which no default method does
 }
 
 

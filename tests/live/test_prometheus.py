@@ -21,7 +21,7 @@ from tests.deploy.prometheus import (
 pytestmark = needs_prometheus
 
 SHORT_WAITS = {"for: 30s": "for: 1s"}
-SYSTEMS = ("nkb=tests.deploy.prometheus:load_measured_toy", "atlas=tests.service.toy_graph:load_atlas")
+SYSTEMS = ("nkb=tests.service.toy:load_toy", "atlas=tests.service.toy_graph:load_atlas")
 ROUNDS = 4
 LAST_OF_A_ROUND = 'errata_http_requests_total{route="/v1/answers",status="404"}'
 SHOWN_S = 30.0  # Ray shows a machine's figures some ten seconds after its start

@@ -129,18 +129,14 @@ class SlotBudget:
     grows: bool  # whether the number doubles when they get full
 
     def describe(self, memories: Iterable[MemoryAtVersion]) -> Capacity:
-        """Describe several memories together: slots are added up, and the scarcest of every other figure counts."""
+        """Describe several memories together: slots are added up, and all warnings count."""
         usages = [memory.usage for memory in memories]
         capacities = [self._describe(usage) for usage in usages]
         limits = [c for c, usage in zip(capacities, usages, strict=True) if usage.slots_reserved is None]
         relevant = limits or capacities
-        rows_per_slot = [c.rows_per_slot for c in capacities if c.rows_per_slot is not None]
-        margins = [c.margin for c in capacities if c.margin is not None]
         return Capacity(
             slots_used=sum(capacity.slots_used for capacity in relevant),
             slots_reserved=sum(capacity.slots_reserved for capacity in relevant),
-            rows_per_slot=max(rows_per_slot, default=None),
-            margin=min(margins, default=None),
             warnings=[warning for capacity in capacities for warning in capacity.warnings],
         )
 

@@ -113,10 +113,6 @@ class Capacity(Response):
     """Slots of all active edits."""
     slots_reserved: int
     """These, and the slots of the memory itself that surgery may move."""
-    rows_per_slot: float | None = None
-    """Rows for each slot."""
-    margin: float | None = None
-    """Room that is left before answers get worse."""
     warnings: list[str] = Field(default_factory=list)
     """Whole sentences."""
 

@@ -41,10 +41,6 @@ def draw_receipt(
 def _draw_costs(receipt: EditReceipt) -> Text:
     timings, capacity = receipt.report.timings, receipt.report.capacity
     costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
-    if capacity.rows_per_slot is not None:
-        costs.append(f"{capacity.rows_per_slot:.2f} rows per slot")
-    if capacity.margin is not None:
-        costs.append(f"margin {capacity.margin:.2f}")
     costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
     return Text(" · ".join(costs), style="dim")
 
