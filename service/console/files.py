@@ -259,7 +259,7 @@ async def _run(page: Page, form: Form, **options: Any) -> FileRun:
         body = None if call.body is None else call.body.model_dump(mode="json", exclude_defaults=True)
         try:
             value = await _send(
-                page.api, call.verb, call.path, call.idempotency_key, json=body, params=call.query
+                page.api, call.verb, call.path, call.idempotency_key, json=body, params=call.parameters
             )
         except KeyNeeded:
             raise

@@ -67,6 +67,20 @@ class Call(Generic[T_co]):
         """True if the last attempt sent the whole body, without which the service does not act."""
         return self.upload is None or self.upload.whole
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the query that are set: truth values as in JSON, times in seconds since 1970."""
+        query = (
+            self.query.model_dump(exclude_defaults=True) if isinstance(self.query, Request) else self.query
+        )
+        parameters = {name: value for name, value in query.items() if value is not None}
+        for name, value in parameters.items():
+            if isinstance(value, datetime):
+                parameters[name] = str(value.timestamp())
+            elif isinstance(value, bool):
+                parameters[name] = str(value).lower()
+        return parameters
+
     def to_httpx(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
         """Build the request without defaults, so that an older service takes a newer client's requests."""
         own_headers = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
@@ -86,7 +100,7 @@ class Call(Generic[T_co]):
         request = httpx.Request(
             self.verb,
             base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode()),
-            params=_list_parameters(self.query) or None,
+            params=self.parameters or None,
             headers={**headers, **own_headers},
             content=content,
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
@@ -135,18 +149,6 @@ def _make_type(name: str, kind: Any) -> type[Request]:
 def quote_part(kind: Any, **argument: str) -> str:
     """Return the value of one argument as a part of a path; raise Malformed where it is wrong."""
     return quote(check(kind, **argument), safe="")
-
-
-def _list_parameters(query: Request | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are set: truth values as in JSON, times in seconds since 1970."""
-    fields = query.model_dump(exclude_defaults=True) if isinstance(query, Request) else query
-    parameters = {name: value for name, value in fields.items() if value is not None}
-    for name, value in parameters.items():
-        if isinstance(value, datetime):
-            parameters[name] = str(value.timestamp())
-        elif isinstance(value, bool):
-            parameters[name] = str(value).lower()
-    return parameters
 
 
 def new_key() -> str:

@@ -4,8 +4,8 @@ A test holds when its answer comes out, whichever edit gives it. Otherwise it is
 place: the later edit has the same wording, or it corrected the answer of the earlier one, and its notes list that one
 in `replaces`. Otherwise it is broken.
 
-A wording that a system routes to an edit is not asked: the edit gives its answer. Others are asked by `run_tests`, and by
-a commit that may have changed their answers; in between, the cached answer counts, and none means that the test holds.
+A wording that a system routes to an edit is not asked: the edit gives its answer. Others are asked by `run_tests`, and
+by a commit that may have changed their answers; in between, the cached answer counts, and none means that it holds.
 
 Given tests came with an edit: questions of a curator whose answers follow from it, or have to stay. A check asks them
 as long as their edit is active, and a dry run; a commit does not. They are part of the edit's record.
