@@ -31,7 +31,6 @@ MAY = {
         "service.ledger",
         "service.errors",
         "service.concurrency",
-        "service.informing",
         "models",
         "errata.tables",
     },
@@ -73,7 +72,6 @@ MAY = {
         *(
             "service.concurrency",
             "service.graph",
-            "service.informing",
             "service.loading",
             "service.outcome",
             "service.tracing",

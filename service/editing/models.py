@@ -174,31 +174,30 @@ class ModelAtVersion:
             self._routing = Routing(misroutes, [memory.image for memory in self.memories.values()])
         return self._routing
 
+    async def _look(self, method: Callable[..., Any], questions: Sequence[str]) -> list[Any]:
+        """Return what a method of the system says of each question, asked in pieces."""
+        results: list[Any] = []
+        for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
+            results += await self.run(method, await self._asks(batch), self.views)
+        return results
+
     async def route(self, questions: Sequence[str]) -> list[str | None]:
         """Return the edit that answers each question; None if only asking tells."""
-        if not isinstance(self.system, Routes):
-            return [None] * len(questions)
-        edits: list[str | None] = []
-        for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
-            edits += await self.run(self.system.route, await self._asks(batch), self.views)
-        return edits
+        if isinstance(self.system, Routes):
+            return await self._look(self.system.route, questions)
+        return [None] * len(questions)
 
     async def find_same(self, questions: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the active edits that a new edit of each question would replace."""
-        if not isinstance(self.system, Routes):
-            return [()] * len(questions)
-        edits: list[tuple[str, ...]] = []
-        for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
-            edits += await self.run(self.system.find_same, await self._asks(batch), self.views)
-        return edits
+        if isinstance(self.system, Routes):
+            return await self._look(self.system.find_same, questions)
+        return [()] * len(questions)
 
     async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
         """Return the edit that each question most probably asks for; always None for a system without a scope."""
-        if not questions or not isinstance(self.system, HasScope):
-            return [None] * len(questions)
-        asks = await self._asks(questions)
-        matches: list[NearbyEdit | None] = await self.run(self.system.find_nearest, asks, self.views)
-        return matches
+        if isinstance(self.system, HasScope):
+            return await self._look(self.system.find_nearest, questions)
+        return [None] * len(questions)
 
     async def ask_the_same(self, questions: Sequence[str]) -> list[bool]:
         """Return whether each question asks for the fact of an edit as surely as one that a new edit replaces."""

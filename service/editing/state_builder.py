@@ -54,7 +54,9 @@ class StateBuilder:
         self._ledger, self._models = ledger, models
         self.materials = MaterialStore(ledger)
         self._base: MemoriesAtVersion = {}
-        self._old: LRUCache[int, ModelsAtVersion] = LRUCache(OLD_VERSIONS)
+        self._old: LRUCache[int, tuple[frozenset[str], MemoriesAtVersion, ModelsAtVersion]] = LRUCache(
+            OLD_VERSIONS
+        )
         self._views: LRUCache[tuple[str, int], View] = LRUCache(OLD_VERSIONS)
         self._view_flights = SingleFlight[View](1)  # builds at a time: the editor's one thread is for edits
 
@@ -147,25 +149,16 @@ class StateBuilder:
                     complete.add(name)
         return complete
 
-    async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
-        """Return every model at an old version."""
-        if version == state.version:
-            return state.models
-        if version not in self._old:
-            active = await asyncio.to_thread(state.active_at, version)
-            memories = await self._fold(active, self._models.memories, await self._bases())
-            self._old[version] = self._assemble(memories)
-        return self._old[version]
-
     async def state_at(self, state: EditorState, version: int) -> EditorState:
         """Return the state as it was at an old version."""
         if version == state.version:
             return state
-        models = await self.at(state, version)
-        memories = {name: memory for model in models.values() for name, memory in model.memories.items()}
-        active = await asyncio.to_thread(state.active_at, version)
-        ids = frozenset(edit.id for edit in active)
-        return EditorState(state.commits[:version], state.edits, ids, memories, models)
+        if version not in self._old:
+            active = await asyncio.to_thread(state.active_at, version)
+            memories = await self._fold(active, self._models.memories, await self._bases())
+            ids = frozenset(edit.id for edit in active)
+            self._old[version] = ids, memories, self._assemble(memories)
+        return EditorState(state.commits[:version], state.edits, *self._old[version])
 
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:
         """Return one memory alone at a version."""

@@ -70,11 +70,14 @@ def decode(key: str, data: bytes | None) -> Bucket:
         LedgerCorrupt: It is missing or altered.
     """
     if data is None or _digest(key, data[DIGEST_BYTES:]) != data[:DIGEST_BYTES]:
-        reason = "is missing" if data is None else "was altered"
-        advice = "restore the data of Redis from a backup, or revert the import"
-        raise LedgerCorrupt(f"the graph's row {key} {reason}; {advice}", row=key)
+        raise damage(key, "is missing" if data is None else "was altered")
     content = json.loads(zlib.decompress(data[DIGEST_BYTES:]))
     return Bucket(content["told"], content.get("more", {}))
+
+
+def damage(key: str, reason: str) -> LedgerCorrupt:
+    advice = "restore the data of Redis from a backup, or revert the import"
+    return LedgerCorrupt(f"the graph's row {key} {reason}; {advice}", row=key)
 
 
 def to_statements(raw: RawStatements) -> tuple[Statement, ...]:

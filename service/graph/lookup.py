@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -22,14 +22,13 @@ from models.graph.knowledge import Entity, Mention
 from models.graph.memory import GRAPH
 from models.graph.neighbours import InEdge, Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
-from models.graph.view import GraphView
+from models.graph.view import ActiveImport, GraphView
 from models.system import Ask, System
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.linker import IsCommon, Linker
 from service.graph.linking.name_index import Span
 from service.graph.linking.words import fold
 from service.graph.rows import IN_EDGES, Rows
-from service.informing import InformedBatch
 from service.ledger.connection import Connection
 
 MAX_CACHED = 20_000  # entities of one view
@@ -50,8 +49,20 @@ InEdges: TypeAlias = Mapping[str, Sequence[InEdge]]  # facts that lead to an obj
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
+@dataclass(frozen=True)
+class InformedBatch:
+    """Questions with their facts."""
+
+    asks: list[Ask | ErrataError]  # the questions, or the error of a question
+    link_s: float  # seconds of finding names in the words of the batch
+    read_s: float  # seconds of reading their facts
+    hits: int  # rows that were cached
+    misses: int  # rows that had to be read
+    facts: Sequence[int]  # number of facts of each question
+
+
 class Lookup:
-    """Finds entities by name and by id, and adds their facts to questions (`service.informing.Informs`)."""
+    """Finds entities by name and by id, and adds their facts to questions."""
 
     memory = GRAPH
 
@@ -77,16 +88,21 @@ class Lookup:
             for active in view.imports:
                 if active.edit in self._linked_edits:
                     continue
-                try:
-                    async for names in self._rows.names(active.manifest):
-                        await asyncio.to_thread(self.linker.add_many, names)
-                    self._damage.pop(active.edit, None)
-                except LedgerCorrupt as error:
-                    log.error("the names of an import cannot be linked: %s", error.detail)
-                    self._damage[active.edit] = error.detail
+                async for names in self._read_names(active):
+                    await asyncio.to_thread(self.linker.add_many, names)
                 self._linked_edits.add(active.edit)
                 self._naming_edits.add(active.edit)
             await self._link_edits(view)
+
+    async def _read_names(self, active: ActiveImport) -> AsyncIterator[list[tuple[str, str]]]:
+        """Yield the names of an import; damage ends them, and is noted."""
+        try:
+            async for names in self._rows.names(active.manifest):
+                yield names
+            self._damage.pop(active.edit, None)
+        except LedgerCorrupt as error:
+            log.error("the names of an import cannot be linked: %s", error.detail)
+            self._damage[active.edit] = error.detail
 
     async def watch_damage(self, newest: Callable[[], GraphView | None]) -> None:
         """Read damaged names again every few seconds, for ever; a restore may have repaired them."""
@@ -110,7 +126,7 @@ class Lookup:
             for subject, pairs in view.edits.items():
                 names += (name for _, source in pairs for name in _names_in({subject: source.statements}))
             for active in view.imports:
-                async for batch in self._rows.names(active.manifest):
+                async for batch in self._read_names(active):
                     names += batch
             self._naming_edits = _active_edits(view)
             self._linked_edits = {"", *self._naming_edits}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -17,13 +16,11 @@ from cachetools import LRUCache
 from more_itertools import chunked
 
 from models.graph.blocks import Manifest
-from models.graph.statement import ALIAS, LABEL, Statement
+from models.graph.statement import Statement
 from service.errors import ErrataError, LedgerCorrupt
 from service.graph import layout
 from service.graph.layout import Bucket
 from service.ledger.connection import Connection
-
-log = logging.getLogger(__name__)
 
 IN_EDGES = "@in/"  # prefix of an entity's id that asks for the facts that lead to the entity
 MAX_CACHED = 500_000  # statements in the cache, about a hundred megabytes
@@ -90,36 +87,16 @@ class Rows:
     async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
         """Yield the names that an import gives, with their entities, some thousands at a time.
 
-        If the list of names is damaged, they are read from the rows, which takes longer.
-
         Raises:
-            LedgerCorrupt: The rows are damaged, too.
+            LedgerCorrupt: A list of names is missing or altered.
         """
         for number, digest in enumerate(manifest.names):
             key = layout.names(manifest.id, number)
             data = (await read(self._connection, [key]))[key]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
-                log.error("the names %s are missing or altered: they are read out of the rows", key)
-                break
+                raise layout.damage(key, "is missing" if data is None else "was altered")
             pairs = await asyncio.to_thread(lambda data: json.loads(zlib.decompress(data)), data)
             yield [(name, entity) for name, entity in pairs]
-        else:
-            return
-        for buckets in chunked(range(manifest.buckets), KEYS_PER_READ):
-            contents = await read(
-                self._connection, [layout.bucket(manifest.id, bucket) for bucket in buckets]
-            )
-
-            def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
-                return [
-                    (statement[1], entity)
-                    for key, data in contents.items()
-                    for entity, statements in layout.decode(key, data).statements.items()
-                    for statement in statements
-                    if statement[0] in (LABEL, ALIAS)
-                ]
-
-            yield await asyncio.to_thread(decode)
 
     async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Statements]:
         rows: dict[RowKey, Statements] = {

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from models.memory import Image, Memory, Views, block_key
 from service.concurrency import SingleFlight, give_back_memory
-from service.informing import Informs
+from service.graph.lookup import Lookup
 from service.ledger import snapshots
 from service.ledger.commit import EDITS_PER_COMMIT, Commit
 from service.ledger.store import RedisLedger
@@ -47,7 +47,7 @@ class SnapshotLoader:
     """
 
     def __init__(
-        self, ledger: RedisLedger, memories: Sequence[Memory], informer: Informs | None = None
+        self, ledger: RedisLedger, memories: Sequence[Memory], informer: Lookup | None = None
     ) -> None:
         self._ledger, self._informer = ledger, informer
         self._memories = {memory.name: memory for memory in memories}

@@ -15,11 +15,11 @@ from errata.wire.wording import normalize_question
 
 from models.graph.knowledge import Entity
 from models.graph.view import GraphView
-from service.editing.draft import Build, one_line
+from service.editing.draft import Build, EditorState, one_line
 from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.lineage import list_values
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.models import Answers, Models, ModelsAtVersion
+from service.editing.models import Answers, Models
 from service.editing.notes import ChangeNote, FactNote, ImportNote, read_note
 from service.graph.lookup import Lookup
 from service.ledger.commit import EditRecord, Triple
@@ -48,13 +48,11 @@ class EditedWording:
 
 
 async def diff_versions(
-    versions: tuple[int, int],
-    active: tuple[Sequence[EditRecord], Sequence[EditRecord]],
-    models: tuple[ModelsAtVersion, ModelsAtVersion],
-    side_effects: SideEffectProbe,
-    bundle: Models,
+    older: EditorState, newer: EditorState, side_effects: SideEffectProbe, bundle: Models
 ) -> Diff:
     """Compare two versions."""
+    versions, models = (older.version, newer.version), (older.models, newer.models)
+    active = older.active_records.in_order, newer.active_records.in_order
     wordings = _edited_wordings(*active)
     asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
     questions = [(wording.edit.model, [wording.question]) for wording in asked_wordings]

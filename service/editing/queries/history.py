@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from time import time
@@ -167,10 +166,8 @@ async def list_active_edits(editor: Editor, call: ListActiveEdits) -> ActiveEdit
 async def compare_versions(editor: Editor, call: CompareVersions) -> Diff:
     state = await editor.pipeline.at_hand()
     pair = state.find_version(call.older), state.find_version(call.to)
-    older, newer = [await asyncio.to_thread(state.active_at, version) for version in pair]
-    before, after = [await editor.builder.at(state, version) for version in pair]
-    sides = (older, newer), (before, after)
-    return await diff_versions(pair, *sides, editor.side_effects, editor.models)
+    older, newer = [await editor.builder.state_at(state, version) for version in pair]
+    return await diff_versions(older, newer, editor.side_effects, editor.models)
 
 
 @ListReplicas.handler

@@ -84,9 +84,8 @@ FIELDS = {"senses": "sense"}  # field of an inquiry -> field of the wire, where 
 
 @GetSenses.handler
 async def show_senses(editor: Editor, call: GetSenses) -> WordSenses:
-    request, state = call.query, await editor.pipeline.at_hand()
-    version = state.find_version(request.version)
-    name, model = find_model(await editor.builder.at(state, version), request.model)
+    request, state = call.query, await editor.state_at(call.query.version)
+    name, model = find_model(state.models, request.model)
     senses = () if request.sense is None else (request.sense,)
     inquiry = SensesInquiry(request.word, senses, request.top_k, request.exact, request.first_piece)
     try:
@@ -94,7 +93,7 @@ async def show_senses(editor: Editor, call: GetSenses) -> WordSenses:
     except BadInquiry as error:
         field = FIELDS.get(error.field, error.field)
         raise InvalidInput(f"{field}: {error}", field=field) from error
-    return WordSenses(model=name, version=version, **asdict(word))
+    return WordSenses(model=name, version=state.version, **asdict(word))
 
 
 def find_model(models: Mapping[str, ModelAtVersion], name: str | None) -> tuple[str, ModelAtVersion]:

@@ -155,6 +155,6 @@ async def _find_other_answers(editor: Editor, state: EditorState) -> tuple[list[
     edits = [edit for edit in active if edit.memory in memories]
     if not edits:
         return [], 0
-    base = await editor.builder.at(state, 0)
+    base = (await editor.builder.state_at(state, 0)).models
     effects = await editor.side_effects.measure(edits, base, state.models, (0, state.version))
     return find_unmeant(effects.changed, edits), effects.n_unmeasured

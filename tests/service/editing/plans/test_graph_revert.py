@@ -94,13 +94,13 @@ async def describe_entities(editor: Editor, version: int) -> dict[str, Any]:
 
 
 async def answers_at(editor: Editor, version: int) -> list[Any]:
-    readings = await editor.builder.at(await editor.pipeline.read(), version)
+    readings = (await editor.builder.state_at(await editor.pipeline.read(), version)).models
     replies = {name: await model.ask(QUESTIONS) for name, model in readings.items()}
     return [replies[name][question] for name in sorted(readings) for question in QUESTIONS]
 
 
 async def state(editor: Editor, version: int) -> tuple[Any, ...]:
-    readings = await editor.builder.at(await editor.pipeline.read(), version)
+    readings = (await editor.builder.state_at(await editor.pipeline.read(), version)).models
     sums = {
         name: memory.image.checksum for model in readings.values() for name, memory in model.memories.items()
     }
