@@ -17,7 +17,7 @@ from tests.bench.processes import run_errata, run_litserve
 from tests.bench.questions import questions
 from tests.bench.table import Row
 
-ROUNDS, SECONDS = 5, 5.0
+ROUNDS, SECONDS = 3, 4.0
 CALLERS = (1, 8, 32)
 ALONE = 200  # questions asked one after the other
 AT_MOST_S = 300.0
