@@ -14,11 +14,7 @@ MAY_BE_SECRET = "@?#"  # an address with one of these may have a password or a t
 
 
 def base_url(url: str) -> httpx.URL:
-    """Parse the URL that paths are joined to; the error names the mistake, but never a password.
-
-    Raises:
-        BadAddress: The address cannot be used.
-    """
+    """Parse the URL that paths are joined to; raise BadAddress, which names the mistake, but never a password."""
     label = f"the address {url!r}" if not set(url) & set(MAY_BE_SECRET) else "the address"
     try:
         address = httpx.URL(url.strip().rstrip("/"))

@@ -12,7 +12,7 @@ import httpx
 
 from errata import streaming, wire
 from errata.address import DEFAULT_URL, base_url, build_headers, is_loopback
-from errata.bulk.options import FileOptions
+from errata.bulk.line import FileOptions
 from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import CallMethods, Calls
 from errata.calls.admin import AuditFilters
@@ -119,11 +119,6 @@ class _Client(CallMethods, Generic[Transport, HttpClient, ClientLink]):
         """Return this client with other options, for one call or many: `errata.with_options(timeout_s=2).ask(...)`.
 
         Both share the connections and the newest version, and are closed together.
-
-        Args:
-            timeout_s: Seconds for one attempt at any call.
-            headers: Further headers.
-            retry: Which failed calls are repeated, and when.
         """
         client = copy(self)
         client._owns_http = False
@@ -169,14 +164,8 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink], Blocking)
     ) -> FileRun:
         """Make all corrections of a file, commit by commit, except those that an earlier run has made.
 
-        Args:
-            file: A path, or a FileRun, whose `lines` show the progress when this fails.
-            progress: Is called with the number of lines done, as ImportProgress.
-            on_reply: Is called with the service's response to each commit, as bytes.
-            **options: Options of the commits.
-
-        Raises:
-            BadFile: Lines cannot be used; nothing was changed.
+        A FileRun, whose `lines` show the progress when this fails, may be in the place of its path. BadFile: lines are
+        wrong, and nothing was changed. `on_reply` is called with the service's response to each commit.
         """
         run = to_run(file, options)
         run_now(run.go(self.calls, self._converse, progress, on_reply))

@@ -1,17 +1,24 @@
-"""The lines of one commit, and the service's reports about each of them."""
+"""The lines of one commit and the service's reports about each; lines that are not sent, as they say nothing new."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import TypeAdapter
 
 from errata.bulk.line import Line
 from errata.errors import Refused
 from errata.request import Reply
-from errata.wire import EditItem, EditReceipt, FactItem, Item, RefusedEdit, Report
+from errata.wire import ActiveEdit, EditItem, EditReceipt, FactItem, Item, RefusedEdit, Report
 from errata.wire.wording import normalize_question
 
 PLACE = re.compile(r"\bedits\.(\d+)\b")
+Wording = tuple[str | None, str]  # the model, and the question as far as its spelling matters
+ITEM: TypeAdapter[Item] = TypeAdapter(Item)
+UNLIKE = {"replaces", "create"}  # what the same edit may have otherwise in another ledger, or in a line
 
 
 class Batch:
@@ -37,11 +44,7 @@ class Batch:
         return [line.item for line in self.lines if line.item is not None]
 
     def list_items(self, ids: Mapping[str, str]) -> list[Item]:
-        """Return the items; edits of an export that a line replaces get the ids that they have here.
-
-        Args:
-            ids: The id of an edit in an export -> its id in the service.
-        """
+        """Return the items; edits of an export that a line replaces get their `ids` of this service."""
         items = self.items
         for place, (line, item) in enumerate(zip(self.lines, items, strict=True)):
             if line.origin.version and isinstance(item, EditItem) and item.replaces:
@@ -152,3 +155,86 @@ def list_subjects(line: Line) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]
         only = ("only", *values)
         return ({values}, {only}) if item.act == "add" else ({values, only}, {values})
     return set(), set()
+
+
+def mark_duplicates(lines: Sequence[Line]) -> None:
+    """Mark the corrections not to send, and take wordings from a line to which a later one gives another answer.
+
+    Facts are left to the service, which knows the graph.
+    """
+    lines = [line for line in lines if line.is_pending and isinstance(line.item, EditItem)]
+    last: dict[Wording, tuple[Line, str]] = {}
+    for line in reversed(lines):  # backwards, so that a line which is replaced replaces none
+        assert isinstance(line.item, EditItem)
+        later_lines = {
+            wording: last[key][0]
+            for key, wording in _list_wordings(line.item)
+            if key in last and last[key][1] != line.item.answer
+        }
+        if line.item.question in later_lines:
+            line.refuse("superseded", f"{later_lines[line.item.question].where} gives another answer")
+            continue
+        if later_lines:
+            remaining = [wording for wording in line.item.paraphrases if wording not in later_lines]
+            line.item = line.item.model_copy(update={"paraphrases": remaining})
+            line.warnings += [
+                f"{later.where} gives {wording!r} another answer, so it is none of this line's wordings any more"
+                for wording, later in later_lines.items()
+            ]
+        last |= {key: (line, line.item.answer) for key, _ in _list_wordings(line.item)}
+    first: dict[Wording, Line] = {}
+    for line in lines:
+        if line.is_pending and isinstance(line.item, EditItem):
+            keys = [key for key, _ in _list_wordings(line.item)]
+            if all(key in first for key in keys):
+                line.status, line.detail = "duplicate", f"{first[keys[0]].where} says the same"
+            for key in keys:
+                first.setdefault(key, line)
+
+
+def _list_wordings(item: EditItem) -> Iterator[tuple[Wording, str]]:
+    for wording in (item.question, *item.paraphrases):
+        yield (item.model, normalize_question(wording)), wording
+
+
+def mark_active(lines: Sequence[Line], edits: Sequence[ActiveEdit]) -> dict[str, str]:
+    """Mark each line of an export whose edit is active, unless a line before it changes what it is about.
+
+    Return the id of each marked edit in the export -> its id in the service.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, edit in enumerate(edits):
+        places[_write_content(ITEM.validate_python(edit.edit), edit.method)].append(place)
+    last: dict[tuple[str, ...], int] = {}  # what a line is about -> the last place of a line about it
+    ids: dict[str, str] = {}
+    for line in lines:
+        if not line.is_pending or line.item is None:
+            continue
+        candidates = places[_write_content(line.item, line.origin.method)]
+        same = [place for place in candidates if str(edits[place].version) == line.origin.version]
+        place = next(iter(same or candidates), len(edits))
+        keys, rivals = list_subjects(line)
+        if place < len(edits) and all(last.get(key, -1) < place for key in rivals):
+            candidates.remove(place)
+            line.status, line.holds = "no-op", True
+            ids |= {line.origin.id: edits[place].id} if line.origin.id else {}
+        else:
+            place = len(edits)  # it is made after all that is active
+        last |= {key: max(last.get(key, -1), place) for key in keys}
+    return ids
+
+
+def foresee(lines: Sequence[Line]) -> None:
+    """Count a line of an export as made where the dry run found it so already, and a line before it changes that."""
+    changed: set[tuple[str, ...]] = set()
+    for line in lines:
+        keys, rivals = list_subjects(line)
+        if line.status == "no-op" and not changed.isdisjoint(rivals):
+            line.status = "done"
+        if line.status == "done":
+            changed |= keys
+
+
+def _write_content(item: Item, method: str) -> str:
+    content = item.model_dump(mode="json", exclude=UNLIKE, exclude_defaults=True)
+    return json.dumps([content, method], sort_keys=True)

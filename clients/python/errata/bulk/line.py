@@ -1,12 +1,14 @@
-"""One correction of a file: its place, its content, and its result."""
+"""One correction of a file: its place, its content, and its result; and the options of the file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
-from errata.wire import EditItem, EditTest, FactItem, Item, RelationItem
+from errata.calls.edit import EditOptions
+from errata.problems import unsendable
+from errata.wire import MAX_EDITS, EditItem, EditTest, FactItem, Item, RelationItem
 
 Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
 
@@ -28,7 +30,6 @@ class Line:
     where: str  # name of the file, and the place in it
     item: Item | None = None  # the correction; None if it cannot be used, and `detail` then has the reason
     origin: Origin = Origin()  # the edit from which an export made it
-    held_out: tuple[str, ...] = ()  # wordings to ask but not to teach
     unused_fields: tuple[str, ...] = ()  # names of fields that are not read
     # `no-op` for an answer that is right already, `replaced` if a later line gives another answer,
     # `duplicate` if an earlier line is equal, `taken back` if it was made before and reverted since
@@ -40,9 +41,6 @@ class Line:
     holds: bool | None = None
     wordings: int = 0  # number of its paraphrases; `follow` of them get the answer
     follow: int = 0
-    # Number of `held_out` that were asked; `rephrased_follow` of them get the answer
-    rephrased_asked: int = 0
-    rephrased_follow: int = 0
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -76,6 +74,71 @@ class Line:
     def to_row(self) -> dict[str, object]:
         """Return the fields of the line in a report."""
         row = asdict(self)
-        for name in ("number", "where", "item", "origin", "held_out", "unused_fields"):
+        for name in ("number", "where", "item", "origin", "unused_fields"):
             del row[name]
         return {"line": self.number, "question": self.question, "answer": self.answer, **row}
+
+
+BATCH_SIZE = 500  # lines in one commit; README.md of this folder says why
+
+
+class BatchOptions(TypedDict, total=False):
+    """The options that divide a file into commits.
+
+    Attributes:
+        model: The model to correct, for lines that name none.
+        batch_size: Lines in one commit.
+        skip_bad: Whether lines that cannot be used are left out; otherwise one of them stops the whole file.
+        again: Whether commits of this file that were taken back are made again.
+        sheet: Name of the sheet of a workbook; "" for its only one.
+    """
+
+    model: str | None
+    batch_size: int
+    skip_bad: bool
+    again: bool
+    sheet: str
+
+
+class FileOptions(EditOptions, BatchOptions, total=False):
+    """The options of a file; those of an edit apply to every commit.
+
+    Attributes:
+        idempotency_key: Identifies a run; another key makes another run of the same file, without any commit yet.
+    """
+
+
+class RunSettings:
+    """The options with their defaults filled in; `commit` has those of every commit, without the key."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Fill in the defaults; raise Malformed if one commit cannot have so many lines."""
+        self.model = options.get("model")
+        self.batch_size = options.get("batch_size", BATCH_SIZE)
+        self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
+        self.sheet = options.get("sheet", "")
+        self.dry_run = options.get("dry_run", False)
+        self.expected_version = options.get("expected_version")
+        self.wait_report = options.get(
+            "wait_report", True
+        )  # after the last commit, which waits for no earlier report
+        self.commit = EditOptions(
+            message=options.get("message", ""),
+            wait=options.get("wait", "all"),
+            strict=options.get("strict", False),
+            dry_run=self.dry_run,
+            method=options.get("method"),
+            options=options.get("options", {}),
+            review=options.get("review"),
+        )
+        self._run_key = options.get("idempotency_key") or ""
+        if not 1 <= self.batch_size <= MAX_EDITS:
+            raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")
+
+    @property
+    def run_identity(self) -> tuple[object, ...]:
+        """All options that change the run's commits."""
+        editing = sorted(self.commit.get("options", {}).items())
+        commit = self.commit.get("message"), self.commit.get("method"), *editing
+        sheet = (self.sheet,) if self.sheet else ()
+        return self._run_key, *commit, self.model, self.batch_size, *sheet

@@ -83,13 +83,7 @@ def _split_csv(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _iterate_table(name: str, rows: Iterable[tuple[int, list[str]]], surplus: str) -> Iterator[Record]:
-    """Yield the records of a table, whose first row has the headings. An empty cell counts as missing.
-
-    Args:
-        name: Name of the file.
-        rows: Rows with the number of the line on which each ends.
-        surplus: Complaint about a row with more cells than headings.
-    """
+    """Yield the records of a table, whose first row has the headings. An empty cell counts as missing."""
     columns: list[str] = []
     for number, cells in rows:
         while cells and not cells[-1].strip():  # Excel fills rows up
@@ -122,11 +116,7 @@ def _split_cell(cell: str) -> list[Any]:
 
 
 def _check_columns(name: str, columns: Sequence[str], titles: Sequence[str]) -> None:
-    """Check the headings of a table.
-
-    Raises:
-        BadFile: They cannot be used.
-    """
+    """Check the headings of a table; raise BadFile if they cannot be used."""
     if fault := _find_fault(columns):
         rule = f"the first line names the columns, as in {TABLE_LINE}, with commas, semicolons or tabs"
         raise BadFile(f"{name}:1: {fault}; {rule}; it is {','.join(titles) or 'not there'}")

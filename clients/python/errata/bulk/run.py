@@ -8,17 +8,13 @@ commit is made twice. Both clients share this code and pass their `send`.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
-from errata.bulk.active import foresee, mark_active
-from errata.bulk.batch import Batch, divide
-from errata.bulk.duplicates import mark_duplicates
-from errata.bulk.line import Line, Status
-from errata.bulk.options import FileOptions, RunSettings
+from errata.bulk.batch import Batch, divide, foresee, mark_active, mark_duplicates
+from errata.bulk.line import FileOptions, Line, RunSettings, Status
 from errata.bulk.reader import read_corrections
 from errata.calls import Calls
 from errata.calls.edit import EditOptions
@@ -27,7 +23,6 @@ from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
 from errata.wire import (
-    MAX_BATCH,
     MAX_PREVIEW_EDITS,
     EditItem,
     EditReceipt,
@@ -37,7 +32,7 @@ from errata.wire import (
     Report,
 )
 
-CHECKING, EDITING, ASKING = "checking", "editing", "asking"
+CHECKING, EDITING = "checking", "editing"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
 
 Send = Callable[[Call[Any]], Awaitable[Reply[Any]]]
@@ -57,16 +52,10 @@ class FileRun:
     def __init__(
         self, file: str | Path, content: bytes | None = None, **options: Unpack[FileOptions]
     ) -> None:
-        """Read and check the file, without sending anything; raise BadFile, UnreadableFile or Malformed.
-
-        Args:
-            file: Its path.
-            content: Its bytes, where it is not on this machine's disk.
-            **options: How it is cut into commits, and the options of each.
-        """
+        """Read and check the file, or its `content`; raise BadFile, UnreadableFile or Malformed."""
         self.file, self.settings = Path(file), RunSettings(options)
         self.lines, self._digest = read_corrections(
-            self.file, self.settings.model, self.settings.teach_rephrased, self.settings.sheet, content
+            self.file, self.settings.model, self.settings.sheet, content
         )
         self._is_export = any(line.origin.version for line in self.lines)
         if not self._is_export:
@@ -85,14 +74,7 @@ class FileRun:
         return sum(line.status == status for line in self.lines)
 
     async def go(self, calls: Calls, send: Send, progress: Progress | None, on_reply: OnReply | None) -> None:
-        """Make the missing commits. An error stops it; `lines` then tell how far it came.
-
-        Args:
-            calls: Builds calls.
-            send: Sends a call.
-            progress: Receives the number of lines, as ImportProgress.
-            on_reply: Receives the service's response to each commit, as bytes.
-        """
+        """Make the missing commits. An error stops it; `lines` then tell how far it came."""
         if self._has_begun:
             raise unsendable(
                 f"this run of {self.file} has been begun: make another FileRun, it goes on from there"
@@ -120,7 +102,6 @@ class FileRun:
                 foresee(self.lines)
             if not self.settings.dry_run:
                 await self._read_reports()
-                await self._ask_rephrased()
         except ErrataError as error:
             if error.in_doubt:
                 error.idempotency_key, error.remedy = None, REMEDY
@@ -245,26 +226,6 @@ class FileRun:
                 self.receipts[place] = receipt.model_copy(update={"report": report})
                 self._batch_of[place].add_warnings(report)
 
-    async def _ask_rephrased(self) -> None:
-        """Ask the wordings that were held out, of the lines that are active at the end."""
-        in_force = [line for line in self.lines if line.status in ("done", "no-op")]
-        questions = [(line, wording) for line in in_force for wording in line.held_out]
-        for start in range(0, len(questions), MAX_BATCH):
-            self._report(ASKING, start, len(questions))
-            batch = questions[start : start + MAX_BATCH]
-            items = [
-                {
-                    "question": wording,
-                    "model": line.item.model if isinstance(line.item, EditItem) else None,
-                }
-                for line, wording in batch
-            ]
-            results = (await self._send(self._calls.ask_many(items))).value.results
-            for (line, _), result in zip(batch, results, strict=True):
-                answer = result.answer.answer if result.answer is not None else None
-                line.rephrased_asked += 1
-                line.rephrased_follow += answer is not None and _spell(answer) == _spell(line.answer)
-
     def _commit_options(self, batch: Batch, reverted_versions: tuple[int, ...] = ()) -> EditOptions:
         """Return the options of the batch's commit.
 
@@ -278,14 +239,9 @@ class FileRun:
             options["method"] = batch.method
         return self.settings.commit | options
 
-    def _report(self, phase: str, n_done: int, total: int | None = None) -> None:
-        total = len(self.lines) if total is None else total
-        self._progress(ImportProgress(phase=phase, done=n_done, total=total))
+    def _report(self, phase: str, n_done: int) -> None:
+        self._progress(ImportProgress(phase=phase, done=n_done, total=len(self.lines)))
 
 
 def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:
     return file if isinstance(file, FileRun) else FileRun(file, **options)
-
-
-def _spell(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()

@@ -167,12 +167,7 @@ class AdminCalls(Builder):
     def backup(
         self, into: str | Path | BinaryIO, *, progress: Progress | None = None
     ) -> Call[wire.BackupHead]:
-        """Write everything that cannot be made again into one file, which appears only when it is whole.
-
-        Args:
-            into: A path, or a file open for writing bytes.
-            progress: Is called with the bytes received.
-        """
+        """Write everything that cannot be made again into one file, which appears only when it is whole."""
         return Call("GET", "/admin/export", wire.BackupHead, slow=True, download=Download(into, progress))
 
     @Method

@@ -114,13 +114,7 @@ class AskCalls(Builder):
     ) -> Call[wire.WordSenses]:
         """Show a word by its senses: the words that each favours, its strength, and the edits that changed it.
 
-        Args:
-            word: The word, which is looked up with a space before it where that is known.
-            sense: Number of one sense; None shows all.
-            top_k: Number of words that show each sense.
-            exact: Take the word as it is written.
-            first_piece: Show the first piece of a word of several pieces.
-            model: The system; None for the first whose words have senses.
+        `wire.SensesQuery` describes the options.
         """
         query = build(
             wire.SensesQuery,

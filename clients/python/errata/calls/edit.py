@@ -235,13 +235,7 @@ class EditCalls(Builder):
         media_type: wire.MediaType = "text/plain",
         **options: Unpack[DocumentOptions],
     ) -> Call[wire.EditReceipt]:
-        """Put a document that models answer from, or replace its text.
-
-        Args:
-            id: Up to 128 letters, digits and . _ -; a question names it as its `document`.
-            text: Up to a million characters of plain text or Markdown.
-            title: A title for people.
-        """
+        """Put a document that models answer from, or replace its text."""
         fields = {"text": text, "title": title, "media_type": media_type, **options}
         return commit("PUT", _document_path(id), wire.DocumentRequest, fields)
 
@@ -255,11 +249,7 @@ class EditCalls(Builder):
         title: str | None = None,
         **options: Unpack[DocumentOptions],
     ) -> Call[wire.EditReceipt]:
-        """Put a document whose text the service reads from an HTML page or a PDF of up to 20,000,000 bytes.
-
-        Args:
-            title: A title in place of the file's own.
-        """
+        """Put a document whose text the service reads from an HTML page or a PDF of up to 20,000,000 bytes."""
         file = FileBody(data, media_type)
         return commit("PUT", _document_path(id), wire.TextOptions, {"title": title, **options}, file=file)
 

@@ -94,12 +94,7 @@ class ReadCalls(Builder):
     def table(
         self, subject: str = "Name", *, where: Sequence[str] = (), version: int | None = None
     ) -> Call[wire.GraphTable]:
-        """Return the things that edits and imports brought as a table, which an import takes again.
-
-        Args:
-            subject: Heading of the column with the names of things.
-            where: Conditions that the things fulfil, each as "RELATION=VALUE".
-        """
+        """Return the things that edits and imports brought as a table, which an import takes again."""
         query = build(wire.TableQuery, subject=subject, where=list(where), version=version)
         return Call("GET", "/admin/graph/table", wire.GraphTable, query=query, slow=True)
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from errata import errors
 from errata.cli.render.effects import draw_broken, draw_changed
-from errata.cli.render.graph.entities import draw_entities
+from errata.cli.render.lookup import draw_entities
 from errata.cli.render.text import FLAGS, escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit

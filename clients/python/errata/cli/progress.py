@@ -33,7 +33,6 @@ PHASES = {  # the words of a phase, and its unit
     "replicas": ("Telling the replicas", None),
     "checking": ("Checking", "lines"),
     "editing": ("Editing", "lines"),
-    "asking": ("Asking the wordings held back", "questions"),
 }
 PATIENCE_S = 0.5
 EVERY_S = 10.0

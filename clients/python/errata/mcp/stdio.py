@@ -18,12 +18,7 @@ class Refusal(Exception):
 
 
 class RemoteRoutes:
-    """The routes of a service at an address, with a key.
-
-    Args:
-        url: Address of the service.
-        headers: Headers of every request, such as the key's.
-    """
+    """The routes of a service at an address, with a key."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         trust_env = not is_loopback(httpx.URL(url))

@@ -35,12 +35,7 @@ class Reader(ExcelReader):
 
 
 def open_book(file: BinaryIO, data_only: bool) -> Any:
-    """Open a workbook to be read row by row.
-
-    Args:
-        file: The workbook.
-        data_only: Whether a formula is what it showed, and not its source.
-    """
+    """Open a workbook to be read row by row; `data_only` gives what a formula showed, and not its source."""
     reader = Reader(file, read_only=True, data_only=data_only)
     reader.read()
     book: Any = reader.wb

@@ -22,11 +22,7 @@ def find_delimiter(text: str) -> str:
 
 
 def split_rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table, each with the number of the line on which it ends.
-
-    Raises:
-        csv.Error: Quotes do not pair up.
-    """
+    """Yield the rows of a table, each with the number of its last line; raise csv.Error where quotes do not pair up."""
     mark, declaration = find_delimiter(text), DECLARATION.match(text)
     rows = csv.reader(
         io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=mark != "\t"

@@ -13,12 +13,7 @@ MAX_HEADER_BYTES = 100_000
 
 
 def read_headings(file: Path, sheet: str = "") -> list[str]:
-    """Return the headings of a workbook or a CSV; none if the first line is not text, as in a packed file.
-
-    Raises:
-        OSError: The file cannot be read.
-        WorkbookError: The workbook cannot be read.
-    """
+    """Return the headings of a workbook or a CSV, or raise OSError or WorkbookError; none of a packed file."""
     with file.open("rb") as source:
         if file.suffix.lower() in SUFFIXES:
             return next((texts for _, texts in read_sheet(source, sheet)), [])

@@ -35,15 +35,7 @@ class WorkbookError(ValueError):
 
 
 def read_sheet(file: BinaryIO, sheet: str = "") -> Iterator[Row]:
-    """Yield the rows of a sheet that have a value.
-
-    Args:
-        file: The workbook.
-        sheet: Name of the sheet; "" for the only one with cells.
-
-    Raises:
-        WorkbookError: The workbook or the sheet cannot be read.
-    """
+    """Yield the rows with a value of a sheet, "" for the only one; raise WorkbookError where it cannot be read."""
     from errata.tables.book import open_book  # a command that reads no workbook need not wait for openpyxl
 
     try:
@@ -108,11 +100,7 @@ def _unescape(run: re.Match[str]) -> str:
 
 
 def check_size(file: BinaryIO) -> None:
-    """Check that the archive does not unpack to more than can be read.
-
-    Raises:
-        WorkbookError: It does.
-    """
+    """Raise WorkbookError if the archive unpacks to more than can be read."""
     with zipfile.ZipFile(file) as archive:
         n_bytes = sum(member.file_size for member in archive.infolist())
     if n_bytes > MAX_UNPACKED_BYTES:
@@ -122,11 +110,7 @@ def check_size(file: BinaryIO) -> None:
 
 
 def _rows(sheet: Any) -> Iterator[Any]:
-    """Yield the rows of a sheet.
-
-    Raises:
-        WorkbookError: They have too many cells.
-    """
+    """Yield the rows of a sheet; raise WorkbookError if they have too many cells."""
     sheet.reset_dimensions()  # a size that a program wrote wrongly, or that styles of empty cells make
     n_cells = 0
     for row in sheet.iter_rows():
@@ -139,11 +123,7 @@ def _rows(sheet: Any) -> Iterator[Any]:
 
 
 def choose_sheet(book: Any, sheet: str) -> str:
-    """Return the name of the sheet of that name, or of the only one that is visible and has a value.
-
-    Raises:
-        WorkbookError: There is none, or there are several.
-    """
+    """Return the name of this sheet, or of the only visible one with a value; raise WorkbookError for none."""
     names = [worksheet.title for worksheet in book.worksheets]
     if sheet:
         candidates = [name for name in names if name.strip().casefold() == sheet.strip().casefold()]
@@ -167,11 +147,7 @@ def choose_sheet(book: Any, sheet: str) -> str:
 
 
 def has_formulas(file: BinaryIO, sheet: Any) -> bool:
-    """Return whether the sheet has a formula.
-
-    Raises:
-        WorkbookError: Cells of the sheet are merged.
-    """
+    """Return whether the sheet has a formula; raise WorkbookError if cells are merged."""
     is_calculated, rest = False, b""
     with zipfile.ZipFile(file) as archive, archive.open(sheet._worksheet_path) as part:
         while piece := part.read(_PIECE_BYTES):

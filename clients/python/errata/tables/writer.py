@@ -17,16 +17,7 @@ FORMULA = re.compile(r"[=@]|[+-](?![\d.,\s]*\Z)")
 
 
 def format_table(suffix: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Return the file of a table.
-
-    Args:
-        suffix: End of its name, one of SUFFIXES.
-        columns: The headings.
-        rows: The cells.
-
-    Raises:
-        ValueError: A cell is too long for a workbook.
-    """
+    """Return the file of a table, by the end of its name; raise ValueError for a cell that no workbook takes."""
     if suffix == ".xlsx":
         return _format_workbook([columns, *rows])
     file = io.StringIO(newline="")

@@ -78,8 +78,7 @@ def complain(names: Sequence[str], words: str) -> str:
 def point_out(mistake: Mistake, of: Sequence[str] = ()) -> FieldProblem:
     """Return the mistake with the JSON pointer of its field (RFC 6901, as the fragment of a URI): `#/edits/3/answer`.
 
-    Args:
-        of: Path of the part of the body that was checked.
+    `of` is the path of the part of the body that was checked.
     """
     names = [*of, *locate(mistake)]
     pointer = "#" + "".join(

@@ -21,10 +21,5 @@ def normalize_question(question: str) -> str:
 
 
 def name_fields(sentence: str, names: Mapping[str, str]) -> str:
-    """Return a sentence of the service with the names that its reader knows: flags of a command, labels of a form.
-
-    Args:
-        sentence: A sentence that names fields of a request in backquotes.
-        names: The reader's name of each field; others stay.
-    """
+    """Return a sentence, which names fields in backquotes, with the names that its reader knows: flags, labels."""
     return FIELD.sub(lambda match: names.get(match[1], match[0]), sentence)

@@ -202,23 +202,16 @@ async def test_a_dry_run_changes_nothing_and_tells_of_each_line(client: AsyncErr
     assert (run.lines[0].before, run.lines[0].version) == ("Lima", None)
 
 
-async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
+async def test_a_rephrased_prompt_is_a_test_of_its_edit_and_not_taught(
     client: AsyncErrata, tmp_path: Path
 ) -> None:
     path = tmp_path / "easy.json"
-    records = [
-        {"prompt": PERU, "target_new": ["Cusco"], "rephrase_prompt": "what is THE capital, of Peru"},
-        {"prompt": FRANCE, "target_new": "Lyon", "rephrase_prompt": "France's capital city?"},
-    ]
-    path.write_text(json.dumps(records))
-    held_back = await client.edit_file(path, model="toy")
-    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held_back.lines]
-    assert outcomes == [(1, 1, 0), (1, 0, 0)]
-    assert (await client.show(1)).edits[1].paraphrases == []
-    run_taught = await client.edit_file(path, model="toy", teach_rephrased=True)
-    assert [(line.rephrased_asked, line.wordings, line.follow) for line in run_taught.lines] == [
-        (0, 1, 1),
-        (0, 1, 1),
-    ]
-    paraphrases = [edit.paraphrases for edit in (await client.show(2)).edits]
-    assert paraphrases == [["what is THE capital, of Peru"], ["France's capital city?"]]
+    path.write_text(
+        json.dumps([{"prompt": FRANCE, "target_new": "Lyon", "rephrase_prompt": "France's capital city?"}])
+    )
+    await client.edit_file(path, model="toy")
+    [edit] = (await client.show(1)).edits
+    assert (edit.paraphrases, [(test.question, test.answer) for test in edit.tests]) == (
+        [],
+        [("France's capital city?", "Lyon")],
+    )

@@ -9,9 +9,9 @@ import typer
 from rich.text import Text
 
 from errata.cli.options import AnswerAt, At, AtOrTag, Words
-from errata.cli.render.explanation.sections import draw_explanation
+from errata.cli.render.explanation import draw_explanation
+from errata.cli.render.lookup import draw_senses
 from errata.cli.render.scope import draw_scope, draw_why
-from errata.cli.render.senses import draw_senses
 from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
@@ -64,6 +64,13 @@ Stop = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Name the facts it rests on, or a guess that is not sure enough."),
+]
+QuotedQuestion = Annotated[str, typer.Argument(help="The question, in quotes.")]
+AnsweringModel = Annotated[
+    str | None, typer.Option(help="Which system answers; by default the one that the service chose.")
+]
+SenseModel = Annotated[
+    str | None, typer.Option(help="Which system; by default the first whose words have senses.")
 ]
 
 
@@ -134,13 +141,7 @@ def read_context(argument: str) -> str:
 
 
 def print_answer(session: Session, answer: Answer, verbose: bool, names_model: bool) -> None:
-    """Print an answer to stdout, and notes about it to stderr.
-
-    Args:
-        session: Where to print.
-        verbose: Whether the facts that it rests on are named.
-        names_model: Whether the system is named, since the caller named none.
-    """
+    """Print an answer to stdout, and notes about it to stderr."""
     if answer.answer is not None:
         session.out.print(Text(answer.answer), soft_wrap=True)
     else:
@@ -193,12 +194,6 @@ def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
     return notes
 
 
-QuotedQuestion = Annotated[str, typer.Argument(help="The question, in quotes.")]
-AnsweringModel = Annotated[
-    str | None, typer.Option(help="Which system answers; by default the one that the service chose.")
-]
-
-
 def scope(
     session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None
 ) -> None:
@@ -213,11 +208,6 @@ def why(session: Session, question: QuotedQuestion, model: AnsweringModel = None
     version = None if at is None else session.resolve_version(at)
     call = session.calls.why(question, model=model, version=version)
     session.show(session.send(call, "Asking"), draw_why)
-
-
-SenseModel = Annotated[
-    str | None, typer.Option(help="Which system; by default the first whose words have senses.")
-]
 
 
 def senses(

@@ -10,7 +10,7 @@ import typer
 from errata.cli.commands.ask import show_answer
 from errata.cli.options import AtOrTag, Undo, Words, Write, parse_setting
 from errata.cli.receipts import make
-from errata.cli.render.graph.facts import draw_rules
+from errata.cli.render.graph import draw_rules
 from errata.cli.render.text import make_printable
 from errata.cli.session import Session
 from errata.wire import ModelCard

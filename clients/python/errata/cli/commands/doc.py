@@ -11,7 +11,7 @@ import typer
 from errata.cli.commands.ask import show_answer
 from errata.cli.options import AnswerAt, At, DocumentWrite, Words, Write
 from errata.cli.receipts import make
-from errata.cli.render.documents import draw_document, draw_document_list
+from errata.cli.render.lookup import draw_document, draw_document_list
 from errata.cli.session import Session
 from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType, MediaType
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from errata.bulk.options import BATCH_SIZE, BatchOptions
+from errata.bulk.line import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
 from errata.cli.commands.review import asked_model, close_gap, find_gap
@@ -88,12 +88,6 @@ SkipBad = Annotated[
     ),
 ]
 BatchSize = Annotated[int, file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit.")]
-TeachRephrased = Annotated[
-    bool,
-    file_option(
-        "--teach-rephrased", help="EasyEdit: teach the rephrased prompts instead of asking them at the end."
-    ),
-]
 Again = Annotated[
     bool, file_option("--again", help="Make anew what this file made before and was taken back.")
 ]
@@ -115,7 +109,6 @@ def edit(
     report: ReportFile = None,
     skip_bad: SkipBad = False,
     batch_size: BatchSize = BATCH_SIZE,
-    teach_rephrased: TeachRephrased = False,
     again: Again = False,
     sheet: Sheet = "",
 ) -> None:
@@ -128,7 +121,6 @@ def edit(
         batches = BatchOptions(
             model=model, batch_size=batch_size, skip_bad=skip_bad, again=again, sheet=sheet
         )
-        batches["teach_rephrased"] = teach_rephrased
         edit_file(session, FileRun(file, **options, **batches), report, write.verbose)
         return
     if question is None or answer is None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.cli.options import At
-from errata.cli.render.graph.entities import draw_entity, draw_entity_list
+from errata.cli.render.lookup import draw_entity, draw_entity_list
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.errors import NotFound

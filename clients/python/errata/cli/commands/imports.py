@@ -15,7 +15,7 @@ from errata.bulk.export import make_rows
 from errata.cli.options import AtOrTag, Force, Import, Sheet, Write
 from errata.cli.progress import ProgressDisplay
 from errata.cli.receipts import require_success
-from errata.cli.render.graph.imports import draw_import, format_rejected
+from errata.cli.render.graph import draw_import, format_rejected
 from errata.cli.render.text import make_printable, plural
 from errata.cli.session import Session, check_writable, is_terminal
 from errata.tables.headings import read_headings
@@ -112,15 +112,7 @@ def open_source(file: str) -> Path | BinaryIO:
 
 
 def ask_columns(session: Session, file: Path, subject: str, sheet: str, columns: Sequence[str]) -> list[str]:
-    """Return the columns with those that a person was asked about, each as HEADING=RELATION.
-
-    Args:
-        session: The session, whose terminal is asked.
-        file: The table.
-        subject: Heading of the column with the names of things.
-        sheet: Name of the sheet of a workbook.
-        columns: Columns that need no question.
-    """
+    """Return the columns with those that a person was asked about, each as HEADING=RELATION."""
     try:
         headings = [heading.strip() for heading in read_headings(file, sheet) if heading.strip()]
     except (OSError, WorkbookError):

@@ -12,8 +12,7 @@ import typer
 
 from errata.calls.admin import DAY_S
 from errata.cli.options import TIMES, parse_time
-from errata.cli.render.access import draw_audit, draw_keys, draw_new_key, draw_revocation
-from errata.cli.render.status import draw_whoami
+from errata.cli.render.status import draw_audit, draw_keys, draw_new_key, draw_revocation, draw_whoami
 from errata.cli.session import Session
 from errata.wire import Scope
 

@@ -10,9 +10,17 @@ import typer
 
 from errata.cli.options import Message, Review, parse_day
 from errata.cli.receipts import require_success
-from errata.cli.render.gaps import draw_dropped_gap, draw_gap_check, draw_gaps, draw_review, draw_reviews
-from errata.cli.render.proposals import draw_decision, draw_proposal, draw_proposals
 from errata.cli.render.text import plural
+from errata.cli.render.worklist import (
+    draw_decision,
+    draw_dropped_gap,
+    draw_gap_check,
+    draw_gaps,
+    draw_proposal,
+    draw_proposals,
+    draw_review,
+    draw_reviews,
+)
 from errata.cli.session import Session
 from errata.errors import NotFound
 from errata.request import build

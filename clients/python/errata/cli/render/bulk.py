@@ -12,9 +12,9 @@ from rich.text import Text
 
 from errata.bulk.line import Line, Status
 from errata.bulk.run import FileRun
-from errata.cli.render.receipt import draw_receipt, draw_replication
+from errata.cli.render.effects import draw_replication, summarize_warnings
+from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
-from errata.cli.render.warnings import summarize_warnings
 from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
@@ -32,11 +32,7 @@ REPORT_SUFFIXES = (JSONL, CSV)
 
 
 def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
-    """Draw the commits of a run, then the lines to look at and a summary of the warnings.
-
-    Args:
-        verbose: Whether to add what a single commit cost.
-    """
+    """Draw the commits of a run, then the lines to look at and a summary of the warnings."""
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
         receipt = make_printable(run.receipts[0])
@@ -48,16 +44,6 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
         parts += [*_draw_commits(run), _draw_statuses(run)]
         parts += _draw_notable_lines(run, ("refused", "replaced", "done", "no-op"))
     parts += summarize_warnings((line.where, warning) for line in run.lines for warning in line.warnings)
-    n_asked, n_follow = (
-        sum(line.rephrased_asked for line in run.lines),
-        sum(line.rephrased_follow for line in run.lines),
-    )
-    n_held_out = sum(len(line.held_out) for line in run.lines)
-    if n_asked:
-        count = f"  {n_follow:,} of {n_asked:,} rephrased prompts follow"
-        parts.append(Text(f"{count}; they were held back, and asked at the end."))
-    elif n_held_out:
-        parts.append(Text(f"  {plural(n_held_out, 'rephrased prompt')} held back, and not asked."))
     n_tests = sum(len(line.tests) for line in run.lines if line.status == "done")
     if n_tests:
         verb = "would be kept" if run.settings.dry_run else "kept"
@@ -175,11 +161,7 @@ def _draw_statuses(run: FileRun) -> RenderableType:
 
 
 def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
-    """Draw the first lines to look at: those of some statuses, unless all went well, then those said twice.
-
-    Args:
-        statuses: The statuses, the most important first.
-    """
+    """Draw the first lines to look at: those of some statuses, unless all went well, then those said twice."""
     lines = [line for status in statuses for line in run.lines if line.status == status]
     lines = [line for line in lines if line.holds is not True or line.follow < line.wordings]
     lines += [line for line in run.lines if line.status == "duplicate"]
@@ -198,12 +180,7 @@ def _draw_notable_lines(run: FileRun, statuses: Sequence[Status]) -> list[Text]:
 
 
 def format_report(lines: Sequence[Line], suffix: str) -> str:
-    """Return the text of a report file, a row for each line.
-
-    Args:
-        lines: The lines of the file of corrections.
-        suffix: How the name of the report file ends.
-    """
+    """Return the text of a report file, a row for each line."""
     rows = [line.to_row() for line in lines]
     if suffix == JSONL:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -10,16 +10,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
-from errata.cli.render.gaps import describe_hits
-from errata.cli.render.graph.facts import (
+from errata.cli.render.graph import (
     describe_act,
     describe_change,
     draw_fact_change,
     draw_memory_change,
+    draw_triples,
     is_import,
     read_rows,
 )
-from errata.cli.render.graph.imports import draw_triples
 from errata.cli.render.text import (
     age,
     draw_answer,
@@ -32,6 +31,7 @@ from errata.cli.render.text import (
     shorten,
     utc_now,
 )
+from errata.cli.render.worklist import describe_hits
 from errata.wire import (
     Change,
     Diff,
@@ -48,14 +48,7 @@ MAX_TRIPLES = 20  # triples of an import that replaced nothing, and are shown
 
 
 def draw_log(log: VersionLog, limit: int, options: str = "", is_filtered: bool = False) -> RenderableType:
-    """Draw a line for each commit, with a command for older ones that has the same options.
-
-    Args:
-        log: The commits.
-        limit: Largest number of commits that were asked for.
-        options: Options of the command that was given.
-        is_filtered: Whether only some of the commits were asked for.
-    """
+    """Draw a line for each commit, with a command for older ones that has the same options."""
     if is_filtered and not log.versions:
         return Text("No commit matches.", style="dim")
     table = make_table(">version", "when", "who", "what", "message")
@@ -95,11 +88,7 @@ def _describe_undo(commit: VersionHead) -> str:
 
 
 def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
-    """Draw a commit: who made it and why, its edits, what it replaced and changed besides.
-
-    Args:
-        verbose: Whether to add the methods of the edits and the rows that were written.
-    """
+    """Draw a commit: who made it and why, its edits, what it replaced and changed besides."""
     undo = "" if commit.kind == "edit" else f" ({_describe_undo(commit)})"
     parts: list[RenderableType] = [
         Text(f"version {commit.version}{undo}", style="yellow"),
@@ -148,12 +137,7 @@ def _draw_side(sign: str, answer: str | None) -> Text:
 
 
 def draw_diff(diff: Diff, verbose: bool = False) -> RenderableType:
-    """Draw what two versions answer differently, and the facts and changes that only one of them has.
-
-    Args:
-        diff: The difference.
-        verbose: Whether to name the memories whose rows differ.
-    """
+    """Draw what two versions answer differently, and the facts and changes that only one of them has."""
     parts: list[RenderableType] = [
         Text(f"--- version {diff.from_version}", style="bold"),
         Text(f"+++ version {diff.to_version}", style="bold"),

@@ -1,20 +1,49 @@
-"""The effects of a change besides its purpose: edits that it replaced or broke, and other answers that changed."""
+"""The effects of a change besides its purpose: edits replaced or broken, other answers, near wordings, warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.text import draw_answer, make_grid, make_table, one_line, plural
-from errata.wire import BrokenTest, FailingTest, Kind, Report, SideEffect, SupersededTest
-from errata.wire.wording import normalize_question
+from errata.cli.render.text import (
+    FLAGS,
+    draw_answer,
+    draw_change,
+    escape,
+    make_grid,
+    make_table,
+    one_line,
+    percent,
+    plural,
+)
+from errata.wire import (
+    BrokenTest,
+    EditReceipt,
+    EditReport,
+    FailingTest,
+    Kind,
+    NearQuestion,
+    ParaphraseReport,
+    Report,
+    SideEffect,
+    SupersededTest,
+)
+from errata.wire.wording import name_fields, normalize_question
 
 PACK = "the facts that Errata came with"
 PACK_AND_EDITS = "the facts that Errata came with, and of edits,"
+NEAR_FOLLOWS, NEAR_STAYS = "near, follows too", "near, stays"
+FOLLOWS, DOES_NOT_FOLLOW = "tried, follows", "tried, does not"
+MAX_PLACES = 3
+# Quotations and shares, which differ between warnings of one kind
+PARTICULARS = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)|\b\d+ %")
 
 
 def draw_report(report: Report, kind: Kind = "edit") -> list[RenderableType]:
@@ -86,14 +115,7 @@ def draw_side_effects(report: Report) -> list[RenderableType]:
 def draw_other_answers(
     owner: str, side_effects: Sequence[SideEffect], n_compared: int, n_left_out: int
 ) -> list[RenderableType]:
-    """Draw the changed answers to questions that no edit is about, or a line saying that none changed.
-
-    Args:
-        owner: To whom the questions belong.
-        side_effects: The questions whose answers changed.
-        n_compared: Number of questions that were compared.
-        n_left_out: Number of questions that may have changed and were not compared.
-    """
+    """Draw the changed answers to questions that no edit is about, or a line saying that none changed."""
     count_text = f"{plural(n_compared, 'question')} compared"
     if n_left_out:
         total = plural(n_compared + n_left_out, "question")
@@ -143,3 +165,88 @@ def draw_failing(tests: Sequence[FailingTest]) -> Table:
         answers = draw_answer(test.expected), draw_answer(test.actual)
         table.add_row(str(test.version), test.question, *answers, Text(source, style="dim"))
     return table
+
+
+def draw_replication(receipt: EditReceipt) -> Text:
+    """Return which replicas have the version."""
+    replicas = receipt.replicas
+    if receipt.version is None:
+        return Text()
+    if receipt.all_applied:
+        return Text(" Every replica has it.")
+    if not replicas:
+        return Text(" The replicas were not waited for.", style="yellow")
+    late = [replica for replica in replicas if replica.version < receipt.version]
+    if not late:
+        return Text(" Not every replica is running now; each that starts will have it.", style="yellow")
+    count = f"{len(late)} of {plural(len(replicas), 'replica')}"
+    names = ", ".join(f"{replica.replica} (at version {replica.version})" for replica in late)
+    return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
+
+
+def draw_surroundings(edit: EditReport, verbose: bool = False) -> list[Padding]:
+    """Draw the near questions of an edit, then the wordings that the service tried."""
+    near = [(near, _describe_near(near, verbose)) for near in edit.near_questions]
+    rows = [
+        *((NEAR_FOLLOWS, other.question, details) for other, details in near if other.follows),
+        *((NEAR_STAYS, other.question, details) for other, details in near if not other.follows),
+    ]
+    return _draw_rows([*rows, *_list_tried(edit.generated_paraphrases)])
+
+
+def draw_tried(wordings: Iterable[ParaphraseReport]) -> list[Padding]:
+    """Draw wordings that the service tried, each once: those that follow, then the others."""
+    return _draw_rows(_list_tried({wording.question: wording for wording in wordings}.values()))
+
+
+def _list_tried(wordings: Iterable[ParaphraseReport]) -> list[tuple[str, str, Text]]:
+    wordings = list(wordings)
+    return [
+        *((FOLLOWS, wording.question, Text()) for wording in wordings if wording.follows),
+        *(
+            (DOES_NOT_FOLLOW, wording.question, draw_change(wording.before, wording.after))
+            for wording in wordings
+            if not wording.follows
+        ),
+    ]
+
+
+def _describe_near(near: NearQuestion, verbose: bool) -> Text:
+    clauses = [] if near.version is None else [f"{near.answer}, by version {near.version}"]
+    clauses += [f"{percent(near.probability)} likely the same"] if verbose else []
+    return Text("; ".join(clauses), style="dim")
+
+
+def _draw_rows(rows: Sequence[tuple[str, str, Text]]) -> list[Padding]:
+    """Draw a table whose labels stand at the first of their rows alone."""
+    if not rows:
+        return []
+    table = make_grid()
+    previous = ""
+    for label, question, details in rows:
+        style = "yellow" if label in (NEAR_FOLLOWS, DOES_NOT_FOLLOW) else "dim"
+        table.add_row(Text("" if label == previous else label, style), one_line(question), details)
+        previous = label
+    return [Padding.indent(table, 4)]
+
+
+def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
+    """Return a line for each kind of warning, each with its place, the most frequent first; a file may have a thousand.
+
+    Without places the first MAX_PLACES of a kind have a line each. Quotations and shares make no other kind.
+    """
+    kinds: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place, warning in dict.fromkeys(warnings):
+        kinds[PARTICULARS.sub("...", warning)].append((place, warning))
+    lines: list[Text] = []
+    for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
+        n_more = len(members) - MAX_PLACES
+        places = ", ".join(place for place, _ in members[:MAX_PLACES] if place)
+        if len(members) > 1 and places:
+            rest = f" and {n_more:,} more" if n_more > 0 else ""
+            texts = [f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"]
+        else:
+            texts = [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
+            texts += [f"warning: {n_more:,} more of this kind"] if n_more > 0 else []
+        lines += [Text(f"  {escape(one_line(name_fields(text, FLAGS)))}", style="yellow") for text in texts]
+    return lines

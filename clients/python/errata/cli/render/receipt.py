@@ -9,11 +9,15 @@ from itertools import chain
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_replaced, draw_side_effects
-from errata.cli.render.graph.facts import describe_change, draw_fact, group_facts, is_fact
+from errata.cli.render.effects import (
+    draw_replaced,
+    draw_replication,
+    draw_side_effects,
+    draw_surroundings,
+    summarize_warnings,
+)
+from errata.cli.render.graph import describe_change, draw_fact, group_facts, is_fact
 from errata.cli.render.text import draw_answer, draw_change, milliseconds, plural
-from errata.cli.render.warnings import summarize_warnings
-from errata.cli.render.wordings import draw_surroundings
 from errata.wire import EditReceipt, EditReport, ParaphraseReport
 
 MAX_SHOWN = 10  # edits, or questions, shown one by one; of more, those that went well are only counted
@@ -22,13 +26,7 @@ MAX_SHOWN = 10  # edits, or questions, shown one by one; of more, those that wen
 def draw_receipt(
     receipt: EditReceipt, summary: str, verbose: bool = False, warns: bool = True
 ) -> RenderableType:
-    """Draw the receipt of one change.
-
-    Args:
-        summary: What the command did, e.g. `version 3 is taken back`.
-        verbose: Whether to add what it cost.
-        warns: Whether to add the warnings of single edits; those of the memory are always there.
-    """
+    """Draw the receipt of one change, whose `summary` says what the command did, e.g. `version 3 is taken back`."""
     parts: list[RenderableType] = [draw_outcome(receipt, summary, verbose, warns)]
     parts += summarize_warnings(("", warning) for warning in receipt.report.capacity.warnings)
     if verbose:
@@ -72,23 +70,6 @@ def draw_headline(receipt: EditReceipt, summary: str) -> Text:
     else:
         headline = Text(f"Dry run: {summary} would do this; nothing was changed.", style="bold")
     return Text.assemble(headline, draw_replication(receipt))
-
-
-def draw_replication(receipt: EditReceipt) -> Text:
-    """Return which replicas have the version."""
-    replicas = receipt.replicas
-    if receipt.version is None:
-        return Text()
-    if receipt.all_applied:
-        return Text(" Every replica has it.")
-    if not replicas:
-        return Text(" The replicas were not waited for.", style="yellow")
-    late = [replica for replica in replicas if replica.version < receipt.version]
-    if not late:
-        return Text(" Not every replica is running now; each that starts will have it.", style="yellow")
-    count = f"{len(late)} of {plural(len(replicas), 'replica')}"
-    names = ", ".join(f"{replica.replica} (at version {replica.version})" for replica in late)
-    return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
 
 
 def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[RenderableType]:
@@ -187,14 +168,7 @@ def draw_undone(edits: Sequence[EditReport]) -> list[RenderableType]:
 def _draw_reversal(
     question: str, before: str | None, after: str | None, good: bool, edit: EditReport
 ) -> list[Text]:
-    """Draw one question of a revert or a rollback.
-
-    Args:
-        question: The question, or the change of an edit without one.
-        before: Its answer before.
-        after: Its answer now.
-        good: Whether the edit no longer answers, or is back and answers.
-    """
+    """Draw one question of a revert or a rollback: `good` if the edit no longer answers, or is back and answers."""
     is_paraphrase = question not in (edit.question, describe_change(edit.notes))
     if not edit.question and "object" not in edit.notes:  # no triple either: a relation, an import, a rule
         return [_draw_wording(question)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.gaps import describe_hits
-from errata.cli.render.graph.facts import describe_change, is_fact, is_import, read_rows
+from errata.cli.render.graph import describe_change, is_fact, is_import, read_rows
 from errata.cli.render.text import draw_answer, draw_test, make_table, one_line, percent, shorten
+from errata.cli.render.worklist import describe_hits
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
 MAX_LETTERS = 60
@@ -38,12 +38,7 @@ def draw_scope(report: ScopeReport) -> RenderableType:
 
 
 def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
-    """Draw one edit, and who made it, when and why.
-
-    Args:
-        detail: The edit.
-        match: How a question found it.
-    """
+    """Draw one edit, who made it, when and why, and how a question found it."""
     edit = detail.edit
     state = "" if edit.active else "  (taken back)"
     if detail.replaced_in is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errata.bulk.duplicates import mark_duplicates
+from errata.bulk.batch import mark_duplicates
 from errata.bulk.line import Line
 from errata.wire import EditItem, FactItem, Item
 

@@ -11,6 +11,7 @@ from errata import EditItem, FactItem, RelationItem
 from errata.bulk.line import Line
 from errata.bulk.reader import read_corrections
 from errata.errors import BadFile
+from errata.wire import EditTest
 
 from tests.workbooks import workbook
 
@@ -129,7 +130,7 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "held_out"),
+    ("fields", "wordings"),
     [
         ({"prompt": "q?", "target_new": "a", "rephrase_prompt": "p?", "ground_truth": ["b"]}, ("p?",)),
         ({"prompt": "q?", "target_new": ["a", "other name"], "rephrase": ["p?", "r?"]}, ("p?", "r?")),
@@ -138,16 +139,13 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
         ({"update": "q?", "ans": "a", "rephrase": "p?", "mhop": None}, ("p?",)),
     ],
 )
-def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
-    tmp_path: Path, fields: dict[str, object], held_out: tuple[str, ...]
+def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_a_test(
+    tmp_path: Path, fields: dict[str, object], wordings: tuple[str, ...]
 ) -> None:
+    tests = [EditTest(question=wording, answer="a") for wording in wordings]
     for name, content in (("a.json", json.dumps([fields])), ("a.jsonl", json.dumps(fields))):
         [line] = read(tmp_path, name, content)
-        assert line.item == EditItem(question="q?", answer="a")
-        assert line.held_out == held_out
-    [line] = read(tmp_path, "a.json", json.dumps([fields]), teach_rephrased=True)
-    assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held_out))
-    assert line.held_out == ()
+        assert line.item == EditItem(question="q?", answer="a", tests=tests)
 
 
 @pytest.mark.parametrize(

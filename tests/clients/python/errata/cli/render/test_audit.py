@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from errata.cli.render.access import draw_audit
+from errata.cli.render.status import draw_audit
 from errata.wire import AuditEntry, AuditPage
 from rich.console import Console
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.explanation.sections import draw_explanation
+from errata.cli.render.explanation import draw_explanation
 from rich.cells import cell_len
 from rich.console import Console
 

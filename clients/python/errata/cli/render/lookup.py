@@ -1,4 +1,4 @@
-"""Entities of the graph: several in a table, and one with all its facts."""
+"""What a curator looks up: entities with their facts, documents, and the senses of a word."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from errata.cli.render.text import make_grid, make_table, one_line, plural
+from errata.cli.render.text import escape, make_grid, make_table, one_line, plural
 from errata.wire import (
+    DocumentList,
+    DocumentState,
     EntityFact,
     EntityHead,
     EntityList,
     EntityState,
     RemovedFact,
+    ScoredWord,
+    Sense,
+    WordSenses,
 )
 
 MAX_ALIASES = 3
@@ -75,3 +80,52 @@ def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
         table.add_row("" if title == previous else title, one_line(fact.object), object_id, origin)
         previous = title
     return Padding.indent(table, 2)
+
+
+def draw_document(document: DocumentState) -> Text:
+    """Return the text, whose lines and tabs are the document's; other control characters are shown."""
+    lines = document.text.replace("\r\n", "\n").split("\n")
+    return Text("\n".join("\t".join(map(escape, line.split("\t"))) for line in lines))
+
+
+def draw_document_list(page: DocumentList) -> RenderableType:
+    if not page.documents:
+        return Text(f"There is no document at version {page.version}.", style="yellow")
+    table = make_table("id", "title", ">characters", ">edits")
+    table.columns[0].overflow = "fold"
+    table.columns[0].style = "cyan"
+    for document in page.documents:
+        table.add_row(
+            document.id, one_line(document.title), f"{document.characters:,}", f"{len(document.edits):,}"
+        )
+    if len(page.documents) == page.total:
+        return table
+    last = page.documents[-1].id
+    note = f"{plural(page.total, 'document')} in all; more of them: errata doc list --after {last}"
+    return Group(table, Text(note, style="dim"))
+
+
+def draw_senses(word: WordSenses) -> RenderableType:
+    """Draw a word: a line a sense."""
+    title = Text.assemble((f"'{word.word}'", "bold"), (f"  {word.model}, version {word.version}", "dim"))
+    is_edited = any(sense.edits for sense in word.senses)
+    table = make_table(">sense", ">strength", "favours", "disfavours", *(["edits"] if is_edited else []))
+    for sense in word.senses:
+        cells: list[RenderableType] = [str(sense.number), _write_strength(sense), _write_words(sense.top)]
+        cells.append(Text(_write_words(sense.bottom[:3]), style="dim"))
+        if is_edited:
+            cells.append(Text(", ".join(sense.edits), style="yellow"))
+        table.add_row(*cells)
+    warnings = [Text(warning, style="yellow") for warning in word.warnings]
+    return Group(title, table, *warnings)
+
+
+def _write_strength(sense: Sense) -> str:
+    if abs(sense.strength - sense.base_strength) < 0.005:
+        return f"{sense.strength:.2f}"
+    return f"{sense.base_strength:.2f} → {sense.strength:.2f}"
+
+
+def _write_words(words: list[ScoredWord]) -> str:
+    """Write words in one line; spaces before them are left out, and other white space is written as a code."""
+    return "  ".join(word.word.removeprefix(" ").replace("\n", "\\n") or "␣" for word in words)

@@ -3,11 +3,14 @@
 The explanations of models differ, so any JSON can be drawn: an object is a line for each name, a list of
 objects is a table, and either may stand in a cell of the other. A system that reads the graph gets a drawing of the
 sentence tree first, then why it was read so.
+
+Liu et al., K-BERT (arXiv:1909.07606), figure 1: a fact's soft positions go on from the word that it hangs from, and
+the sentence's own words go on counting as if no fact were there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -16,16 +19,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.explanation.sentence_tree import (
-    READ,
-    RESTS_ON,
-    Key,
-    draw_facts,
-    draw_tokens,
-    format_number,
-)
 from errata.cli.render.text import draw_answer, figure, make_grid, make_table, one_line, percent
 
+RESTS_ON, READ = "●", "○"
+PIECE = "##"  # begins a token that goes on with the one before it
+Key = tuple[str, str, str]
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
 MAX_OMISSIONS = 12
 MAX_ROWS = 50
@@ -42,12 +40,68 @@ OMISSION_REASONS = {
 Json = Mapping[str, Any]
 
 
-def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -> RenderableType:
-    """Draw the sections of a system that reads the graph, and every other explanation as it is.
+def draw_tokens(tokens: Sequence[Json]) -> Text:
+    """Draw the sentence as the model reads it, each word behind its soft positions."""
+    words: list[tuple[str, list[object]]] = []
+    for token in tokens:
+        text, position = str(token.get("text", "")), token.get("position")
+        if token.get("branch"):
+            continue
+        if text.startswith(PIECE) and words:
+            before, positions = words.pop()
+            words.append((before + text.removeprefix(PIECE), [*positions, position]))
+        else:
+            words.append((text, [position]))
+    parts = [((format_positions(at[0], at[-1]) + " ", "dim"), f"{one_line(word)}  ") for word, at in words]
+    return Text.assemble("  ", *(piece for part in parts for piece in part))
 
-    Args:
-        answer: The answer of the whole tree, to compare with.
-    """
+
+def draw_facts(mention: Json, rests_on: Collection[Key]) -> RenderableType:
+    """Draw a linked word with its facts, those on which the answer rests marked."""
+    entity, facts = str(mention.get("entity") or ""), mention.get("facts")
+    label = one_line(str(mention.get("label") or mention.get("text") or ""))
+    table = make_table("", ">at", "fact", ">rank", ">score", "edit")
+    for column in table.columns:
+        column.overflow = "fold"
+    for fact in facts if isinstance(facts, list) else []:
+        if not isinstance(fact, dict):
+            continue
+        relation, value, span = (
+            str(fact.get("relation") or ""),
+            str(fact.get("object") or ""),
+            fact.get("positions"),
+        )
+        is_ground = (entity, relation, value) in rests_on
+        table.add_row(
+            RESTS_ON if is_ground else READ,
+            format_positions(*span) if isinstance(span, list) and len(span) == 2 else "",
+            one_line(str(fact.get("text") or f"{relation} {value}")),
+            format_number(fact.get("rank")),
+            format_number(fact.get("score")),
+            str(fact.get("edit") or ""),
+            style="green" if is_ground else "",
+        )
+    head = Text.assemble((label, "bold cyan"), (f"  {one_line(entity)}" if entity else "", "dim"))
+    if not table.row_count:
+        return Padding.indent(head.append("  no facts", "dim"), 2)
+    return Padding.indent(Group(head, Padding.indent(table, 2)), 2)
+
+
+def format_positions(first: object, last: object) -> str:
+    if not isinstance(first, int):
+        return ""
+    return str(first) if last in (None, first) else f"{first}–{last}"
+
+
+def format_number(value: object) -> str:
+    """Format a share or a similarity; a place in an order stays a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -> RenderableType:
+    """Draw the sections of a system that reads the graph, and every other explanation as it is."""
     if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
         return Padding.indent(_draw(dict(explanation)), 2)
     tree = _rows(explanation, "tree")
@@ -78,12 +132,7 @@ def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -
 
 
 def _draw(value: JsonValue, name: str = "") -> RenderableType:
-    """Draw any JSON.
-
-    Args:
-        value: The JSON.
-        name: Its name in the object that it belongs to.
-    """
+    """Draw any JSON; its name in an object tells whether a number is a share."""
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if isinstance(value, float):

@@ -1,1 +1,0 @@
-"""Pictures of an explanation: its parts in order, K-BERT's sentence tree, the facts below one word."""

@@ -1,1 +1,0 @@
-"""Pictures of the graph: entities, facts, imports, and rules about paths."""
