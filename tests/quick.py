@@ -1,7 +1,7 @@
 """The tests of what was changed: `python -m tests.quick [COMMIT]` runs them.
 
-A test file that was changed is run, and of a file of the code the test file that mirrors it, or else the tests that lie
-in the mirrored folder.
+A test file that was changed is run, and of a file of the code the test file that mirrors it, or else the tests of the
+nearest mirrored folder above it that has some. A template or a script counts as a file of the code.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ def find_changes(base: str) -> list[str]:
 
 
 def find_tests(path: str) -> list[Path]:
-    """Return the test files of a file, which may be none."""
+    """Return the test files of a file; none of a page of text, or of one outside the code."""
     file = Path(path)
-    if file.suffix != ".py" or not (ROOT / file).is_file():
+    if not (ROOT / file).is_file() or file.suffix == ".md":
         return []
     if file.parts[0] == "tests":
-        return [file] if file.name.startswith("test_") else []
+        return [file] if file.name.startswith("test_") and file.suffix == ".py" else []
     folder = Path("tests", *file.parent.parts)
-    mirror = folder / f"test_{file.name}"
-    return [mirror] if (ROOT / mirror).is_file() else _list(folder)
+    mirror = folder / f"test_{file.stem}.py"
+    if (ROOT / mirror).is_file():
+        return [mirror]
+    return next(filter(None, map(_list, (folder, *folder.parents[: len(folder.parts) - 2]))), [])
 
 
 def _list(folder: Path) -> list[Path]:

@@ -87,7 +87,13 @@ def list_mutants(path: Path) -> Iterator[Mutant]:
 
 
 def is_caught(mutant: Mutant, tree: Path, tests: Sequence[Path]) -> bool:
-    """Run tests in a copy of the tree that has the mutant."""
+    """Run tests in a copy of the tree that has the mutant.
+
+    Raises:
+        ValueError: There are none, for pytest would run all, whose time-out would look as if they had caught it.
+    """
+    if not tests:
+        raise ValueError(f"no test is of {mutant.path}: name some by --tests")
     file = tree / mutant.path
     before = file.read_bytes()
     file.write_text(ast.unparse(mutant.tree), "utf-8")

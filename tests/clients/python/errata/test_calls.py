@@ -185,6 +185,7 @@ def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() 
         (lambda calls: calls.revert(0), "version: "),
         (lambda calls: calls.rollback(-1), "to: "),
         (lambda calls: calls.show("x"), "version: "),
+        (lambda calls: calls.show(None), "version: has to be a whole number"),
         (lambda calls: calls.fact("", "capital", "Lima"), "subject: "),
         (lambda calls: calls.fact("Peru", "capital", "Lima", act="replace"), "act: "),
         (lambda calls: calls.fact("Peru", "capital", "Lima", only="nkb"), "only: "),
