@@ -66,7 +66,8 @@ class ErrataError(Exception):
     retry_after_s: ClassVar[int | None]
     status, title, retry_after_s = PROBLEMS[code]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, code: str = "") -> None:
+        cls.code = code or cls.code
         cls.status, cls.title, cls.retry_after_s = PROBLEMS[cls.code]
 
     def __init__(self, detail: str, **extras: JSON) -> None:
@@ -75,69 +76,63 @@ class ErrataError(Exception):
         self.extras: dict[str, JSON] = extras
 
 
-class Malformed(ErrataError):
-    code = "invalid_input"
+class Malformed(ErrataError, code="invalid_input"):
+    pass
 
 
-class MalformedJson(Malformed):
-    code = "malformed_json"
+class MalformedJson(Malformed, code="malformed_json"):
+    pass
 
 
 class InvalidInput(Malformed):
     pass
 
 
-class TooLarge(Malformed):
-    code = "too_large"
+class TooLarge(Malformed, code="too_large"):
+    pass
 
 
-class TooSlow(Malformed):
+class TooSlow(Malformed, code="too_slow"):
     """A body arrived too slowly."""
 
-    code = "too_slow"
+
+class UnsupportedMediaType(Malformed, code="unsupported_media_type"):
+    pass
 
 
-class UnsupportedMediaType(Malformed):
-    code = "unsupported_media_type"
-
-
-class EditRefused(Malformed):
+class EditRefused(Malformed, code="edit_refused"):
     """An edit that cannot work. `reason` is the editor's stable code (`no_active_slot`, ...)."""
 
-    code = "edit_refused"
+
+class AccessDenied(ErrataError, code="forbidden"):
+    pass
 
 
-class AccessDenied(ErrataError):
-    code = "forbidden"
-
-
-class Unauthorized(AccessDenied):
-    code = "unauthorized"
+class Unauthorized(AccessDenied, code="unauthorized"):
+    pass
 
 
 class Forbidden(AccessDenied):
     pass
 
 
-class Missing(ErrataError):
-    code = "not_found"
+class Missing(ErrataError, code="not_found"):
+    pass
 
 
 class NotFound(Missing):
     pass
 
 
-class UnknownModel(Missing):
-    code = "unknown_model"
+class UnknownModel(Missing, code="unknown_model"):
+    pass
 
 
-class Conflict(ErrataError):
-    code = "nothing_to_do"
+class Conflict(ErrataError, code="nothing_to_do"):
+    pass
 
 
-class StaleVersion(Conflict):
-    code = "stale_version"
-
+class StaleVersion(Conflict, code="stale_version"):
     @classmethod
     def at(cls, current: int, expected: int) -> StaleVersion:
         detail = (
@@ -146,97 +141,75 @@ class StaleVersion(Conflict):
         return cls(detail, current=current, expected=expected)
 
 
-class GraphMoved(Conflict):
+class GraphMoved(Conflict, code="graph_moved"):
     """The graph has changed since it was read for this change; a new attempt reads it again."""
 
-    code = "graph_moved"
 
-
-class Ambiguous(Conflict):
+class Ambiguous(Conflict, code="ambiguous"):
     """Several entities have the name. `candidates` describes them."""
 
-    code = "ambiguous"
 
-
-class AddOrSet(Conflict):
+class AddOrSet(Conflict, code="add_or_set"):
     """The relation has a value already, and may hold one or many. `values` are its values."""
 
-    code = "add_or_set"
 
-
-class SimilarName(Conflict):
+class SimilarName(Conflict, code="similar_name"):
     """The name is new and one letter away from a name in use, that of `candidates`."""
 
-    code = "similar_name"
 
-
-class BreaksTests(Conflict):
+class BreaksTests(Conflict, code="breaks_tests"):
     """Fact tests of earlier edits (`tests`) would fail, or other answers (`side_effects`) change.
 
     Only requests with `strict` are refused for that.
     """
 
-    code = "breaks_tests"
+
+class MemoryFull(Conflict, code="memory_full"):
+    pass
 
 
-class MemoryFull(Conflict):
-    code = "memory_full"
-
-
-class KeyTaken(Conflict):
+class KeyTaken(Conflict, code="key_taken"):
     """A key has, or had, this name, under which its changes are in the ledger."""
 
-    code = "key_taken"
 
-
-class LedgerNotEmpty(Conflict):
+class LedgerNotEmpty(Conflict, code="ledger_not_empty"):
     """A backup is restored only into an empty ledger, or to continue a restore of itself."""
 
-    code = "ledger_not_empty"
 
-
-class ProposalClosed(Conflict):
+class ProposalClosed(Conflict, code="proposal_closed"):
     """A proposal is approved, rejected or expired already."""
-
-    code = "proposal_closed"
 
 
 class NothingToDo(Conflict):
     pass
 
 
-class TooMany(ErrataError):
-    code = "too_many"
+class TooMany(ErrataError, code="too_many"):
+    pass
 
 
-class Unavailable(ErrataError):
-    code = "not_ready"
+class Unavailable(ErrataError, code="not_ready"):
+    pass
 
 
-class VersionAhead(Unavailable):
+class VersionAhead(Unavailable, code="version_ahead"):
     """The replica did not reach the requested version in time."""
-
-    code = "version_ahead"
 
 
 class NotReady(Unavailable):
     pass
 
 
-class LedgerUnavailable(Unavailable):
-    code = "ledger_unavailable"
+class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
+    pass
 
 
-class LedgerCorrupt(ErrataError):
+class LedgerCorrupt(ErrataError, code="ledger_corrupt"):
     """The stored data was altered or lost. A person has to act, so there is no Retry-After."""
 
-    code = "ledger_corrupt"
 
-
-class Crashed(ErrataError):
+class Crashed(ErrataError, code="crashed"):
     """The request ended the processes that worked for it. It is refused, and nothing was changed."""
-
-    code = "crashed"
 
 
 class Internal(ErrataError):

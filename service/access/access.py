@@ -1,26 +1,162 @@
-"""The checks between a request and its route, built from the operator's settings."""
+"""The checks between a request and its route: who calls, by the Authorization header, and how often.
+
+A caller has the admin's key, an issued key, or an issuer's token. Keys are compared by their digests, in constant time.
+A cache of issued keys lets few questions wait for Redis, and answers continue while Redis is away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import hmac
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
-from service.access.api_keys import KeyStore
+from cachetools import LRUCache, TTLCache
+
+from service.access.api_keys import ApiKey, KeyStore, fingerprint, parse_name
 from service.access.audit.audit import Audit
-from service.access.authenticator import (
-    OUTAGE_S,
-    PATIENCE_S,
-    Authenticator,
-    KeyCache,
-    TokenVerifier,
-    carries_key,
-)
-from service.access.caller import ANONYMOUS, Caller, Scope
+from service.access.caller import ADMIN, ANONYMOUS, Caller, Scope
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
-from service.errors import Unauthorized, Unavailable
+from service.concurrency import Refreshing, cancel_and_wait
+from service.errors import LedgerUnavailable, Unauthorized, Unavailable
 from service.ledger.connection import Connection
+
+MAX_KEY_CHARS = 16_384  # characters of a token; proxies let no more pass
+HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
+PLACEHOLDER = "none"  # placeholder of clients that always send a key, such as OpenAI's
+MAX_GOOD_TOKENS, GOOD_TOKEN_S = (
+    10_000,
+    60.0,
+)  # Tokens whose next check is not counted, and for how many seconds
+
+
+def carries_key(authorization: str | None) -> bool:
+    """Return whether a header carries a key, and not nothing or the placeholder."""
+    _, _, key = (authorization or "").partition(" ")
+    return bool(authorization) and key.strip() not in ("", PLACEHOLDER)
+
+
+class TokenVerifier(Protocol):
+    async def verify(self, token: str) -> Caller:
+        """Return the caller that a token names; raise Unauthorized if the token is not valid."""
+
+
+class Authenticator:
+    """Recognises callers."""
+
+    def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
+        self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
+        self._good_tokens: TTLCache[str, None] = TTLCache(MAX_GOOD_TOKENS, GOOD_TOKEN_S)
+
+    async def authenticate(
+        self, authorization: str | None, before_lookup: Callable[[], Awaitable[None]] | None = None
+    ) -> Caller:
+        """Return the caller whose key the header carries.
+
+        Args:
+            before_lookup: Is awaited before Redis is asked for a name that is not in the cache, and before the
+                signature of a token is checked that was not valid recently.
+        """
+        if not authorization:
+            raise Unauthorized(f"this needs a key: {HOW}")
+        scheme, _, key = authorization.partition(" ")
+        key = key.strip()
+        if scheme.lower() != "bearer" or not key or len(key) > MAX_KEY_CHARS:
+            raise Unauthorized(f"the Authorization header is not of the form Bearer KEY: {HOW}")
+        digest = fingerprint(key)
+        if hmac.compare_digest(digest, self._admin_sha256):
+            return ADMIN
+        name = parse_name(key)
+        if name is not None:
+            if before_lookup is not None and name not in self._keys:
+                await before_lookup()
+            record = await self._keys.get(name)
+            if record is None or not record.accepts(key, time.time()):
+                raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
+            return record.caller
+        if self._tokens is not None and key.count(".") == 2:
+            if before_lookup is not None and digest not in self._good_tokens:
+                await before_lookup()
+            caller = await self._tokens.verify(key)
+            self._good_tokens[digest] = None
+            return caller
+        raise Unauthorized(f"this key is not known here: {HOW}")
+
+    def forget(self, name: str) -> None:
+        """Read the key of this name again for the next request."""
+        self._keys.forget(name)
+
+    async def aclose(self) -> None:
+        await self._keys.aclose()
+
+
+MAX_AGE_S = 1.0  # Age up to which a key is accepted that was revoked elsewhere
+REFRESH_AGE_S = 0.5  # Age at which a key is read again in the background
+PATIENCE_S = 0.5  # Seconds that a key waits for Redis; then it waits no more until Redis answers
+OUTAGE_S = 24 * 3_600.0  # Age up to which a key is accepted while Redis is away
+MAX_NAMES = 10_000
+
+
+class KeyCache:
+    """Serves a key from the cache while it is fresh, and an older one while Redis is away.
+
+    Names without a key are cached separately, so that guesses never evict a real key. All requests for one name share
+    a read.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[str], Awaitable[ApiKey | None]],
+        clock: Callable[[], float] = time.monotonic,
+        outage_s: float = OUTAGE_S,
+    ) -> None:
+        self._load, self._clock, self._outage_s = load, clock, outage_s
+        self._keys: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._unknown: LRUCache[str, Refreshing[ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._away: set[str] = set()  # Names whose last read failed, which wait no more
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the cache has a key of this name."""
+        return name in self._keys
+
+    async def get(self, name: str) -> ApiKey | None:
+        """Return the key of this name; raise LedgerUnavailable without a usable record while Redis is away."""
+        entry = self._keys.get(name) or self._unknown.get(name)
+        if entry is None:
+            entry = self._unknown[name] = Refreshing(partial(self._read, name), clock=self._clock)
+        age_s = entry.age_s
+        if age_s >= self._outage_s:
+            await entry.get()
+        elif age_s >= MAX_AGE_S and name not in self._away:
+            await entry.refresh(PATIENCE_S)
+            if entry.task is not None:
+                self._away.add(name)
+        elif age_s >= REFRESH_AGE_S:
+            entry.start()
+        if entry.value is not None and self._unknown.get(name) is entry:
+            self._keys[name] = self._unknown.pop(name)
+        return entry.value
+
+    def forget(self, name: str) -> None:
+        """Drop a key that has just been changed; a reading of it that is under way is not kept."""
+        self._keys.pop(name, None)
+        self._unknown.pop(name, None)
+
+    async def aclose(self) -> None:
+        entries = (*self._keys.values(), *self._unknown.values())
+        await cancel_and_wait([entry.task for entry in entries if entry.task is not None])
+
+    async def _read(self, name: str) -> ApiKey | None:
+        try:
+            key = await self._load(name)
+        except LedgerUnavailable:
+            self._away.add(name)
+            raise
+        self._away.clear()
+        return key
 
 
 class Gate:

@@ -18,13 +18,19 @@ none; the date of an edit that was never made, or was taken back, is never liste
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Container, Sequence
+from contextlib import suppress
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from service.errors import InvalidInput
+from service.concurrency import cancel_and_wait
+from service.errors import InvalidInput, LedgerUnavailable
 from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
 
@@ -153,3 +159,87 @@ def check_day(on: date | None) -> None:
     """Raise InvalidInput if a day is past."""
     if on is not None and on < find_today():
         raise InvalidInput(f"{on} is past: give today or a later day", field="review")
+
+
+WRITE_EVERY_S = 1.0
+RETRY_S = 10.0  # Pause after Redis could not be reached
+MAX_WAITING = 1_000  # Counts that wait to be written; further new ones are left out
+
+BY_CURATOR = ContextVar("whether a curator asks, and not a user whose questions are counted", default=False)
+
+log = logging.getLogger(__name__)
+
+
+class Count(Protocol):
+    """A frozen dataclass with a count and a key under which equal ones add up; the later one's other fields hold."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+
+
+T = TypeVar("T", bound=Count)
+
+
+class Tally(Generic[T]):
+    """The counts of one ingress that are not in Redis yet.
+
+    Args:
+        write: Adds counts to those in Redis, all or none.
+    """
+
+    def __init__(self, name: str, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
+        self._name, self._write = name, write
+        self._waiting: dict[str, T] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, item: T) -> None:
+        """Count an item; it is written later. What a curator asks is not counted."""
+        if BY_CURATOR.get():
+            return
+        if item.key not in self._waiting and len(self._waiting) >= MAX_WAITING:
+            return
+        self._merge(item)
+        if self._task is None or self._task.done():
+            # The task belongs to no request: without a new context it would carry the first one's trace.
+            self._task = asyncio.create_task(self._write_all(), context=Context())
+
+    async def flush(self) -> None:
+        """Write all counts that wait.
+
+        Raises:
+            LedgerUnavailable: Redis cannot be reached; nothing is forgotten.
+        """
+        items, self._waiting = self._waiting, {}
+        try:
+            if items:
+                await self._write(list(items.values()))
+        except BaseException:
+            later, self._waiting = self._waiting, items
+            for item in later.values():
+                self._merge(item)
+            raise
+
+    async def aclose(self) -> None:
+        """Write the waiting counts if Redis can be reached."""
+        if self._task is not None:
+            await cancel_and_wait([self._task])
+        with suppress(LedgerUnavailable):
+            await self.flush()
+
+    def _merge(self, item: T) -> None:
+        earlier = self._waiting.get(item.key)
+        count = item.count + (earlier.count if earlier else 0)
+        self._waiting[item.key] = replace(item, count=count)  # type: ignore[type-var]  # a dataclass
+
+    async def _write_all(self) -> None:
+        pause_s = WRITE_EVERY_S
+        while self._waiting:
+            await asyncio.sleep(pause_s)
+            try:
+                await self.flush()
+                pause_s = WRITE_EVERY_S
+            except LedgerUnavailable as error:
+                log.warning("%s wait to be written: %s", self._name, error.detail)
+                pause_s = RETRY_S

@@ -19,8 +19,7 @@ from service.config import Settings
 from service.console.routes import include_console
 from service.curation.gaps import Sighting, Worklist
 from service.curation.proposals import Proposals
-from service.curation.tally import Tally
-from service.curation.upkeep import HitCounts, Hits
+from service.curation.upkeep import HitCounts, Hits, Tally
 from service.http import errors, openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
@@ -44,7 +43,6 @@ from service.http.routes import (
     edits,
     gaps,
     graph,
-    history,
     keys,
     proposals,
     status,
@@ -135,13 +133,13 @@ def _include_routes(
         (edits.build_router(editor), edit),
         (graph.build_import_router(editor), edit),
         (graph.build_table_router(editor), read),
-        (history.build_router(inquiries, editor), read),
+        (edits.build_history_router(inquiries, editor), read),
         (gaps.build_router(worklist, settings.gaps_days), read),
         (gaps.build_edit_router(worklist, inquiries, editor), edit),
         (proposals.build_router(proposal_store, editor), read),
         (proposals.build_propose_router(proposal_store, editor), propose),
         (proposals.build_decision_router(proposal_store, editor, settings.self_approval), edit),
-        (history.build_tag_router(editor), edit),
+        (edits.build_tag_router(editor), edit),
         (keys.build_self_router(), Guard(access.gate, None)),
         (keys.build_router(access.keys, access.gate), admin),
         (keys.build_audit_router(access.audit), admin),

@@ -17,9 +17,8 @@ from pydantic import ValidationError
 from service.access.api_keys import FILE, BadKey, fingerprint, load_admin_key
 from service.config import SecretMissing, Settings, explain, take_admin_key, take_redis_url
 from service.launch import ledger as exits
-from service.launch.checks import check_devices, check_memory, check_systems, check_tls
 from service.launch.ledger import CannotStart
-from service.launch.places import Places, claim
+from service.launch.places import Places, check_devices, check_memory, check_systems, check_tls, claim
 
 Say = Callable[[str], None]
 

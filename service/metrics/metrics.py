@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -28,22 +29,22 @@ MAX_AUTHORS = 64  # authors with a separate label; the commits of all others are
 if os.environ.get(DIRECTORY):
     prepare_directory(Path(os.environ[DIRECTORY]))
 
+# A gauge of all processes that live: the highest of their values, the lowest, or all together
+_Highest, _Lowest, _Sum = (
+    partial(Gauge, multiprocess_mode=mode) for mode in ("livemax", "livemin", "livesum")
+)
+_Seconds = partial(Histogram, buckets=SECONDS)
+
 ANSWERS = Counter(
     "errata_answers",
     "Questions that reached the ingress, by outcome: answered, declined, or the code of a problem.",
     ["model", "outcome"],
 )
-ANSWER_PARTS = Histogram(
-    "errata_answer_seconds",
-    "Time of a question by part: queue, graph, model, total.",
-    ["model", "part"],
-    buckets=SECONDS,
+ANSWER_PARTS = _Seconds(
+    "errata_answer_seconds", "Time of a question by part: queue, graph, model, total.", ["model", "part"]
 )
-GRAPH_PARTS = Histogram(
-    "errata_graph_seconds",
-    "Time of a batch in the graph by part: link, read.",
-    ["model", "part"],
-    buckets=SECONDS,
+GRAPH_PARTS = _Seconds(
+    "errata_graph_seconds", "Time of a batch in the graph by part: link, read.", ["model", "part"]
 )
 GRAPH_ROWS = Counter(
     "errata_graph_rows",
@@ -58,88 +59,53 @@ FACTS = Histogram(
 )
 BATCH = Histogram("errata_batch_size", "Questions per forward pass.", ["model"], buckets=SIZES)
 EDITS = Counter("errata_edits", "Admin requests that write, by kind and outcome.", ["kind", "outcome"])
-COMMIT_PARTS = Histogram(
-    "errata_commit_seconds",
-    "Time of a commit by part: editor, report, commit, replicas.",
-    ["part"],
-    buckets=SECONDS,
+COMMIT_PARTS = _Seconds(
+    "errata_commit_seconds", "Time of a commit by part: editor, report, commit, replicas.", ["part"]
 )
-PROPAGATION = Histogram(
-    "errata_propagation_seconds",
-    "From a commit's append until a replica answers from it.",
-    ["model"],
-    buckets=SECONDS,
+PROPAGATION = _Seconds(
+    "errata_propagation_seconds", "From a commit's append until a replica answers from it.", ["model"]
 )
 COMMITS = Counter("errata_commits", "Commits by the name of the key that made them.", ["author"])
-LEDGER_VERSION = Gauge(
-    "errata_ledger_version", "The newest version the editor knows.", ["ledger"], multiprocess_mode="livemax"
+LEDGER_VERSION = _Highest("errata_ledger_version", "The newest version the editor knows.", ["ledger"])
+VERSION_MIN = _Lowest(
+    "errata_replica_version_min", "Version of the replica that is furthest behind.", ["model"]
 )
-VERSION_MIN = Gauge(
-    "errata_replica_version_min",
-    "Version of the replica that is furthest behind.",
-    ["model"],
-    multiprocess_mode="livemin",
+VERSION_MAX = _Highest(
+    "errata_replica_version_max", "Version of the replica that is furthest ahead.", ["model"]
 )
-VERSION_MAX = Gauge(
-    "errata_replica_version_max",
-    "Version of the replica that is furthest ahead.",
-    ["model"],
-    multiprocess_mode="livemax",
+LAG = _Highest(
+    "errata_replica_lag", "Versions by which the furthest replica is behind the ledger.", ["model"]
 )
-LAG = Gauge(
-    "errata_replica_lag",
-    "Versions by which the furthest replica is behind the ledger.",
-    ["model"],
-    multiprocess_mode="livemax",
-)
-BEHIND = Gauge(
+BEHIND = _Highest(
     "errata_replica_behind_seconds",
     "Age of the oldest commit that the furthest replica has not applied, as that replica saw it.",
     ["model"],
-    multiprocess_mode="livemax",
 )
-LEDGER_UP = Gauge(
+LEDGER_UP = _Lowest(
     "errata_ledger_up",
     "1 while the ledger can be read and is whole, else 0, by its reader: editor, replica.",
     ["role"],
-    multiprocess_mode="livemin",
 )
-REPLICAS = Gauge(
+REPLICAS = _Highest(
     "errata_replicas",
     "Replicas of a model by state: expected, live, ready (healthy, and at the newest version).",
     ["model", "state"],
-    multiprocess_mode="livemax",
 )
-DISAGREEING = Gauge(
+DISAGREEING = _Highest(
     "errata_replicas_disagreeing",
     "Replicas of a model that hold other rows than most of their version.",
     ["model"],
-    multiprocess_mode="livemax",
 )
-EDIT_STATES = Gauge(
-    "errata_edits_standing",
-    "Edits by state: holding, broken, superseded, reverted.",
-    ["state"],
-    multiprocess_mode="livemax",
+EDIT_STATES = _Highest(
+    "errata_edits_standing", "Edits by state: holding, broken, superseded, reverted.", ["state"]
 )
-EDITS_DUE = Gauge("errata_edits_due", "Active edits whose review date has come.", multiprocess_mode="livemax")
-SLOTS = Gauge(
-    "errata_memory_slots",
-    "Slots of a memory: used, reserved.",
-    ["memory", "slots"],
-    multiprocess_mode="livemax",
+EDITS_DUE = _Highest("errata_edits_due", "Active edits whose review date has come.")
+SLOTS = _Highest("errata_memory_slots", "Slots of a memory: used, reserved.", ["memory", "slots"])
+GRAPH_STATEMENTS = _Highest(
+    "errata_graph_statements", "Statements of the graph by source: base, imports, edits.", ["source"]
 )
-GRAPH_STATEMENTS = Gauge(
-    "errata_graph_statements",
-    "Statements of the graph by source: base, imports, edits.",
-    ["source"],
-    multiprocess_mode="livemax",
-)
-GRAPH_ENTITIES = Gauge(
-    "errata_graph_entities",
-    "Entities with statements in a source: base, imports, edits.",
-    ["source"],
-    multiprocess_mode="livemax",
+GRAPH_ENTITIES = _Highest(
+    "errata_graph_entities", "Entities with statements in a source: base, imports, edits.", ["source"]
 )
 REDIS_FAILURES = Counter(
     "errata_redis_failures", "Calls to the ledger's Redis that failed, by the caller's role.", ["role"]
@@ -151,27 +117,19 @@ RATE_LIMITED = Counter(
     ["by", "limit"],
 )
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
-HTTP_SECONDS = Histogram(
-    "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
-)
-PROXY_BOUNDS = Gauge(
-    "errata_proxies_bounded", "1 if Ray's proxies bound heads, else 0.", multiprocess_mode="livemin"
-)
-IN_FLIGHT = Gauge("errata_http_in_flight", "HTTP requests being answered.", multiprocess_mode="livesum")
-QUEUE = Gauge(
+HTTP_SECONDS = _Seconds("errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"])
+PROXY_BOUNDS = _Lowest("errata_proxies_bounded", "1 if Ray's proxies bound heads, else 0.")
+IN_FLIGHT = _Sum("errata_http_in_flight", "HTTP requests being answered.")
+QUEUE = _Sum(
     "errata_queue_questions",
     "Questions that wait for a model, by place: ingress, replica.",
     ["model", "place"],
-    multiprocess_mode="livesum",
 )
-BUILD = Gauge(
-    "errata_build_info", "1; its labels are versions.", ["version", "python"], multiprocess_mode="livemax"
-)
-READY_TIME = Gauge(
+BUILD = _Highest("errata_build_info", "1; its labels are versions.", ["version", "python"])
+READY_TIME = _Highest(
     "errata_process_start_time_seconds",
     "Time at which the youngest process of a part was ready: ingress, editor, or a model's name.",
     ["part"],
-    multiprocess_mode="livemax",
 )
 CRASHING = Counter(
     "errata_crashing_requests",
@@ -180,7 +138,7 @@ CRASHING = Counter(
 )
 STARTS = Counter("errata_process_starts", "Processes of a part that started.", ["part"])
 ENDS = Counter("errata_process_ends", "Processes of a part that ended on request.", ["part"])
-RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], multiprocess_mode="livesum")
+RUNNING = _Sum("errata_processes", "Processes of a part that run.", ["part"])
 
 _authors: set[str] = set()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.access.access import Authenticator, KeyCache
 from service.access.api_keys import fingerprint
-from service.access.authenticator import Authenticator, KeyCache
 from service.access.caller import Caller
 from service.errors import Forbidden, TooMany, Unauthorized
 from tests.service.access.conftest import MemoryStore

@@ -15,7 +15,7 @@ from service.editing.editor import Editor
 from service.editing.operations import CompareVersions, GetVersion, ListReplicas, ListVersions, RunChecks
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.startup import CURRENT
+from service.ledger.startup import LAYOUT
 from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
 from tests.service.parts import body_of, sample, settings, start_deployment, wait_until
@@ -76,7 +76,7 @@ async def test_the_server_is_looked_at_before_anything_of_it_is_read(
             server.start()
             client.config_set("appendfsync", "everysec")
             assert await head(editor) == 0
-            assert client.get(SCHEMA) == str(CURRENT).encode()
+            assert client.get(SCHEMA) == str(LAYOUT).encode()
             assert await head(editor) == 0
         assert len([message for message in caplog.messages if "appendfsync is not always" in message]) == 1
 
@@ -85,7 +85,7 @@ async def test_data_of_a_newer_errata_is_neither_read_nor_written(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
-        client.set(SCHEMA, CURRENT + 1)
+        client.set(SCHEMA, LAYOUT + 1)
     async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as editor:
         assert (await editor.ready())["ready"] is False
         refused = await change(editor, PERU, "Cusco")

@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 from service.config import Settings
-from service.curation import tally
+from service.curation import upkeep as tally
 from tests.service.http.conftest import ADMIN, KEY, client_of, serve
 from tests.service.toy_graph import TOYS
 from tests.workbooks import workbook

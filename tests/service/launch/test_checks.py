@@ -9,9 +9,9 @@ import pytest
 
 from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.config import Settings
-from service.launch import checks
-from service.launch.checks import check_memory
+from service.launch import places as checks
 from service.launch.ledger import CannotStart
+from service.launch.places import check_memory
 from tests.service.parts import settings
 
 

@@ -17,7 +17,7 @@ from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
-from service.ledger.startup import CURRENT
+from service.ledger.startup import LAYOUT
 from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.replicas.replica import Replica
@@ -302,7 +302,7 @@ async def test_an_error_that_waiting_cannot_mend_stops_the_start_at_once(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
-        client.set(SCHEMA, CURRENT + 1)
+        client.set(SCHEMA, LAYOUT + 1)
         with pytest.raises(LedgerUnavailable, match="start the newer one"):
             await start_in_vain(settings(own_valkey.url, tmp_path))
         client.config_set("requirepass", "a-password")
@@ -310,10 +310,8 @@ async def test_an_error_that_waiting_cannot_mend_stops_the_start_at_once(
             await start_in_vain(settings(own_valkey.url, tmp_path))
 
 
-async def test_before_a_replica_reads_it_brings_old_data_to_the_layout_it_knows(
-    raw: redis.Redis, replica: Replica
-) -> None:
-    assert raw.get(SCHEMA) == str(CURRENT).encode()
+async def test_the_data_has_our_layout_before_a_replica_reads_it(raw: redis.Redis, replica: Replica) -> None:
+    assert raw.get(SCHEMA) == str(LAYOUT).encode()
 
 
 async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from service.curation import tally as module
-from service.curation.tally import Tally
-from service.curation.upkeep import Hits
+from service.curation import upkeep as module
+from service.curation.upkeep import Hits, Tally
 from service.errors import LedgerUnavailable
 from tests.service.parts import PATIENCE_S
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.curation import tally
 from service.curation import upkeep as hits
 from service.curation import upkeep as reviews
+from service.curation import upkeep as tally
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 
