@@ -4,6 +4,7 @@ A name is imported when it is used first, so that a command does not wait for th
 """
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,9 +57,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from errata.address import own_version
-
-        value: object = own_version()
+        try:
+            value: object = version("errata")
+        except PackageNotFoundError:  # run from a checkout that is not installed
+            value = "0"
     elif name in __all__ and name != "errors":
         value = getattr(import_module(f"errata.{_PLACES.get(name, 'wire')}"), name)
     else:

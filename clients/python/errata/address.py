@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
 
 import httpx
 
+import errata
 from errata.errors import BadAddress
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -48,16 +48,9 @@ def is_loopback(address: httpx.URL) -> bool:
 
 def build_headers(key: str | None) -> dict[str, str]:
     """Build the headers of every request; raise BadAddress when the key cannot be sent in one."""
-    common = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
+    common = {"accept": "application/json", "user-agent": f"errata-python/{errata.__version__}"}
     if key is None:
         return common
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise BadAddress("the key must be printable ASCII without spaces; was it copied whole?")
     return common | {"authorization": f"Bearer {key}"}
-
-
-def own_version() -> str:
-    try:
-        return version("errata")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "0"

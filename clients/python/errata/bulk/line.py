@@ -26,7 +26,7 @@ class Origin:
 class Line:
     """One correction of a file."""
 
-    number: int  # number of the line on which it ends; in a JSON file, on which it begins
+    number: int  # number of the line on which it ends; in a list of JSON, of the record
     where: str  # name of the file, and the place in it
     item: Item | None = None  # the correction; None if it cannot be used, and `detail` then has the reason
     origin: Origin = Origin()  # the edit from which an export made it

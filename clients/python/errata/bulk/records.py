@@ -7,7 +7,6 @@ fault of a single record is noted, and reading continues.
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,9 @@ JSONL_LINE = (
     '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted, '
     'or {"subject": "...", "relation": "...", "object": "..."}'
 )
+
+
+JSON_LIST = 'a .json file holds one list, [{...}, {...}]; name one with an object a line ".jsonl"'
 
 
 @dataclass(frozen=True)
@@ -155,60 +157,17 @@ def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:
 
 
 def _iterate_json_list(name: str, text: str) -> Iterator[Record]:
-    """Yield one object after the other, so that each is known by its line; a list without an end is no list."""
-    scanner = _Scanner(name, text)
-    scanner.expect(
-        "[", 'a .json file holds one list, [{...}, {...}]; name one with an object a line ".jsonl"'
-    )
-    if scanner.peek() != "]":
-        for count in itertools.count(1):
-            scanner.peek()
-            number = scanner.line
-            yield _to_record(number, f"{name}:{number} (record {count:,})", scanner.read_value())
-            if scanner.peek() == "]":
-                break
-            scanner.expect(",", "a comma or ] is expected")
-    scanner.expect("]", "")
-    scanner.expect("", "nothing is expected behind the list")
-
-
-class _Scanner:
-    """Reads a JSON list value by value; `line` is the current line."""
-
-    def __init__(self, name: str, text: str) -> None:
-        self._name, self._text, self._place, self.line = name, text, 0, 1
-        self._decoder = json.JSONDecoder()
-
-    def peek(self) -> str:
-        """Return the next character that is no space; "" at the end."""
-        place = self._place
-        while self._text[place : place + 1] in (" ", "\t", "\r", "\n"):
-            place += 1
-        self._move_to(place)
-        return self._text[place : place + 1]
-
-    def expect(self, character: str, advice: str) -> None:
-        """Skip this character; raise BadFile if another one follows."""
-        actual = self.peek()
-        if actual != character:
-            token = repr(actual) if actual else "the end of the file"
-            raise BadFile(f"{self._name}:{self.line}: this is not as it should be: {advice}; here is {token}")
-        self._move_to(self._place + len(character))
-
-    def read_value(self) -> Any:
-        try:
-            value, end = self._decoder.raw_decode(self._text, self._place)
-        except json.JSONDecodeError as error:
-            why = f"this is not JSON: {error.msg} at column {error.colno}"
-            raise BadFile(f"{self._name}:{error.lineno}: {why}") from error
-        except (ValueError, RecursionError) as error:
-            raise BadFile(f"{self._name}:{self.line}: this is not JSON that can be read") from error
-        self._move_to(end)
-        return value
-
-    def _move_to(self, place: int) -> None:
-        self.line += self._text.count("\n", self._place, place)
-        self._place = place
+    try:
+        values = json.loads(text or "null")
+    except json.JSONDecodeError as error:
+        why = f"this is not JSON: {error.msg} at column {error.colno}"
+        raise BadFile(f"{name}:{error.lineno}: {why}; {JSON_LIST}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or as many nested lists
+        raise BadFile(f"{name}: this is not JSON that can be read") from error
+    if not isinstance(values, list):
+        raise BadFile(f"{name}: {JSON_LIST}")
+    for number, value in enumerate(values, start=1):
+        yield _to_record(number, f"{name} (record {number:,})", value)
 
 
 def _to_record(number: int, where: str, value: Any) -> Record:

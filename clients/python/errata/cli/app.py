@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.command import command
+import errata
 from errata.cli.streams import streams
 
 # One code a line, each short enough for 80 columns, since help does not indent what it wraps
@@ -74,12 +74,16 @@ def build_cli(word: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(root)
+    if word == "--version":
+        return app
+    from errata.cli.command import command  # which imports the client
+
     commands = {
         place.rpartition(".")[2].rstrip("_"): (place, panel)
         for panel, places in PANELS.items()
         for place in places.split()
     }
-    is_known = word in commands or word in GROUPS or word == "--version"
+    is_known = word in commands or word in GROUPS
     for name, (place, panel) in commands.items():
         if not is_known or name == word:
             module, _, function = place.rpartition(".")
@@ -101,9 +105,7 @@ def load(module: str, function: str) -> Callable[..., None]:
 
 def print_version(show: bool) -> None:
     if show:
-        from errata.address import own_version
-
-        typer.echo(f"errata {own_version()}")
+        typer.echo(f"errata {errata.__version__}")
         raise typer.Exit
 
 

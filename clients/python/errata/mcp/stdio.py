@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
 
-import httpx
+from pydantic import ConfigDict
 
-from errata.address import is_loopback
+from errata.client import AsyncErrata
+from errata.errors import ErrataError
 from errata.mcp.tools import INSTRUCTIONS, JSON, Tools, ToolServer, add_tools
+from errata.request import Call
+from errata.transport import Retry
+from errata.wire import Request, Response
 
 SLOWEST_S = 600.0  # time limit of a call; a proposal is measured first
 
 
-class Refusal(Exception):
-    """A route refused, or the service cannot be reached."""
+class Body(Request):
+    """Any body; the service checks it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
 
 
 class RemoteRoutes:
-    """The routes of a service at an address, with a key."""
+    """The routes of a service at an address; the headers of every request have the key."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        trust_env = not is_loopback(httpx.URL(url))
-        self._client = httpx.AsyncClient(
-            base_url=url, headers=dict(headers), timeout=SLOWEST_S, trust_env=trust_env
-        )
+        self._client = AsyncErrata(url, timeout_s=SLOWEST_S, headers=headers, retry=Retry(times=0))
 
     async def get(self, path: str, query: Mapping[str, str | int] = {}) -> JSON:
         """Read a route."""
-        return await self._call("GET", path, params=dict(query))
+        return await self._send(Call("GET", path, Response, query=query))
 
     async def post(self, path: str, body: Mapping[str, object]) -> JSON:
         """Send a body to a route."""
-        return await self._call("POST", path, json=dict(body))
+        return await self._send(Call("POST", path, Response, Body.model_validate(body), reads=False))
 
-    async def _call(self, method: str, path: str, **content: Any) -> JSON:
-        try:
-            response = await self._client.request(method, path, **content)
-            body: JSON = response.json()
-        except (httpx.HTTPError, ValueError) as error:
-            raise Refusal(f"{self._client.base_url} cannot be reached, or is no Errata: {error}") from error
-        if response.is_error:
-            raise Refusal(body.get("detail", response.reason_phrase))
-        return body
+    async def _send(self, call: Call[Response]) -> JSON:
+        content: JSON = json.loads((await self._client.send(call)).raw)
+        return content
 
 
 def run(url: str, headers: Mapping[str, str]) -> None:
     """Serve the tools until the program that started them ends."""
     routes = RemoteRoutes(url, headers)
     server = ToolServer("errata", instructions=INSTRUCTIONS)
-    add_tools(server, Tools(lambda: routes, Refusal))
+    add_tools(server, Tools(lambda: routes, ErrataError))
     server.run("stdio")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -140,30 +141,28 @@ def draw_changed(side_effects: Sequence[SideEffect]) -> Table:
 
 def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
     """Draw the questions of edits that later edits answer."""
-    table = make_table("version", "question", "was", "is", "since version", indent=2)
-    for test in tests:
-        answer = draw_answer(test.actual)
-        table.add_row(
-            str(test.version), test.question, draw_answer(test.expected), answer, str(test.by_version)
-        )
-    return table
+    return _draw_tests(tests, "was", "since version", [str(test.by_version) for test in tests])
 
 
 def draw_broken(tests: Sequence[BrokenTest]) -> Table:
     """Draw the questions of edits that get other answers than theirs."""
-    table = make_table("version", "question", "should be", "is", indent=2)
-    for test in tests:
-        table.add_row(str(test.version), test.question, draw_answer(test.expected), draw_answer(test.actual))
-    return table
+    return _draw_tests(tests)
 
 
 def draw_failing(tests: Sequence[FailingTest]) -> Table:
     """Draw the tests that came with edits and fail, and which edit answers their questions."""
-    table = make_table("version", "question", "should be", "is", "answered by", indent=2)
-    for test in tests:
-        source = "no edit" if test.by_version is None else f"version {test.by_version}"
+    sources = ["no edit" if test.by_version is None else f"version {test.by_version}" for test in tests]
+    return _draw_tests(tests, "should be", "answered by", sources)
+
+
+def _draw_tests(
+    tests: Sequence[BrokenTest], expectation: str = "should be", source: str = "", sources: Sequence[str] = ()
+) -> Table:
+    titles = ["version", "question", expectation, "is", *([source] if source else [])]
+    table = make_table(*titles, indent=2)
+    for test, origin in zip_longest(tests, sources):
         answers = draw_answer(test.expected), draw_answer(test.actual)
-        table.add_row(str(test.version), test.question, *answers, Text(source, style="dim"))
+        table.add_row(str(test.version), test.question, *answers, *([origin] if source else []))
     return table
 
 

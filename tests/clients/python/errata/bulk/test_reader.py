@@ -178,22 +178,18 @@ def test_easyedits_prompts_of_locality_and_portability_become_tests(
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.json", "", "a.json:1: this is not as it should be: a .json file holds one list"),
+        ("a.json", "", "a.json: a .json file holds one list"),
         ("a.json", "[]", "a.json holds no corrections"),
-        ("a.json", '{"prompt": "q"}', "name one with an object a line \".jsonl\"; here is '{'"),
+        ("a.json", '{"prompt": "q"}', 'name one with an object a line ".jsonl"'),
         ("a.json", '[{"prompt": "q"},\n]', "a.json:2: this is not JSON: Expecting value at column 1"),
         (
             "a.json",
             '[{"prompt": "q"}\n{"prompt": "r"}]',
-            "a.json:2: this is not as it should be: a comma or ]",
+            "a.json:2: this is not JSON: Expecting ',' delimiter",
         ),
-        ("a.json", '[{"prompt": "q"}', "a comma or ] is expected; here is the end of the file"),
-        (
-            "a.json",
-            '[{"prompt": "q"}]\nx',
-            "a.json:2: this is not as it should be: nothing is expected behind",
-        ),
-        ("a.json", "[" * 100_000, "a.json:1: this is not JSON"),
+        ("a.json", '[{"prompt": "q"}', "a.json:1: this is not JSON: Expecting ',' delimiter"),
+        ("a.json", '[{"prompt": "q"}]\nx', "a.json:2: this is not JSON: Extra data"),
+        ("a.json", "[" * 100_000, "a.json: this is not JSON that can be read"),
         ("a.jsonl", "\n \n", "a.jsonl holds no corrections"),
         ("a.csv", b"question,answer\nPer\xfa?,Cusco\n", "a.csv:2: this is not UTF-8; save the file as UTF-8"),
     ],
