@@ -82,9 +82,8 @@ class Frames(asyncio.Protocol):
             self._transport.close()
 
 
-LEAST_END_S = (
-    1.5  # seconds for calls under way when the listener closes, within Ray's time for a replica's end
-)
+# Seconds for calls under way when the listener closes, within Ray's time for a replica's end
+LEAST_END_S = 1.5
 
 
 class Listener:

@@ -27,10 +27,8 @@ from service.ledger.connection import Connection
 MAX_KEY_CHARS = 16_384  # characters of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
 PLACEHOLDER = "none"  # placeholder of clients that always send a key, such as OpenAI's
-MAX_GOOD_TOKENS, GOOD_TOKEN_S = (
-    10_000,
-    60.0,
-)  # Tokens whose next check is not counted, and for how many seconds
+# Tokens whose next check is not counted, and for how many seconds
+MAX_GOOD_TOKENS, GOOD_TOKEN_S = 10_000, 60.0
 
 
 def carries_key(authorization: str | None) -> bool:

@@ -35,9 +35,8 @@ from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
 
 COUNTS, TIMES = PREFIX + "hits:counts", PREFIX + "hits:times"
-MAX_EDITS = (
-    200_000  # edits whose hits are kept; beyond it those that have not answered for longest are dropped
-)
+# Edits whose hits are kept; beyond it those that have not answered for longest are dropped
+MAX_EDITS = 200_000
 PAGE = 1_000  # edits that one look at the most used reads
 
 

@@ -144,10 +144,8 @@ def _read_maps(pid: int) -> str:
         return ""
 
 
-ALL_INTERFACES = (
-    "::",
-    "0.0.0.0",
-)  # like Ray's own page; a firewall has to protect it. A machine may lack the first
+# Like Ray's own page; a firewall has to protect it. A machine may lack the first
+ALL_INTERFACES = "::", "0.0.0.0"
 RETRY_EVERY_S = 2.0
 
 

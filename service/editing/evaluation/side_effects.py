@@ -24,10 +24,8 @@ from service.editing.models import ModelAtVersion, Models, ModelsAtVersion
 from service.editing.notes import FactNote, read_note
 from service.ledger.commit import EditRecord
 
-NEAREST_PER_EDIT, MAX_CHOSEN = (
-    8,
-    200,
-)  # a question that was not encoded before takes as long as many that were
+# A question that was not encoded before takes as long as many that were
+NEAREST_PER_EDIT, MAX_CHOSEN = 8, 200
 MAX_NEAREST = 24  # resembling questions of each model, NEAREST_PER_EDIT for each edit
 WORD = re.compile(r"\w+")
 

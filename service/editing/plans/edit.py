@@ -114,27 +114,24 @@ class EditPlan:
         Raises:
             MemoryFull: No edit is refused, and they do not fit.
         """
-        try:
-            await self._preview(state, builder, budget, ask=False)
-        except MemoryFull:  # a model may give some of the answers already: those edits take no slots
-            await self._preview(state, builder, budget, ask=True)
+        for asks in (False, True):  # whether each edit is needed, which takes as long to tell as building it
+            self._begin(state)
+            materials = None
+            while materials is None:
+                edits = [edit for edit in await self._plan_all(state) if edit.is_answer]
+                no_ops = await self._no_ops(edits, state) if asks else {}
+                fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
+                materials = await self._build_rows(fresh, state)
+            build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
+            self._refusals.by_place |= await find_unmet(fresh, build)
+            try:
+                if fresh and not self._refusals.by_place:
+                    budget.check(build.memories.values())
+                break
+            except MemoryFull:  # a model may give some of the answers already: those edits take no slots
+                if asks:
+                    raise
         return self._refusals.in_order()
-
-    async def _preview(
-        self, state: EditorState, builder: StateBuilder, budget: SlotBudget, ask: bool
-    ) -> None:
-        """Plan and fold; `ask` finds out whether each edit is needed, which takes as long as building it."""
-        self._begin(state)
-        materials = None
-        while materials is None:
-            edits = [edit for edit in await self._plan_all(state) if edit.is_answer]
-            no_ops = await self._no_ops(edits, state) if ask else {}
-            fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
-            materials = await self._build_rows(fresh, state)
-        build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
-        self._refusals.by_place |= await find_unmet(fresh, build)
-        if fresh and not self._refusals.by_place:
-            budget.check(build.memories.values())
 
     def _begin(self, state: EditorState) -> None:
         """Forget the refusals of another version, and refuse the edits that replace none of this one."""

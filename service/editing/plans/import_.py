@@ -51,9 +51,8 @@ from service.ledger.fold import Change
 
 MAX_SESSIONS = 2  # sessions at a time; each has a file and a spool on the disk
 IDLE_S = 120.0
-LEAST_BYTES_PER_S = (
-    1_000  # bytes a second that a sender must keep up after the first minute: others wait for its slot
-)
+# Bytes a second that a sender must keep up after the first minute: others wait for its slot
+LEAST_BYTES_PER_S = 1_000
 GRACE_S = 60.0
 WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000

@@ -13,9 +13,8 @@ from models.graph.knowledge import Entity, Fact
 from models.graph.view import GraphView
 from service.graph.linking.words import fold
 
-MAX_COMPARED = (
-    100_000  # facts of a file that are compared; beyond it only those about entities that a person edited
-)
+# Facts of a file that are compared; beyond it only those about entities that a person edited
+MAX_COMPARED = 100_000
 
 
 @dataclass(frozen=True)
