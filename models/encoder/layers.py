@@ -1,9 +1,9 @@
-"""MiniLM's layers on ONNX Runtime in 8 bits, two to four times as fast as in float32.
+"""MiniLM's layers on ONNX Runtime: in float32 for all systems, and in 8 bits for the judge, two to four times as fast.
 
-Each row of a matrix has a scale: a quarter of the bytes, in a file and in a product of integers.
+In 8 bits each row of a matrix has a scale: a quarter of the bytes, in a file and in a product of integers.
 
-One graph (`models/training/scope/graph.py` writes it and has its equations) for any weights of MiniLM's shape. Its
-integers fit on every processor, and a text has the same bits alone and beside others.
+`models/training/scope/graph.py` writes both graphs, for any weights of MiniLM's shape, and has their equations. The
+integers fit on every processor, and in 8 bits a text has the same bits alone and beside others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +12,23 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from onnxruntime import OrtValue
 from torch import Tensor
 
-from models.encoder.bert import MASK_VALUE, Weights, norm_of_embeddings, split_layers
+from models.encoder.bert import (
+    HEADS,
+    LAYERS,
+    MASK_VALUE,
+    WIDTH,
+    NormKind,
+    PackedBert,
+    Weights,
+    norm_of_embeddings,
+    split_layers,
+    unpack,
+)
 from models.kit.checkpoint import read_verified
 
 LARGEST_CODE = 127
@@ -50,34 +61,57 @@ def restore_matrices(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "encoder"
-GRAPH = "layers.onnx"
+QUICK, EXACT = "layers.onnx", "exact.onnx"  # graphs in 8 bits and in float32
 PROVIDER = "CPUExecutionProvider"
-SLOTS = 8  # the places of a text are a multiple
+SLOTS = 8  # the places of a text in 8 bits are a multiple
 
 
-class QuickLayers:
-    """The norm of the embeddings and all layers, on the CPU. Threads may share it: weights never change.
+class GraphLayers:
+    """The norm of the embeddings and all layers as a graph, on the CPU. Threads may share it: weights never change.
 
-    Args:
-        weights: Weights in float32, by Hugging Face's names.
-
-    CheckpointError: the graph is missing or damaged. KeyError: a weight is missing. ValueError: the weights are not
-    those of MiniLM's layers.
+    CheckpointError: the graph is missing or damaged. ValueError: the arrays are not those of MiniLM's layers.
     """
 
-    def __init__(self, weights: Weights, folder: Path = DEFAULT) -> None:
+    def __init__(self, graph: str, arrays: Mapping[str, NDArray[np.generic]], folder: Path = DEFAULT) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._arrays = dict(_name_arrays(weights))  # a session may read them where they lie
+        self._arrays = dict(arrays)  # a session may read them where they lie
         values = [OrtValue.ortvalue_from_numpy(array) for array in self._arrays.values()]
         options.add_external_initializers(list(self._arrays), values)
-        graph = read_verified(folder, (GRAPH,)).files[GRAPH]
+        data = read_verified(folder, (QUICK, EXACT)).files[graph]
         try:
-            self._session = onnxruntime.InferenceSession(graph, options, providers=[PROVIDER])
+            self._session = onnxruntime.InferenceSession(data, options, providers=[PROVIDER])
         except Exception as cause:  # ONNX Runtime raises several classes, which share no public base
             raise ValueError(f"ONNX Runtime takes no such weights ({str(cause).splitlines()[0]})") from cause
+
+    def read(
+        self,
+        embedded: Float[Tensor, "token width"],
+        is_real: Bool[Tensor, "text slot"],
+        may_attend: Bool[Tensor, "text _ slot"],
+        rows: Int[Tensor, " row"],
+    ) -> Float[Tensor, "row width"]:
+        """Read texts, each in its slots, and return the last states of some tokens."""
+        slots, lengths = torch.arange(is_real.shape[1]), is_real.sum(1)
+        starts = lengths.cumsum(0) - lengths
+        inputs = {
+            "embedded": embedded,
+            "slots": (starts[:, None] + slots).where(is_real, 0),
+            "bias": torch.zeros(may_attend.shape).masked_fill_(~may_attend, MASK_VALUE)[:, None],
+            "places": is_real.flatten().nonzero()[:, 0],
+            "rows": rows,
+        }
+        (states,) = self._session.run(None, {name: tensor.numpy() for name, tensor in inputs.items()})
+        return torch.from_numpy(states)
+
+
+class QuickLayers(GraphLayers):
+    """The layers in 8 bits, of weights in float32 by Hugging Face's names. KeyError: a weight is missing."""
+
+    def __init__(self, weights: Weights, folder: Path = DEFAULT) -> None:
+        super().__init__(QUICK, dict(_name_arrays(weights, in_8_bits=True)), folder)
 
     def __call__(
         self, embedded: Float[Tensor, "token width"], lengths: Int[Tensor, " text"], rows: Int[Tensor, " row"]
@@ -87,17 +121,38 @@ class QuickLayers:
         Args:
             lengths: Tokens of each text. A text has the same bits beside all texts with as many slots.
         """
-        slots = torch.arange(count_slots(int(lengths.max())))
-        starts, is_real = lengths.cumsum(0) - lengths, slots < lengths[:, None]
-        inputs = {
-            "embedded": embedded,
-            "slots": (starts[:, None] + slots).where(is_real, 0),
-            "bias": torch.zeros(is_real.shape).masked_fill_(~is_real, MASK_VALUE)[:, None, None],
-            "places": is_real.flatten().nonzero()[:, 0],
-            "rows": rows,
-        }
-        (states,) = self._session.run(None, {name: tensor.numpy() for name, tensor in inputs.items()})
-        return torch.from_numpy(states)
+        is_real = torch.arange(count_slots(int(lengths.max()))) < lengths[:, None]
+        return self.read(embedded, is_real, is_real[:, None], rows)
+
+
+class ExactLayers(GraphLayers):
+    """The layers in float32, of weights by Hugging Face's names, as `PackedBert` computes them, to 1e-5."""
+
+    engine = "onnxruntime, float32"
+
+    def __init__(self, weights: Weights, folder: Path = DEFAULT) -> None:
+        super().__init__(EXACT, dict(_name_arrays(weights, in_8_bits=False)), folder)
+
+    def __call__(
+        self,
+        embedded: Float[Tensor, "real width"],
+        is_real: Bool[Tensor, "batch token"],
+        may_attend: Bool[Tensor, "batch _ token"],
+    ) -> Float[Tensor, "batch token width"]:
+        """Read one batch, as `PackedBert` does."""
+        states = self.read(embedded, is_real, may_attend, torch.arange(len(embedded)))
+        return unpack(states, is_real)
+
+
+def make_layers(
+    weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
+) -> ExactLayers | PackedBert:
+    """Return the layers on the engine of their device: ONNX Runtime for MiniLM's in float32 on a CPU, or torch."""
+    width = weights["embeddings.LayerNorm.weight"]
+    is_minilm = (len(width), heads, norm, len(split_layers(weights))) == (WIDTH, HEADS, "bert", LAYERS)
+    if is_minilm and dtype == torch.float32 and width.device.type == "cpu":
+        return ExactLayers(weights)
+    return PackedBert.from_weights(weights, dtype, heads, norm)
 
 
 def count_slots(length: int) -> int:
@@ -105,13 +160,15 @@ def count_slots(length: int) -> int:
     return -(-length // SLOTS) * SLOTS
 
 
-def _name_arrays(weights: Weights) -> Iterator[tuple[str, NDArray[np.generic]]]:
+def _name_arrays(weights: Weights, in_8_bits: bool) -> Iterator[tuple[str, NDArray[np.generic]]]:
     """Yield the arrays of all layers by the graph's names."""
     layers = enumerate(split_layers(weights))
     parts = {f"{place}.{name}": pair for place, layer in layers for name, pair in layer.items()}
     for name, (weight, bias) in ({"norm": norm_of_embeddings(weights)} | parts).items():
         arrays = {"gamma": weight, "beta": bias}
-        if weight.dim() == 2:
+        if weight.dim() == 2 and in_8_bits:
             codes, scales = quantize(weight)
             arrays = {"codes": codes.T, "scales": scales[:, 0], "bias": bias}
+        elif weight.dim() == 2:
+            arrays = {"weight": weight.T, "bias": bias}
         yield from ((f"{name}.{part}", array.contiguous().numpy()) for part, array in arrays.items())

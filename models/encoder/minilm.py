@@ -12,7 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.encoder.bert import WIDTH, PackedBert
+from models.encoder.bert import WIDTH
+from models.encoder.layers import make_layers
 from models.encoder.weights import EncoderFiles, find
 
 __all__ = ["WIDTH", "Encoded", "MiniLM"]
@@ -65,7 +66,7 @@ class MiniLM:
             weights["embeddings.position_embeddings.weight"]
             + weights["embeddings.token_type_embeddings.weight"][0]
         )
-        self._bert = PackedBert.from_weights(weights, dtype)
+        self._layers = make_layers(weights, dtype)
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Return token ids with [CLS] and [SEP], and whether the text had to be cut."""
@@ -95,6 +96,6 @@ class MiniLM:
         mask = positions < lengths[:, None]
         places, is_real = positions.expand_as(mask)[mask].to(self.device), mask.to(self.device)
         embedded = self.embed(torch.cat(tensors).to(self.device), places)
-        states = self._bert(embedded, is_real, is_real[:, None, :])
+        states = self._layers(embedded, is_real, is_real[:, None, :])
         ids = pad_sequence(tensors, batch_first=True).to(self.device)
         return Encoded(states, ids, is_real, (False,) * len(rows))

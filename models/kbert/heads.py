@@ -22,6 +22,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.encoder.bert import HEADS, NormKind, PackedBert
+from models.encoder.layers import ExactLayers, make_layers
 from models.kbert.query import HungRelation
 from models.kbert.row import Batch, QuestionRow
 from models.kit.replies import clip, share_rest
@@ -39,7 +40,7 @@ class Encoder:
     words: Float[Tensor, "vocab width"]
     positions: Float[Tensor, "position width"]
     segments: Float[Tensor, "segment width"]  # embeddings of padding, first and second text
-    bert: PackedBert
+    bert: ExactLayers | PackedBert
 
     @staticmethod
     def from_weights(
@@ -62,7 +63,7 @@ class Encoder:
             weights["embeddings.word_embeddings.weight"],
             weights["embeddings.position_embeddings.weight"],
             torch.cat([torch.zeros_like(types[:1]), types]),
-            PackedBert.from_weights(weights, dtype, heads, norm),
+            make_layers(weights, dtype, heads, norm),
         )
 
     def embed(self, batch: Batch) -> Float[Tensor, "real width"]:

@@ -1,7 +1,7 @@
-"""`python -m models.training.scope.graph`: write the graph of MiniLM's layers in 8 bits, for ONNX Runtime on a CPU.
+"""`python -m models.training.scope.graph`: write the graphs of MiniLM's layers in 8 bits and float32, for ONNX Runtime.
 
-The graph holds no weights: `models/encoder/layers.py` gives it those of the encoder, or of the judge. For each product
-each row of states x is rounded to TOP + 1 codes by its own scale s, and multiplied with 8-bit weights:
+The graphs hold no weights: `models/encoder/layers.py` gives them those of the encoder, or of the judge. In 8 bits,
+each row of states x is rounded to TOP + 1 codes by its own scale s for each product, and multiplied with 8-bit weights:
 
     c(x, s) = round(x / s) + zero,   y = s * (c(x, s) - zero) W^T * scales + b
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from models.encoder.bert import EPSILON, HEADS, LAYERS, WIDTH
-from models.encoder.layers import DEFAULT, GRAPH
+from models.encoder.layers import DEFAULT, EXACT, QUICK
 from models.kit.checkpoint import write_sums
 
 OPSET, IR_VERSION = 20, 10  # versions that ONNX Runtime 1.18 and later read
@@ -33,20 +33,20 @@ HEAD_SIZE = WIDTH // HEADS
 
 def main() -> None:
     DEFAULT.mkdir(parents=True, exist_ok=True)
-    (DEFAULT / GRAPH).write_bytes(write_graph())
-    write_sums(DEFAULT, (GRAPH,))
+    (DEFAULT / QUICK).write_bytes(write_graph(Graph()))
+    (DEFAULT / EXACT).write_bytes(write_graph(ExactGraph()))
+    write_sums(DEFAULT, (QUICK, EXACT))
 
 
-def write_graph() -> bytes:
+def write_graph(graph: "Graph") -> bytes:
     """Write the layers as a serialized ONNX model.
 
     Returns:
         A model with the inputs `embedded` [token width], the tokens of all texts; `slots` [text slot], the token at
-        each place of each text; `bias` [text 1 1 slot], which is added to the scores; `places` [token], the place of
-        each token among all slots; `rows` [row], the tokens whose last states are wanted. Its output is `states` [row
-        width].
+        each place of each text; `bias`, which is added to the scores, [text 1 1 slot], or [text 1 query slot] in
+        float32; `places` [token], the place of each token among all slots; `rows` [row], the tokens whose last states
+        are wanted. Its output is `states` [row width].
     """
-    graph = _Graph()
     graph.begin_rows("places")
     places, x = "places", graph.norm("embedded", "norm")
     for layer in range(LAYERS):
@@ -60,8 +60,10 @@ def write_graph() -> bytes:
     return graph.serialize(x)
 
 
-class _Graph:
+class Graph:
     """An ONNX graph while it is built: nodes, constants, and weights that are given later."""
+
+    queries: int | str = 1  # rows of the bias of a text
 
     def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
@@ -157,7 +159,7 @@ class _Graph:
         """Return the graph as bytes."""
         inputs = [
             helper.make_tensor_value_info("embedded", TensorProto.FLOAT, ["token", WIDTH]),
-            helper.make_tensor_value_info("bias", TensorProto.FLOAT, ["text", 1, 1, "slot"]),
+            helper.make_tensor_value_info("bias", TensorProto.FLOAT, ["text", 1, self.queries, "slot"]),
             helper.make_tensor_value_info("slots", TensorProto.INT64, ["text", "slot"]),
             helper.make_tensor_value_info("places", TensorProto.INT64, ["token"]),
             helper.make_tensor_value_info("rows", TensorProto.INT64, ["row"]),
@@ -168,6 +170,20 @@ class _Graph:
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         return bytes(model.SerializeToString())
+
+
+class ExactGraph(Graph):
+    """The layers in float32; each token may attend to others than the next one."""
+
+    queries = "query"
+
+    def begin_rows(self, column: str) -> None:
+        """Leave the rows as they are: there are no codes."""
+
+    def linear(self, x: str, name: str, width: int) -> str:
+        """Add y = x W^T + b."""
+        weight = self.weight(f"{name}.weight", INNER if name.endswith("down") else WIDTH, width)
+        return self.node("Add", self.node("MatMul", x, weight), self.weight(f"{name}.bias", width))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""The layers in 8 bits read as torch's do, and a text has the same bits beside any others."""
+"""The layers on ONNX Runtime read as torch's do; in 8 bits a text has the same bits beside any others."""
 
 import pytest
 import torch
 from torch import Tensor
 
 from models.encoder.bert import PackedBert
-from models.encoder.layers import DEFAULT, GRAPH, QuickLayers
+from models.encoder.layers import DEFAULT, EXACT, QUICK, ExactLayers, QuickLayers, make_layers
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import find
-from models.training.scope.graph import TOP, write_graph
+from models.training.scope.graph import TOP, ExactGraph, Graph, write_graph
 
 TEXTS = [
     "What is the capital of Peru?",
@@ -31,8 +31,31 @@ def embed(*texts: str) -> tuple[Tensor, Tensor]:
     return torch.cat(parts), torch.tensor([len(row) for row in rows])
 
 
-def test_the_graph_is_the_one_that_is_written() -> None:
-    assert (DEFAULT / GRAPH).read_bytes() == write_graph()
+def test_the_graphs_are_those_that_are_written() -> None:
+    assert (DEFAULT / QUICK).read_bytes() == write_graph(Graph())
+    assert (DEFAULT / EXACT).read_bytes() == write_graph(ExactGraph())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_float32_any_tokens_may_attend_to_any_as_in_torch(seed: int) -> None:
+    embedded, lengths = embed(*TEXTS)
+    is_real = torch.arange(int(lengths.max())) < lengths[:, None]
+    chance = torch.rand(len(TEXTS), *2 * is_real.shape[1:], generator=torch.Generator().manual_seed(seed))
+    for may_attend in (is_real[:, None], (chance < 0.5) & is_real[:, None]):
+        expected, states = (
+            layers(embedded, is_real, may_attend)
+            for layers in (PackedBert.from_weights(find().weights), ExactLayers(find().weights))
+        )
+        torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_other_shapes_and_dtypes_are_computed_by_torch() -> None:
+    weights = dict(find().weights)
+    assert isinstance(make_layers(weights), ExactLayers)
+    assert isinstance(make_layers(weights, torch.bfloat16), PackedBert)
+    assert isinstance(make_layers(weights, norm="uer"), PackedBert)
+    fewer = {name: weight for name, weight in weights.items() if not name.startswith("encoder.layer.5.")}
+    assert isinstance(make_layers(fewer), PackedBert)
 
 
 def test_two_products_of_8_bits_fit_in_16() -> None:
