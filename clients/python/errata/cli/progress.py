@@ -12,17 +12,13 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
-    Task,
-    TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
-from rich.table import Column
-from rich.text import Text
 
-from errata.cli.render.text import escape, megabytes, plural, seconds
+from errata.cli.render.text import escape, megabytes, plural
 from errata.wire import ImportProgress
 
 PHASES = {  # the words of a phase, and its unit
@@ -36,7 +32,6 @@ PHASES = {  # the words of a phase, and its unit
 }
 PATIENCE_S = 0.5
 EVERY_S = 10.0
-TOO_SOON_S = 0.5  # seconds below which a measured rate means nothing
 
 
 @contextmanager
@@ -61,39 +56,25 @@ def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> It
             spinner.stop()
 
 
-class _EventColumn(ProgressColumn):
-    """The column of the last event of a phase, with rich's rate and remaining time."""
-
-    def __init__(self) -> None:
-        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
-
-    def render(self, task: Task) -> Text:
-        event: ImportProgress = task.fields["event"]
-        return Text(describe(event, task.finished_speed or task.speed))
-
-
 class ProgressDisplay:
     """A bar on a terminal, elsewhere a line every `EVERY_S`; a shorter call prints none."""
 
     def __init__(self, err: Console) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _EventColumn())
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), TimeRemainingColumn())
         self._progress = Progress(*columns, console=err, transient=True)
-        self._task: TaskID | None = None
-        self._err, self._phase, self._phase_start_s, self._phase_start = err, "", 0.0, 0
-        self._last_line_s = time.monotonic()
+        self._task = self._progress.add_task("", total=None)
+        self._err, self._phase, self._last_line_s = err, "", time.monotonic()
 
     def update(self, event: ImportProgress) -> None:
-        now_s = time.monotonic()
-        if self._task is None or event.phase != self._phase:
-            if self._task is not None:
-                self._progress.remove_task(self._task)
-            self._phase, self._phase_start_s, self._phase_start = event.phase, now_s, event.done
-            self._task = self._progress.add_task(title(event), total=event.total, event=event)
-        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
-        if not self._err.is_interactive and now_s - self._last_line_s >= EVERY_S:
-            self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
-            rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
-            self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
+        if event.phase != self._phase:
+            self._phase = event.phase
+            self._progress.remove_task(self._task)
+            self._task = self._progress.add_task("", total=event.total)
+        text = describe(event)
+        self._progress.update(self._task, completed=event.done, total=event.total, description=text)
+        if not self._err.is_interactive and time.monotonic() - self._last_line_s >= EVERY_S:
+            self._last_line_s = time.monotonic()
+            self._err.print(text, soft_wrap=True)
 
     def __enter__(self) -> Self:
         if self._err.is_interactive:
@@ -105,14 +86,9 @@ class ProgressDisplay:
             self._progress.stop()
 
 
-def title(event: ImportProgress) -> str:
-    return PHASES.get(event.phase, (escape(event.phase), None))[0]
-
-
-def describe(event: ImportProgress, rate: float | None) -> str:
-    """Describe the known progress: `12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`."""
-    _, unit = PHASES.get(event.phase, ("", None))
-    parts = []
+def describe(event: ImportProgress) -> str:
+    """Describe the known progress: `Reading 12.0 of 80.0 MB, 3 lines rejected`."""
+    text, unit = PHASES.get(event.phase, (escape(event.phase), None))
     if unit is not None:
         amount = _format_amount(unit, event.done)
         if event.total is not None:
@@ -120,14 +96,8 @@ def describe(event: ImportProgress, rate: float | None) -> str:
             number, size = amount.split(" ", 1)
             # The unit is printed once if both numbers have it.
             amount = f"{number if total.endswith(f' {size}') else amount} of {total}"
-        parts.append(amount)
-        if rate:
-            parts.append(f"{_format_amount(unit, rate)} per s")
-    if rate and event.total is not None and event.total > event.done:
-        parts.append(f"{seconds((event.total - event.done) / rate)} left")
-    if event.rejected:
-        parts.append(f"{plural(event.rejected, 'line')} rejected")
-    return ", ".join(parts)
+        text += f" {amount}"
+    return f"{text}, {plural(event.rejected, 'line')} rejected" if event.rejected else text
 
 
 def _format_amount(unit: str, count: float) -> str:
