@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
+from errata import wire
 from errata.bulk.batch import Batch, divide, foresee, mark_active, mark_duplicates
 from errata.bulk.line import FileOptions, Line, RunSettings, Status
 from errata.bulk.reader import read_corrections
@@ -22,15 +23,6 @@ from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingT
 from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
-from errata.wire import (
-    MAX_PREVIEW_EDITS,
-    EditItem,
-    EditReceipt,
-    ImportProgress,
-    Item,
-    RefusedEdit,
-    Report,
-)
 
 CHECKING, EDITING = "checking", "editing"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -65,7 +57,7 @@ class FileRun:
         self.versions: list[int] = []
         self.earlier_versions: set[int] = set()
         self.reverted_versions: list[int] = []
-        self.receipts: list[EditReceipt] = []
+        self.receipts: list[wire.EditReceipt] = []
         self._line_of_test: dict[tuple[int | None, str], Line] = {}
         self._batch_of: dict[int, Batch] = {}  # by the place of its receipt
         self._head, self._has_begun = 0, False
@@ -135,15 +127,15 @@ class FileRun:
                 for batch in self._batches
                 if not batch.earlier_reply
                 for line in batch.lines
-                if line.is_pending and isinstance(line.item, EditItem)
+                if line.is_pending and isinstance(line.item, wire.EditItem)
             ]
-            for start in range(0, len(corrections), MAX_PREVIEW_EDITS):
-                batch = Batch(0, corrections[start : start + MAX_PREVIEW_EDITS])
+            for start in range(0, len(corrections), wire.MAX_PREVIEW_EDITS):
+                batch = Batch(0, corrections[start : start + wire.MAX_PREVIEW_EDITS])
                 without_tests = [item.model_copy(update={"tests": []}) for item in batch.items]
                 await self._preview_batch(batch, without_tests)
         self._refuse_bad_lines("are refused by the service")
 
-    async def _preview_batch(self, batch: Batch, items: Sequence[Item]) -> None:
+    async def _preview_batch(self, batch: Batch, items: Sequence[wire.Item]) -> None:
         options = self._commit_options(batch) | EditOptions(dry_run=True, measure=False)
         reply = await self._send(self._calls.edit_many(items, **options))
         if reply.value.version is not None:
@@ -168,13 +160,13 @@ class FileRun:
                 items = batch.list_items(self._ids)
                 reply = batch.earlier_reply or await self._send(self._calls.edit_many(items, **options))
             except NothingToDo as error:
-                if self._is_export and batch.leave_out(error.extra_list("refused", RefusedEdit)):
+                if self._is_export and batch.leave_out(error.extra_list("refused", wire.RefusedEdit)):
                     continue
                 self._on_reply(error.problem.model_dump_json(exclude_unset=True).encode())
                 batch.record_no_op(error)
                 return None
             except (EditRefused, Malformed) as error:
-                batch.refuse(error.extra_list("refused", RefusedEdit))
+                batch.refuse(error.extra_list("refused", wire.RefusedEdit))
                 reasons = [f"{line.where}: {line.detail}" for line in batch.lines if line.status == "refused"]
                 if not reasons:
                     raise
@@ -199,7 +191,7 @@ class FileRun:
             self._batch_of[len(self.receipts) - 1] = batch
         return version
 
-    def _record(self, batch: Batch, receipt: EditReceipt) -> None:
+    def _record(self, batch: Batch, receipt: wire.EditReceipt) -> None:
         """Keep the receipt, and note it on earlier lines of the file whose answers this commit changes."""
         for edit in receipt.report.edits:
             if edit.id and edit.place is not None and edit.place < len(batch.lines):
@@ -222,7 +214,7 @@ class FileRun:
         for place, receipt in enumerate(self.receipts):
             if self.settings.wait_report and receipt.version and receipt.report.report_state == "measuring":
                 detail = await self._send(self._calls.show(receipt.version, wait_report=True))
-                report = Report.model_validate(detail.value.report)
+                report = wire.Report.model_validate(detail.value.report)
                 self.receipts[place] = receipt.model_copy(update={"report": report})
                 self._batch_of[place].add_warnings(report)
 
@@ -240,7 +232,7 @@ class FileRun:
         return self.settings.commit | options
 
     def _report(self, phase: str, n_done: int) -> None:
-        self._progress(ImportProgress(phase=phase, done=n_done, total=len(self.lines)))
+        self._progress(wire.ImportProgress(phase=phase, done=n_done, total=len(self.lines)))
 
 
 def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:

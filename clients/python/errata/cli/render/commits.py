@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
 from errata.cli.render.graph import (
     describe_act,
@@ -32,22 +33,14 @@ from errata.cli.render.text import (
     utc_now,
 )
 from errata.cli.render.worklist import describe_hits
-from errata.wire import (
-    Change,
-    Diff,
-    Report,
-    TagList,
-    VersionDetail,
-    VersionHead,
-    VersionLog,
-    VersionSummary,
-)
 
 MAX_SUBJECT_LETTERS = 48
 MAX_TRIPLES = 20  # triples of an import that replaced nothing, and are shown
 
 
-def draw_log(log: VersionLog, limit: int, options: str = "", is_filtered: bool = False) -> RenderableType:
+def draw_log(
+    log: wire.VersionLog, limit: int, options: str = "", is_filtered: bool = False
+) -> RenderableType:
     """Draw a line for each commit, with a command for older ones that has the same options."""
     if is_filtered and not log.versions:
         return Text("No commit matches.", style="dim")
@@ -67,7 +60,7 @@ def draw_log(log: VersionLog, limit: int, options: str = "", is_filtered: bool =
     return Group(table, Text(f"Older ones: {command}", style="dim"))
 
 
-def _describe_commit(commit: VersionSummary) -> str:
+def _describe_commit(commit: wire.VersionSummary) -> str:
     if commit.kind != "edit":
         return _describe_undo(commit)
     count, first = plural(commit.edits, "edit"), commit.first
@@ -77,7 +70,7 @@ def _describe_commit(commit: VersionSummary) -> str:
     return ": ".join(filter(None, (count, subject + describe_act(first.notes))))
 
 
-def _describe_undo(commit: VersionHead) -> str:
+def _describe_undo(commit: wire.VersionHead) -> str:
     """Return what a revert or a rollback was of, in words."""
     if commit.kind == "rollback":
         return f"rollback to {commit.target}"
@@ -87,7 +80,7 @@ def _describe_undo(commit: VersionHead) -> str:
     return f"revert of {'edit ' if commit.target_edits else ''}{first}{suffix}{versions}"
 
 
-def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
+def draw_commit(commit: wire.VersionDetail, verbose: bool = False) -> RenderableType:
     """Draw a commit: who made it and why, its edits, what it replaced and changed besides."""
     undo = "" if commit.kind == "edit" else f" ({_describe_undo(commit)})"
     parts: list[RenderableType] = [
@@ -98,7 +91,7 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
     if commit.message:
         parts += [Text(), *(Text(f"    {line}") for line in commit.message.splitlines())]
     try:
-        report = Report.model_validate(commit.report)
+        report = wire.Report.model_validate(commit.report)
     except ValidationError:  # a commit that was made in another way may have none
         report = None
     reports = {edit.id: edit for edit in report.edits} if report else {}
@@ -123,7 +116,7 @@ def draw_commit(commit: VersionDetail, verbose: bool = False) -> RenderableType:
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
 
 
-def _draw_writes(commit: VersionDetail) -> RenderableType:
+def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
     writes = make_grid()
     writes.style = "dim"
     for memory, write in commit.writes.items():
@@ -136,7 +129,7 @@ def _draw_side(sign: str, answer: str | None) -> Text:
     return Text.assemble(f"{sign} ", draw_answer(answer), style="green" if sign == "+" else "red")
 
 
-def draw_diff(diff: Diff, verbose: bool = False) -> RenderableType:
+def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
     """Draw what two versions answer differently, and the facts and changes that only one of them has."""
     parts: list[RenderableType] = [
         Text(f"--- version {diff.from_version}", style="bold"),
@@ -154,7 +147,7 @@ def draw_diff(diff: Diff, verbose: bool = False) -> RenderableType:
     return Group(*parts, Text(_summarize_diff(diff, verbose), style="dim"))
 
 
-def _draw_changes(changes: Sequence[Change]) -> list[Text]:
+def _draw_changes(changes: Sequence[wire.Change]) -> list[Text]:
     """Draw the answers of both versions; wordings of one edit with the same answers stand together."""
     lines: list[Text] = []
     for (edit, model, *_), group in groupby(changes, lambda c: (c.edit, c.model, c.before, c.after)):
@@ -168,7 +161,7 @@ def _draw_changes(changes: Sequence[Change]) -> list[Text]:
     return lines
 
 
-def _summarize_diff(diff: Diff, verbose: bool) -> str:
+def _summarize_diff(diff: wire.Diff, verbose: bool) -> str:
     memories = [memory for memory, differs in diff.checksums_differ.items() if differs]
     if not memories:
         return "The two versions are the same, bit for bit."
@@ -179,7 +172,7 @@ def _summarize_diff(diff: Diff, verbose: bool) -> str:
     return f"{', '.join(counts)}{rows}."
 
 
-def draw_tags(page: TagList) -> RenderableType:
+def draw_tags(page: wire.TagList) -> RenderableType:
     """Draw the names of versions."""
     if not page.tags:
         return Text("No version has a name. Give one: errata tag NAME VERSION", style="dim")

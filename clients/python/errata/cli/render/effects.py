@@ -13,6 +13,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.text import (
     FLAGS,
     draw_answer,
@@ -23,18 +24,6 @@ from errata.cli.render.text import (
     one_line,
     percent,
     plural,
-)
-from errata.wire import (
-    BrokenTest,
-    EditReceipt,
-    EditReport,
-    FailingTest,
-    Kind,
-    NearQuestion,
-    ParaphraseReport,
-    Report,
-    SideEffect,
-    SupersededTest,
 )
 from errata.wire.wording import name_fields, normalize_question
 
@@ -47,12 +36,12 @@ MAX_PLACES = 3
 PARTICULARS = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)|\b\d+ %")
 
 
-def draw_report(report: Report, kind: Kind = "edit") -> list[RenderableType]:
+def draw_report(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
     """Draw the replaced and broken edits, then the side effects."""
     return [*draw_replaced(report, kind), *draw_side_effects(report)]
 
 
-def draw_replaced(report: Report, kind: Kind = "edit") -> list[RenderableType]:
+def draw_replaced(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
     """Draw the earlier edits that were replaced by mistake, those that broke, then those replaced on purpose.
 
     Edits of other questions that were named to be replaced stand in front of those that broke.
@@ -83,7 +72,7 @@ def draw_replaced(report: Report, kind: Kind = "edit") -> list[RenderableType]:
     return parts
 
 
-def _draw_overwritten(report: Report, kind: Kind = "edit") -> list[RenderableType]:
+def _draw_overwritten(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
     tests = [test for test in report.superseded_tests if not test.on_purpose]
     if not tests:
         return []
@@ -100,12 +89,12 @@ def _draw_overwritten(report: Report, kind: Kind = "edit") -> list[RenderableTyp
     return [Text(count, style="red"), draw_superseded(tests), Text(advice, style="dim")]
 
 
-def _count_edits(tests: Sequence[BrokenTest], predicate: str, plural_predicate: str) -> str:
+def _count_edits(tests: Sequence[wire.BrokenTest], predicate: str, plural_predicate: str) -> str:
     edits = len({test.edit for test in tests})
     return f"{plural(edits, 'earlier edit')} {predicate if edits == 1 else plural_predicate}"
 
 
-def draw_side_effects(report: Report) -> list[RenderableType]:
+def draw_side_effects(report: wire.Report) -> list[RenderableType]:
     """Draw the questions of the pack whose answers changed, or a line saying that none changed or is known to."""
     if report.report_note:
         note = f"{report.report_note[:1].upper()}{report.report_note[1:]}."
@@ -114,7 +103,7 @@ def draw_side_effects(report: Report) -> list[RenderableType]:
 
 
 def draw_other_answers(
-    owner: str, side_effects: Sequence[SideEffect], n_compared: int, n_left_out: int
+    owner: str, side_effects: Sequence[wire.SideEffect], n_compared: int, n_left_out: int
 ) -> list[RenderableType]:
     """Draw the changed answers to questions that no edit is about, or a line saying that none changed."""
     count_text = f"{plural(n_compared, 'question')} compared"
@@ -127,7 +116,7 @@ def draw_other_answers(
     return [Text(count, style="yellow"), draw_changed(side_effects)]
 
 
-def draw_changed(side_effects: Sequence[SideEffect]) -> Table:
+def draw_changed(side_effects: Sequence[wire.SideEffect]) -> Table:
     """Draw questions with their answers before and after, which are links where the service shows them answered."""
     table = make_grid(indent=2)
     for effect in side_effects:
@@ -139,24 +128,27 @@ def draw_changed(side_effects: Sequence[SideEffect]) -> Table:
     return table
 
 
-def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
+def draw_superseded(tests: Sequence[wire.SupersededTest]) -> Table:
     """Draw the questions of edits that later edits answer."""
     return _draw_tests(tests, "was", "since version", [str(test.by_version) for test in tests])
 
 
-def draw_broken(tests: Sequence[BrokenTest]) -> Table:
+def draw_broken(tests: Sequence[wire.BrokenTest]) -> Table:
     """Draw the questions of edits that get other answers than theirs."""
     return _draw_tests(tests)
 
 
-def draw_failing(tests: Sequence[FailingTest]) -> Table:
+def draw_failing(tests: Sequence[wire.FailingTest]) -> Table:
     """Draw the tests that came with edits and fail, and which edit answers their questions."""
     sources = ["no edit" if test.by_version is None else f"version {test.by_version}" for test in tests]
     return _draw_tests(tests, "should be", "answered by", sources)
 
 
 def _draw_tests(
-    tests: Sequence[BrokenTest], expectation: str = "should be", source: str = "", sources: Sequence[str] = ()
+    tests: Sequence[wire.BrokenTest],
+    expectation: str = "should be",
+    source: str = "",
+    sources: Sequence[str] = (),
 ) -> Table:
     titles = ["version", "question", expectation, "is", *([source] if source else [])]
     table = make_table(*titles, indent=2)
@@ -166,7 +158,7 @@ def _draw_tests(
     return table
 
 
-def draw_replication(receipt: EditReceipt) -> Text:
+def draw_replication(receipt: wire.EditReceipt) -> Text:
     """Return which replicas have the version."""
     replicas = receipt.replicas
     if receipt.version is None:
@@ -183,7 +175,7 @@ def draw_replication(receipt: EditReceipt) -> Text:
     return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
 
 
-def draw_surroundings(edit: EditReport, verbose: bool = False) -> list[Padding]:
+def draw_surroundings(edit: wire.EditReport, verbose: bool = False) -> list[Padding]:
     """Draw the near questions of an edit, then the wordings that the service tried."""
     near = [(near, _describe_near(near, verbose)) for near in edit.near_questions]
     rows = [
@@ -193,12 +185,12 @@ def draw_surroundings(edit: EditReport, verbose: bool = False) -> list[Padding]:
     return _draw_rows([*rows, *_list_tried(edit.generated_paraphrases)])
 
 
-def draw_tried(wordings: Iterable[ParaphraseReport]) -> list[Padding]:
+def draw_tried(wordings: Iterable[wire.ParaphraseReport]) -> list[Padding]:
     """Draw wordings that the service tried, each once: those that follow, then the others."""
     return _draw_rows(_list_tried({wording.question: wording for wording in wordings}.values()))
 
 
-def _list_tried(wordings: Iterable[ParaphraseReport]) -> list[tuple[str, str, Text]]:
+def _list_tried(wordings: Iterable[wire.ParaphraseReport]) -> list[tuple[str, str, Text]]:
     wordings = list(wordings)
     return [
         *((FOLLOWS, wording.question, Text()) for wording in wordings if wording.follows),
@@ -210,7 +202,7 @@ def _list_tried(wordings: Iterable[ParaphraseReport]) -> list[tuple[str, str, Te
     ]
 
 
-def _describe_near(near: NearQuestion, verbose: bool) -> Text:
+def _describe_near(near: wire.NearQuestion, verbose: bool) -> Text:
     clauses = [] if near.version is None else [f"{near.answer}, by version {near.version}"]
     clauses += [f"{percent(near.probability)} likely the same"] if verbose else []
     return Text("; ".join(clauses), style="dim")

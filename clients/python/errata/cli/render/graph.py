@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.effects import (
     draw_replaced,
     draw_replication,
@@ -17,15 +18,6 @@ from errata.cli.render.effects import (
     summarize_warnings,
 )
 from errata.cli.render.text import draw_change, make_grid, make_table, one_line, plural, seconds
-from errata.wire import (
-    EditDetail,
-    EditReport,
-    FactChange,
-    ImportCounts,
-    ImportedTriple,
-    ImportReceipt,
-    MemoryChange,
-)
 
 MAX_REJECTED_LINES = 20
 MAX_EFFECTS = 40  # triples with an effect on other values that are shown
@@ -60,10 +52,10 @@ def is_import(notes: Mapping[str, JsonValue]) -> bool:
     return isinstance(notes.get("triples"), int)
 
 
-def read_rows(notes: Mapping[str, JsonValue]) -> list[ImportedTriple]:
+def read_rows(notes: Mapping[str, JsonValue]) -> list[wire.ImportedTriple]:
     """Return the triples of an import that its commit lists; none of another edit, or in a form of another release."""
     try:
-        return TypeAdapter(list[ImportedTriple]).validate_python(notes.get("rows", ()))
+        return TypeAdapter(list[wire.ImportedTriple]).validate_python(notes.get("rows", ()))
     except ValidationError:
         return []
 
@@ -76,25 +68,25 @@ def describe_act(notes: Mapping[str, JsonValue]) -> str:
     return f"  (beside {earlier})" if notes.get("act") == "add" and earlier else ""
 
 
-def draw_fact_change(change: FactChange) -> Text:
+def draw_fact_change(change: wire.FactChange) -> Text:
     """Draw a line of a difference: a triple that only one of the two versions has."""
     parts = [one_line(part) for part in (change.subject, change.relation, change.object) if part]
     return _draw_side(change, " · ".join(parts), change.act)
 
 
-def draw_memory_change(change: MemoryChange) -> Text:
+def draw_memory_change(change: wire.MemoryChange) -> Text:
     """Draw a line of a difference: a change of a memory's own kind that only one of the two versions has."""
     return _draw_side(change, one_line(change.summary), change.kind)
 
 
-def _draw_side(change: FactChange | MemoryChange, text: str, kind: str) -> Text:
+def _draw_side(change: wire.FactChange | wire.MemoryChange, text: str, kind: str) -> Text:
     sign, style = ("+ ", "green") if change.change == "added" else ("- ", "red")
     return Text.assemble((sign + text, style), (f"  {kind}  {change.edit}", "dim"))
 
 
-def group_facts(edits: Sequence[EditReport]) -> list[list[EditReport]]:
+def group_facts(edits: Sequence[wire.EditReport]) -> list[list[wire.EditReport]]:
     """Group each fact with the edits made of it for systems that learn by question and answer."""
-    groups: list[list[EditReport]] = []
+    groups: list[list[wire.EditReport]] = []
     for edit in edits:
         fact = groups[-1][0] if groups else None
         belongs = (
@@ -110,7 +102,7 @@ def group_facts(edits: Sequence[EditReport]) -> list[list[EditReport]]:
     return groups
 
 
-def draw_fact(reports: Sequence[EditReport]) -> list[RenderableType]:
+def draw_fact(reports: Sequence[wire.EditReport]) -> list[RenderableType]:
     """Draw the fact, a line for each system, then the other wordings of its question."""
     notes = reports[0].notes
     taken_for = f"  ({notes['object_id']})" if notes.get("object_id") else ""
@@ -142,7 +134,7 @@ def _draw_mark(good: bool) -> Text:
     return Text("✓", "green") if good else Text("✗", "red")
 
 
-def draw_rules(rules: Sequence[EditDetail], version: int) -> RenderableType:
+def draw_rules(rules: Sequence[wire.EditDetail], version: int) -> RenderableType:
     """Draw the valid rules, a line each."""
     if not rules:
         return Text(f"No rule is in force at version {version}: every path may be walked.", style="dim")
@@ -156,14 +148,14 @@ def draw_rules(rules: Sequence[EditDetail], version: int) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
-def _write_rule(rule: EditDetail) -> str:
+def _write_rule(rule: wire.EditDetail) -> str:
     text = one_line(str(rule.edit.notes.get("summary", "")))
     change = rule.edit.notes.get("change")
     label = change.get("label") if isinstance(change, dict) else None
     return f"{text}  (is called {one_line(str(label))})" if label else text
 
 
-def draw_import(receipt: ImportReceipt, verbose: bool = False) -> RenderableType:
+def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> RenderableType:
     """Draw what an import replaced, how much the graph has grown, and which lines could not be used."""
     counts = receipt.counts
     triples = plural(counts.triples, "triple")
@@ -191,7 +183,9 @@ def draw_import(receipt: ImportReceipt, verbose: bool = False) -> RenderableType
     return Group(*parts)
 
 
-def draw_triples(rows: Sequence[ImportedTriple], n_triples: int, n_others: int = 0) -> list[RenderableType]:
+def draw_triples(
+    rows: Sequence[wire.ImportedTriple], n_triples: int, n_others: int = 0
+) -> list[RenderableType]:
     """Draw the triples that replaced values or go against the edits of people, then the first `n_others`."""
     effects = [triple for triple in rows if triple.before or triple.by_hand]
     other_rows = [triple for triple in rows if not triple.before and not triple.by_hand][:n_others]
@@ -208,7 +202,7 @@ def draw_triples(rows: Sequence[ImportedTriple], n_triples: int, n_others: int =
     return [table, *rest]
 
 
-def _draw_rejected(counts: ImportCounts) -> list[RenderableType]:
+def _draw_rejected(counts: wire.ImportCounts) -> list[RenderableType]:
     verb = "was" if counts.rejected == 1 else "were"
     reasons = f": {_join_reasons(counts.rejected_by)}" if counts.rejected_by else ""
     parts: list[RenderableType] = [
@@ -233,7 +227,7 @@ def _join_reasons(reasons: Mapping[str, int]) -> str:
     return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in pairs)
 
 
-def format_rejected(counts: ImportCounts) -> str:
+def format_rejected(counts: wire.ImportCounts) -> str:
     """Format the rejected lines as TSV with a header line; a line break in a value becomes a space."""
     rows = [("line", "code", "reason")]
     rows += [(str(line.line), line.code, line.reason) for line in counts.rejected_lines]

@@ -8,30 +8,19 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.text import escape, make_grid, make_table, one_line, plural
-from errata.wire import (
-    DocumentList,
-    DocumentState,
-    EntityFact,
-    EntityHead,
-    EntityList,
-    EntityState,
-    RemovedFact,
-    ScoredWord,
-    Sense,
-    WordSenses,
-)
 
 MAX_ALIASES = 3
 
 
-def draw_entity_list(page: EntityList) -> RenderableType:
+def draw_entity_list(page: wire.EntityList) -> RenderableType:
     if not page.entities:
         return Text(f"No entity is called so at version {page.version}.", style="yellow")
     return draw_entities(page.entities)
 
 
-def draw_entities(entities: Sequence[EntityHead]) -> RenderableType:
+def draw_entities(entities: Sequence[wire.EntityHead]) -> RenderableType:
     """Draw entities, without columns that would be empty."""
     has_aliases = any(entity.aliases for entity in entities)
     has_descriptions = any(entity.description for entity in entities)
@@ -48,7 +37,7 @@ def draw_entities(entities: Sequence[EntityHead]) -> RenderableType:
     return table
 
 
-def draw_entity(entity: EntityState) -> RenderableType:
+def draw_entity(entity: wire.EntityState) -> RenderableType:
     parts: list[RenderableType] = [
         Text.assemble((one_line(entity.label), "bold"), (f"  {entity.id}", "cyan"))
     ]
@@ -63,7 +52,7 @@ def draw_entity(entity: EntityState) -> RenderableType:
     return Group(*parts)
 
 
-def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
+def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
     """Draw facts. A relation with several values is named once, by its label and by the name for edits."""
     table = make_grid()
     for style in ("dim", "", "cyan", "dim"):
@@ -73,7 +62,7 @@ def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
         label, name = one_line(fact.label), one_line(fact.relation)
         title = name if label in ("", name) else f"{label} ({name})"
         since = f"since version {fact.added_in}" if fact.added_in else "from the base"
-        if isinstance(fact, RemovedFact):
+        if isinstance(fact, wire.RemovedFact):
             since = f"{since}, removed in version {fact.removed_in}"
         origin = f"{since} · {fact.edit}" if fact.edit else since
         object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
@@ -82,13 +71,13 @@ def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
     return Padding.indent(table, 2)
 
 
-def draw_document(document: DocumentState) -> Text:
+def draw_document(document: wire.DocumentState) -> Text:
     """Return the text, whose lines and tabs are the document's; other control characters are shown."""
     lines = document.text.replace("\r\n", "\n").split("\n")
     return Text("\n".join("\t".join(map(escape, line.split("\t"))) for line in lines))
 
 
-def draw_document_list(page: DocumentList) -> RenderableType:
+def draw_document_list(page: wire.DocumentList) -> RenderableType:
     if not page.documents:
         return Text(f"There is no document at version {page.version}.", style="yellow")
     table = make_table("id", "title", ">characters", ">edits")
@@ -105,7 +94,7 @@ def draw_document_list(page: DocumentList) -> RenderableType:
     return Group(table, Text(note, style="dim"))
 
 
-def draw_senses(word: WordSenses) -> RenderableType:
+def draw_senses(word: wire.WordSenses) -> RenderableType:
     """Draw a word: a line a sense."""
     title = Text.assemble((f"'{word.word}'", "bold"), (f"  {word.model}, version {word.version}", "dim"))
     is_edited = any(sense.edits for sense in word.senses)
@@ -120,12 +109,12 @@ def draw_senses(word: WordSenses) -> RenderableType:
     return Group(title, table, *warnings)
 
 
-def _write_strength(sense: Sense) -> str:
+def _write_strength(sense: wire.Sense) -> str:
     if abs(sense.strength - sense.base_strength) < 0.005:
         return f"{sense.strength:.2f}"
     return f"{sense.base_strength:.2f} → {sense.strength:.2f}"
 
 
-def _write_words(words: list[ScoredWord]) -> str:
+def _write_words(words: list[wire.ScoredWord]) -> str:
     """Write words in one line; spaces before them are left out, and other white space is written as a code."""
     return "  ".join(word.word.removeprefix(" ").replace("\n", "\\n") or "␣" for word in words)

@@ -8,26 +8,14 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.effects import draw_broken, draw_changed, draw_failing, draw_superseded
 from errata.cli.render.text import age, figure, make_grid, make_table, percent, plural, short_digest, utc_now
-from errata.wire import (
-    AuditEntry,
-    AuditPage,
-    CheckReport,
-    KeyList,
-    KeyState,
-    MemoryState,
-    ModelList,
-    NewKey,
-    ReplicaList,
-    SideEffect,
-    Whoami,
-)
 
 UNSURE_BELOW = "unsure_below"  # detail of a model: the probability below which it declines
 
 
-def draw_check(check: CheckReport) -> RenderableType:
+def draw_check(check: wire.CheckReport) -> RenderableType:
     """Draw how many questions of edits get their answers, and each that gets another one."""
     n_replaced = check.superseded - len(check.overwritten)
     total = check.total - n_replaced  # without those that a later edit was to answer
@@ -75,7 +63,7 @@ def draw_check(check: CheckReport) -> RenderableType:
     return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
 
 
-def _draw_other_answers(side_effects: Sequence[SideEffect]) -> list[RenderableType]:
+def _draw_other_answers(side_effects: Sequence[wire.SideEffect]) -> list[RenderableType]:
     if not side_effects:
         return []
     count = plural(len(side_effects), "question")
@@ -83,7 +71,7 @@ def _draw_other_answers(side_effects: Sequence[SideEffect]) -> list[RenderableTy
     return [Text(heading, style="red"), draw_changed(side_effects)]
 
 
-def draw_replicas(page: ReplicaList) -> RenderableType:
+def draw_replicas(page: wire.ReplicaList) -> RenderableType:
     if not page.replicas:
         return Text("No replica has reported yet.", style="yellow")
     table = make_table("replica", "model", ">version", ">behind", "health", "checksums", "process", "seen")
@@ -111,7 +99,7 @@ def draw_replicas(page: ReplicaList) -> RenderableType:
     return Group(table, *disagreements)
 
 
-def draw_models(page: ModelList) -> RenderableType:
+def draw_models(page: wire.ModelList) -> RenderableType:
     """Draw each model in a line, then its own details, as far as they fit on a line."""
     table = make_table("model", "memory", "edits by", "replicas", "state")
     parts: list[RenderableType] = [table]
@@ -131,7 +119,7 @@ def draw_models(page: ModelList) -> RenderableType:
     return Group(*parts)
 
 
-def draw_memory(memory: MemoryState) -> RenderableType:
+def draw_memory(memory: wire.MemoryState) -> RenderableType:
     counts = memory.edits
     aside = f"{counts.reverted:,} taken back, {counts.superseded:,} replaced"
     lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
@@ -142,11 +130,11 @@ def draw_memory(memory: MemoryState) -> RenderableType:
     return Group(*lines)
 
 
-def draw_whoami(caller: Whoami) -> RenderableType:
+def draw_whoami(caller: wire.Whoami) -> RenderableType:
     return Text(f"{caller.name}: may {', '.join(caller.scopes) or 'nothing'}")
 
 
-def draw_keys(page: KeyList) -> RenderableType:
+def draw_keys(page: wire.KeyList) -> RenderableType:
     if not page.keys:
         return Text("No key was issued yet: errata keys create NAME --scope ask")
     now = utc_now()
@@ -158,7 +146,7 @@ def draw_keys(page: KeyList) -> RenderableType:
     return table
 
 
-def _draw_state(key: KeyState, now: datetime) -> Text:
+def _draw_state(key: wire.KeyState, now: datetime) -> Text:
     if key.revoked is not None:
         return Text(f"revoked {age(key.revoked, now)}", style="red")
     if not key.has_secret:
@@ -170,7 +158,7 @@ def _draw_state(key: KeyState, now: datetime) -> Text:
     return Text(f"in force until {key.expires.astimezone():%Y-%m-%d %H:%M}", style="green")
 
 
-def draw_new_key(key: NewKey) -> RenderableType:
+def draw_new_key(key: wire.NewKey) -> RenderableType:
     scopes = ", ".join(key.scopes)
     end = "" if key.expires is None else f" until {key.expires.astimezone():%Y-%m-%d %H:%M}"
     return Group(
@@ -182,17 +170,17 @@ def draw_new_key(key: NewKey) -> RenderableType:
     )
 
 
-def draw_revocation(key: KeyState) -> RenderableType:
+def draw_revocation(key: wire.KeyState) -> RenderableType:
     return Text(f"The key of {key.name} is revoked: within a second it opens nothing anywhere.")
 
 
-def _describe_call(entry: AuditEntry) -> str:
+def _describe_call(entry: wire.AuditEntry) -> str:
     since = f" since {entry.first.astimezone():%H:%M:%S}" if entry.first else ""
     count = f"{entry.count:,} times{since}" if entry.count > 1 else ""
     return ", ".join(filter(None, (entry.summary, count, "restored" if entry.restored else "")))
 
 
-def draw_audit(page: AuditPage, options: str = "") -> RenderableType:
+def draw_audit(page: wire.AuditPage, options: str = "") -> RenderableType:
     """Draw a page of the audit in the order of its calls, with a command for the next one that has the same options."""
     if not page.entries:
         return Text("No call of the admin routes is like that.")

@@ -7,21 +7,10 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from errata import wire
 from errata.cli.render.graph import describe_change
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import age, make_table, one_line, plural, shorten, utc_now
-from errata.wire import (
-    EditDetail,
-    EditReceipt,
-    Gap,
-    GapCheck,
-    GapGroup,
-    GapPage,
-    Hits,
-    Proposal,
-    ProposalList,
-    ReviewList,
-)
 from errata.wire.base import Details
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
@@ -29,7 +18,7 @@ MAX_MEMBERS = 5  # things of a group that are named
 MAX_SUBJECT_LETTERS = 48
 
 
-def draw_gaps(page: GapPage) -> RenderableType:
+def draw_gaps(page: wire.GapPage) -> RenderableType:
     if not page.days:
         return Text(
             "The service keeps no questions. Start it with --gaps-days 7 to keep each for seven days."
@@ -53,7 +42,7 @@ def draw_gaps(page: GapPage) -> RenderableType:
     return Group(*groups, table, Text(), *(Text(hint, style="dim") for hint in hints))
 
 
-def draw_groups(title: str, groups: Sequence[GapGroup]) -> list[RenderableType]:
+def draw_groups(title: str, groups: Sequence[wire.GapGroup]) -> list[RenderableType]:
     """Draw the groups that take several lines together; a single line says as much as its group."""
     groups = [group for group in groups if group.n_members > 1]
     if not groups:
@@ -68,7 +57,7 @@ def draw_groups(title: str, groups: Sequence[GapGroup]) -> list[RenderableType]:
     return [Text(title, style="bold"), table, Text()]
 
 
-def draw_gap_check(check: GapCheck) -> RenderableType:
+def draw_gap_check(check: wire.GapCheck) -> RenderableType:
     if not check.count:
         return Text("There was no line to ask.")
     count = f"{len(check.gaps):,} of {plural(check.count, 'line')}"
@@ -76,11 +65,11 @@ def draw_gap_check(check: GapCheck) -> RenderableType:
     return Group(Text(f"{count} answered now and taken out{':' if lines else '.'}"), *lines)
 
 
-def draw_dropped_gap(gap: Gap) -> RenderableType:
+def draw_dropped_gap(gap: wire.Gap) -> RenderableType:
     return Text(f"Line {gap.line} is taken out: {one_line(gap.question)}")
 
 
-def describe_hits(hits: Hits | None) -> str:
+def describe_hits(hits: wire.Hits | None) -> str:
     """Return the number of answers and the age of the last one, "" where they are not known."""
     if hits is None:
         return ""
@@ -89,7 +78,7 @@ def describe_hits(hits: Hits | None) -> str:
     return f"{plural(hits.count, 'answer')}, the last {age(hits.last, utc_now())}"
 
 
-def draw_reviews(page: ReviewList) -> RenderableType:
+def draw_reviews(page: wire.ReviewList) -> RenderableType:
     """Draw the edits that are to be looked at again, with a command for the first."""
     later = page.total - page.due
     if not page.edits:
@@ -114,14 +103,14 @@ def draw_reviews(page: ReviewList) -> RenderableType:
     return Group(table, Text(), *(Text(hint, style="dim") for hint in hints))
 
 
-def draw_review(detail: EditDetail) -> RenderableType:
+def draw_review(detail: wire.EditDetail) -> RenderableType:
     edit = detail.edit
     subject = one_line(edit.question or describe_change(edit.notes))
     day = "on no day" if edit.review is None else f"on {edit.review}"
     return Text(f"Edit {edit.id} is looked at again {day}: {subject}")
 
 
-def draw_proposals(page: ProposalList) -> RenderableType:
+def draw_proposals(page: wire.ProposalList) -> RenderableType:
     if not page.proposals:
         return Text("No proposal waits.")
     now = utc_now()
@@ -135,7 +124,7 @@ def draw_proposals(page: ProposalList) -> RenderableType:
     return table
 
 
-def draw_proposal(item: Proposal) -> RenderableType:
+def draw_proposal(item: wire.Proposal) -> RenderableType:
     lines = [Text(f"Proposal {item.number} by {item.author}, {item.state}: {one_line(describe_edits(item))}")]
     if item.review is not None:
         lines.append(Text(f"Looked at again on {item.review}"))
@@ -146,12 +135,12 @@ def draw_proposal(item: Proposal) -> RenderableType:
         lines.append(Text(f"It is refused now: {item.refusal.get('detail', '')}", style="red"))
     if item.report is None:
         return Group(*lines)
-    receipt = EditReceipt(version=None, kind="edit", report=item.report, replicas=[], all_applied=True)
+    receipt = wire.EditReceipt(version=None, kind="edit", report=item.report, replicas=[], all_applied=True)
     effect = draw_receipt(receipt, summary=plural(len(item.edits), "edit"), verbose=False)
     return Group(*lines, effect, Text(f"Another key approves it: errata approve {item.number}", style="dim"))
 
 
-def draw_decision(item: Proposal) -> RenderableType:
+def draw_decision(item: wire.Proposal) -> RenderableType:
     if item.version is not None:
         return Text(
             f"Proposal {item.number} by {item.author} is live: version {item.version}, by {item.decided_by}."
@@ -160,7 +149,7 @@ def draw_decision(item: Proposal) -> RenderableType:
     return Text(f"Proposal {item.number} by {item.author} is {item.state}{reason}.")
 
 
-def describe_edits(item: Proposal) -> str:
+def describe_edits(item: wire.Proposal) -> str:
     """Return the first edit of a proposal in words, and the number of the others."""
     first, *rest = map(_describe, item.edits)
     return f"{first} and {len(rest):,} more" if rest else first
