@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from service.errors import TooLarge
 from service.graph.formats.row import GraphFileError, Line, LongLine
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK, LINE_FEED = b"\xef\xbb\xbf", 0x0A
 MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 17  # largest piece that is unpacked at once, whatever size a file claims to unpack to
 MAX_RATIO, FREE_BYTES = 100, 100_000_000  # Bytes that a packed one may unpack to, and those that any file may
@@ -32,14 +32,15 @@ class Lines:
         self._file, self.max_bytes, self.count = file, max_bytes, 0
 
     def __iter__(self) -> Iterator[Line]:
-        while line := self._file.readline(self.max_bytes + 1):
-            self.count += 1
-            if line.endswith(b"\n"):
+        readline, number = self._file.readline, 0
+        while line := readline(self.max_bytes + 1):
+            self.count = number = number + 1
+            if line[-1] == LINE_FEED:
                 line = line[:-1]
             elif len(line) > self.max_bytes:
-                yield self.count, LongLine(line.count(b'"') + self._pass_rest())
+                yield number, LongLine(line.count(b'"') + self._pass_rest())
                 continue
-            yield self.count, line.removeprefix(BYTE_ORDER_MARK) if self.count == 1 else line
+            yield number, line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)
 
     def _pass_rest(self) -> int:
         """Read to the end of a line, and count its quotes."""
