@@ -25,7 +25,6 @@ class Lines:
 
     Attributes:
         max_bytes: Size of the longest line that is held; it may be lowered between lines.
-        count: Number of lines so far.
     """
 
     def __init__(self, file: BinaryIO, max_bytes: int) -> None:
