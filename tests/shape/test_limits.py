@@ -1,12 +1,9 @@
 """The limits refuse what exceeds them, and the project keeps them."""
 
-import pytest
-
-from tests.shape import limits as limits_module
 from tests.shape.limits import (
+    exceeded_budgets,
     exceeded_files,
     exceeded_lengths,
-    exceeded_lines,
     exceeded_prose,
     exceeded_shapes,
     read_limits,
@@ -15,28 +12,25 @@ from tests.shape.limits import (
 LONG = "def count():\n" + "    x = 1\n" * 49
 
 
-def test_a_folder_with_more_lines_than_its_budget_and_its_raises_is_refused():
+def test_a_folder_with_more_than_its_budget_is_refused_with_all_that_it_holds():
     sources = {
         "models/nkb/a.py": "x = 1\n" * 30,
-        "models/nkb/b.py": "x = 1\n" * 30,
-        "tests/a.py": "x = 1\n" * 99,
+        "models/nkb/deep/b.py": "x = 1\n" * 30,
+        "tests/a.py": "x = 1\n",
     }
-    raises = [{"folder": "models/nkb", "lines": 10, "reason": "why"}]
-    assert list(exceeded_lines(sources, {"lines": {"models/nkb": 50}, "raise": raises})) == []
-    [complaint] = exceeded_lines(sources, {"lines": {"models/nkb": 50}})
-    assert complaint.startswith("models/nkb: 60 lines, its budget is 50")
+    budgets = {"models": (60, 2), "models/nkb": (60, 2), "tests": (1, 1)}
+    assert list(exceeded_budgets(sources, budgets)) == []
+    lines, files = exceeded_budgets(sources, budgets | {"models/nkb": (50, 1)})
+    assert lines.startswith("models/nkb: 60 lines, its budget is 50")
+    assert files.startswith("models/nkb: 2 files, its budget is 1")
 
 
 def test_a_new_folder_has_no_budget():
-    assert len(list(exceeded_lines({"models/new/a.py": "x = 1\n"}, {"lines": {}}))) == 1
-
-
-def test_a_raise_needs_a_reason(tmp_path, monkeypatch):
-    table = tmp_path / "limits.toml"
-    table.write_text('[[raise]]\nfolder = "models"\nlines = 3\nreason = " "\n')
-    monkeypatch.setattr(limits_module, "TABLE", table)
-    with pytest.raises(ValueError, match="the raise of models by 3 lines has no reason"):
-        read_limits()
+    sources = {"clients/python/errata/new/a.py": "x = 1\n"}
+    budgets = {"clients": (9, 9), "clients/python/errata": (9, 9)}
+    assert {sentence.split(":")[0] for sentence in exceeded_budgets(sources, budgets)} == {
+        "clients/python/errata/new"
+    }
 
 
 def test_a_folder_with_too_many_files_is_refused():
