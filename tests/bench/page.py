@@ -39,7 +39,7 @@ def write(rows: Sequence[Row]) -> None:
         *table,
         f"\n{READING}",
         "## Quality\n",
-        "Of each checkpoint, by its training's exam; the card says how it was measured, and on what.\n",
+        "Every checkpoint, by its training's exam; the card says how it was measured, and on what.\n",
         *lines(),
     ]
     PAGE.write_text("\n".join(page) + "\n", "utf-8")
