@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from inspect import getattr_static
 from typing import Any, TypeAlias
 
+from models.capabilities import AnswersInSteps, Streams
 from models.graph.memory import GRAPH
 from models.memory import CHANGE_KINDS, Fields, Options, TakesFields
-from models.system import INPUTS, AnswerDelta, AnswersInSteps, Ask, Bundle, Reason, Reply, Streams
+from models.system import INPUTS, AnswerDelta, Ask, Bundle, Reason, Reply
 
 SYSTEM_MEMBERS = ("name", "memories", "inputs", "probes", "answer", "describe")
 MEMORY_MEMBERS = ("name", "accepts", "options", "base", "build", "fold", "view", "usage")

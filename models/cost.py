@@ -1,7 +1,7 @@
 """The cost of a question to a system, in short questions: limits charge it, and it bounds a forward pass.
 
 A system reads texts, so its time goes with their characters; one that reads more than `default_cost` counts says so
-(`models.system.Costs`).
+(`models.capabilities.Costs`).
 
 On two cores (2026-11-23) a question of 30 characters takes nkb 3.5 ms in a batch and kbert 2.0, one of 500 characters
 25 and 23, one of 2,000 30 and 55, a candidate of 10 characters 4.5, `explain` 15 of nkb and up to 24 readings of kbert,

@@ -1,6 +1,6 @@
 """Inquiries about the senses of words: an optional capability of a system whose words are bundles of senses.
 
-The service looks for it with `isinstance`, as for those of models/system.py.
+The service looks for it with `isinstance`, as for those of models/capabilities.py.
 """
 
 from collections.abc import Sequence

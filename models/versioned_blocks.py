@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 from weakref import WeakSet, ref
 
 if TYPE_CHECKING:
-    from models.memory import Block
+    from models.blocks import Block
 
 T = TypeVar("T")
 

@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 import torch
 
+from models.capabilities import HasScope
 from models.contract import check_contract, check_reply
 from models.device import resolve_device, resolve_dtype
-from models.system import Bundle, HasScope
+from models.system import Bundle
 from service.concurrency import freeze_gc
 from service.config import Settings
 

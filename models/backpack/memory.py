@@ -16,16 +16,9 @@ from models.backpack.editing.fact import FACT, build_fact
 from models.backpack.editing.overlay import SENSE, SenseOperation, SenseOverlay, compose
 from models.backpack.editing.sense import SenseChange, build_sense
 from models.backpack.reader import Reader
+from models.blocks import Image
 from models.kit.material import UnionMemory
-from models.memory import (
-    AnswerChange,
-    ChangeKind,
-    Fields,
-    FieldsChange,
-    Image,
-    Material,
-    Usage,
-)
+from models.memory import AnswerChange, ChangeKind, Fields, FieldsChange, Material, Usage
 from models.scope.active import ActiveEdits
 from models.scope.wordings.table import WordingTable
 

@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
+from models.blocks import Block, Image
 from models.documents.document import Document, TextChange, compose, correct
 from models.documents.fields import MAX_CHARS, DocumentFields, count, refuse_text
 from models.kit.material import UnionMemory, read_text, write_texts
-from models.memory import Block, ChangeKind, EditRefused, Fields, FieldsChange, Image, Material, Usage
+from models.memory import ChangeKind, EditRefused, Fields, FieldsChange, Material, Usage
 
 DOCUMENTS = "documents/texts"
 KIND: ChangeKind = "document"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from models.blocks import Block
 from models.graph.statement import Statement
 from models.kit.material import read_text, to_tensor
-from models.memory import Block
 
 STATEMENTS, IMPORT = "statements", "import"
 CHUNKS = 32  # digests of the buckets of an import; as many again for its facts by their objects

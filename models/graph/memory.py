@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from models.blocks import Block, Image, block_key
 from models.graph.base import Base
 from models.graph.blocks import (
     IMPORT,
@@ -21,7 +22,7 @@ from models.graph.neighbours import InEdge, find_in_edges
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, EditsInOrder, GraphView
 from models.kit.material import UnionMemory
-from models.memory import Block, ChangeKind, Image, Material, Usage, block_key
+from models.memory import ChangeKind, Material, Usage
 from models.packs.pack import WORLD
 
 GRAPH = "graph/triples"

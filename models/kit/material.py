@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from models.memory import Block, EditRefused, Image, Material, Options, Usage, block_key
+from models.blocks import Block, Image, block_key
+from models.memory import EditRefused, Material, Options, Usage
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a reader of blocks need not wait for it
     from torch import Tensor

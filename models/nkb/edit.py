@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.memory import AnswerChange, Block, EditRefused, Image, Material, block_key
+from models.blocks import Block, Image, block_key
+from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.decode import Decoder
 from models.nkb.fused import LONGEST
 from models.nkb.gated import Places, solve

@@ -12,17 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 from torch import Tensor
 
-from models.memory import (
-    AnswerChange,
-    Block,
-    ChangeKind,
-    Delta,
-    EditRefused,
-    Image,
-    Material,
-    Options,
-    Usage,
-)
+from models.blocks import Block, Delta, Image
+from models.memory import AnswerChange, ChangeKind, EditRefused, Material, Options, Usage
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import value_rows
 from models.nkb.reader import ReadCache, Reader

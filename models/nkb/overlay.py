@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.memory import Block
+from models.blocks import Block
 from models.nkb.fused import Layer
 
 Place = tuple[int, int]  # layer and slot

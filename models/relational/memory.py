@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from pydantic import Field, field_validator
 
+from models.blocks import Block, Image
 from models.kit.material import UnionMemory, read_text, write_texts
-from models.memory import Block, ChangeKind, EditRefused, Fields, FieldsChange, Image, Material
+from models.memory import ChangeKind, EditRefused, Fields, FieldsChange, Material
 from models.relational.rule import EditedRule, RuleProgram, WalkRule
 from models.rules.syntax import RuleError
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.memory import Block
+from models.blocks import Block
 from models.scope.readings import StoredReadings, Tokens
 from models.scope.spelling import Lexicon
 from models.scope.wordings.block import read_texts

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from models.capabilities import Verdict
 from models.scope.readings import NEAR_ERROR, Readings, StoredReadings, may_share
-from models.system import Verdict
 
 MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
 MAX_CANDIDATES = 6  # pairs of one question that are judged

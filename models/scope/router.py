@@ -1,6 +1,6 @@
 """Routes questions to edits for a system, so that every system with a scope keeps the contract in the same way.
 
-A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/system.py documents
+A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/capabilities.py documents
 `Routes`, `HasScope` and `KnowsWords`.
 """
 
@@ -9,6 +9,7 @@ from typing import Protocol
 
 import torch
 
+from models.capabilities import ScopeVerdict
 from models.memory import Views
 from models.scope.active import ActiveEdits, Match
 from models.scope.change import Rerouting
@@ -16,7 +17,7 @@ from models.scope.literals import digest_wordings
 from models.scope.readings import Readings
 from models.scope.scope import Scope
 from models.scope.verdicts import examine
-from models.system import Ask, NearbyEdit, ScopeVerdict, Thresholds
+from models.system import Ask, NearbyEdit, Thresholds
 
 Read = Callable[[Sequence[str]], Readings]
 

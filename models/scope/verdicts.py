@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import torch
 
+from models.capabilities import ScopeVerdict
 from models.scope.active import ActiveEdits, Match
 from models.scope.candidates import Candidates, find_exclusion
 from models.scope.readings import NEAR_ERROR, Readings
 from models.scope.scope import Scope
-from models.system import ScopeVerdict
 
 N_EXAMINED = 8  # number of wordings that a curator is shown
 

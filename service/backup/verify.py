@@ -12,8 +12,8 @@ from more_itertools import chunked
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from models.blocks import Block, BlockError
 from models.graph.blocks import IMPORT, Manifest, read_manifest
-from models.memory import Block, BlockError
 from service.access.api_keys import ApiKey
 from service.access.audit.audit import Entry
 from service.access.audit.calls import Call

@@ -17,37 +17,13 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from cachetools import LRUCache
 from more_itertools import chunked
 
+from models.blocks import Image, block_key
+from models.capabilities import Foresees, ForeseesTaught, HasScope, ReadsNeighbours, Routes, ScopeVerdict
 from models.contract import BrokenContract
 from models.graph.neighbours import Reach
-from models.memory import (
-    AnswerChange,
-    Change,
-    ChangeKind,
-    Image,
-    Material,
-    Memory,
-    Options,
-    Usage,
-    View,
-    Views,
-    block_key,
-)
+from models.memory import AnswerChange, Change, ChangeKind, Material, Memory, Options, Usage, View, Views
 from models.memory import EditRefused as MemoryRefusal
-from models.system import (
-    Ask,
-    Bundle,
-    Foresees,
-    ForeseesTaught,
-    HasScope,
-    NearbyEdit,
-    Probes,
-    ReadsNeighbours,
-    Reply,
-    Routes,
-    ScopeVerdict,
-    Side,
-    System,
-)
+from models.system import Ask, Bundle, NearbyEdit, Probes, Reply, Side, System
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 from service.ledger.commit import EditRecord

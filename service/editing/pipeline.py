@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from errata.wire import Report
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from service.concurrency import Refreshing
 from service.curation.upkeep import Review, Reviews, check_day
 from service.editing.draft import Build, EditorState

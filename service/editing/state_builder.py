@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from cachetools import LRUCache
 
-from models.memory import Grows, Material, View, block_key
+from models.blocks import block_key
+from models.memory import Grows, Material, View
 from service.concurrency import SingleFlight, give_back_memory
 from service.editing.draft import Build, Draft, EditorState, MemoriesAtVersion
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion

@@ -15,7 +15,7 @@ from itertools import pairwise
 from more_itertools import chunked
 from pydantic import TypeAdapter
 
-from models.memory import Block, BlockError, Image, checksum
+from models.blocks import Block, BlockError, Image, checksum
 from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerCorrupt
 from service.ledger import keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from models.memory import Delta, Image
+from models.blocks import Delta, Image
 from models.versioned_blocks import VersionedBlocks
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests

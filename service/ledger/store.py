@@ -8,7 +8,7 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from models.versioned_blocks import KnownBlocks
 from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
 from service.ledger import keys, manifests

@@ -21,9 +21,10 @@ from uuid import uuid4
 
 from ray import serve
 
+from models.capabilities import AnswersInSteps, Costs, ReadsNeighbours, Streams
 from models.cost import default_cost
 from models.memory import TakesFields, Views
-from models.system import AnswerDelta, AnswersInSteps, Ask, Costs, ReadsNeighbours, Reply, Streams
+from models.system import AnswerDelta, Ask, Reply
 from service import tracing
 from service.calls import FOLDER_VARIABLE, Listener, locate
 from service.concurrency import cancel_and_wait

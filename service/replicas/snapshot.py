@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from models.memory import Image, Memory, Views, block_key
+from models.blocks import Image, block_key
+from models.memory import Memory, Views
 from service.concurrency import SingleFlight, give_back_memory
 from service.graph.lookup import Lookup
 from service.ledger import snapshots

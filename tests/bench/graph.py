@@ -15,9 +15,9 @@ from typing import Any
 import redis
 from errata.wire import ImportOrder
 
+from models.blocks import Delta
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
-from models.memory import Delta
 from models.system import Ask
 from models.systems import SYSTEMS
 from service.config import Settings

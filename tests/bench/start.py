@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 
-from models.memory import AnswerChange, Image, Material
+from models.blocks import Image
+from models.memory import AnswerChange, Material
 from models.nkb.memory import BANK, BankMemory
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
 from service.ledger.embedded.server import EmbeddedValkey

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from models.memory import Block
+from models.blocks import Block
 from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import Commit

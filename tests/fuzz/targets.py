@@ -17,8 +17,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
+from models.blocks import Block, BlockError, Image
 from models.kit.checkpoint import CheckpointError, read_config, read_tensors, read_verified
-from models.memory import Block, BlockError, Image
 from service.errors import LedgerCorrupt
 from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError, Rejection

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from service.errors import NotFound, NothingToDo, StaleVersion
 from service.ledger import snapshots
 from service.ledger.commit import Commit

@@ -18,11 +18,12 @@ from typing import Any
 import torch
 
 from models.backpack.memory import SENSES
+from models.blocks import Block
 from models.documents.memory import DOCUMENTS
 from models.graph.base import Base
 from models.graph.memory import GRAPH, TripleChange
 from models.graph.statement import Statement
-from models.memory import AnswerChange, Block, FieldsChange, Material, Memory
+from models.memory import AnswerChange, FieldsChange, Material, Memory
 from models.nkb.memory import BANK
 from models.relational.memory import PROGRAM
 from models.systems import SYSTEMS

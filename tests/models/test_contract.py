@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from models.blocks import Image
 from models.contract import BrokenContract, check_contract, check_reply
-from models.memory import EditRefused, Image, Material, Options, Usage, Views
+from models.memory import EditRefused, Material, Options, Usage, Views
 from models.system import AnswerDelta, Ask, Bundle, Probes, Reply
 
 NOTES = "tests/notes"

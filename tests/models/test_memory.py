@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from models.memory import Block, BlockError, Delta, Image
+from models.blocks import Block, BlockError, Delta, Image
 from models.versioned_blocks import KnownBlocks, VersionedBlocks
 
 

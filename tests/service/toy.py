@@ -17,18 +17,8 @@ from typing import Any, Literal
 
 import torch
 
-from models.memory import (
-    AnswerChange,
-    Block,
-    ChangeKind,
-    EditRefused,
-    Image,
-    Material,
-    Options,
-    Usage,
-    Views,
-    block_key,
-)
+from models.blocks import Block, Image, block_key
+from models.memory import AnswerChange, ChangeKind, EditRefused, Material, Options, Usage, Views
 from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
 
 FACTS = {

@@ -12,19 +12,8 @@ from typing import Any
 import torch
 from pydantic import Field, field_validator
 
-from models.memory import (
-    Block,
-    ChangeKind,
-    EditRefused,
-    Fields,
-    FieldsChange,
-    Image,
-    Material,
-    Options,
-    Usage,
-    Views,
-    block_key,
-)
+from models.blocks import Block, Image, block_key
+from models.memory import ChangeKind, EditRefused, Fields, FieldsChange, Material, Options, Usage, Views
 from models.system import UNSURE, Ask, Bundle, Probes, Reply
 
 RULES = "parrot/rules"

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.backpack.editing.sense import SenseChange
+from models.blocks import Image
 from models.documents.fields import DocumentFields
 from models.graph.memory import TripleChange
 from models.graph.statement import ALIAS, LABEL, Statement
-from models.memory import AnswerChange, FieldsChange, Image, Material, Memory
+from models.memory import AnswerChange, FieldsChange, Material, Memory
 from models.relational.memory import RuleFields
 from models.system import Ask
 from models.thu_ernie.entities.memory import FactFields, RowsFields

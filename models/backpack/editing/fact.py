@@ -9,7 +9,8 @@ import torch
 
 from models.backpack.editing.rows import FactRows, Solution, TextEdits, Unreachable, read_forced, solve
 from models.backpack.reader import MAX_TOKENS, Reader
-from models.memory import AnswerChange, Block, EditRefused, Material, block_key
+from models.blocks import Block, block_key
+from models.memory import AnswerChange, EditRefused, Material
 from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
 from models.scope.wordings.block import write_block

@@ -18,8 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.backpack.network import Backpack
+from models.blocks import Block
 from models.kit.material import read_text, to_tensor
-from models.memory import Block
 
 SENSE: Literal["sense"] = "sense"  # kind of these changes and of their blocks
 Action = Literal["project", "transplant", "overwrite", "factor"]

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator
 from models.backpack.editing.overlay import SENSE, Action, SenseOperation, read_row
 from models.backpack.network import Backpack
 from models.backpack.reader import Speller
-from models.memory import EditRefused, Fields, FieldsChange, Material, block_key
+from models.blocks import block_key
+from models.memory import EditRefused, Fields, FieldsChange, Material
 
 NEEDS: Mapping[str, frozenset[str]] = {  # action -> fields that it cannot do without
     "project": frozenset({"away", "towards"}),

@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Int, Shaped, UInt16
 from torch import Tensor
 
+from models.blocks import Block
 from models.encoder.minilm import WIDTH
-from models.memory import Block
 from models.scope.judge import Judge
 from models.scope.literals import VERSION, digest_literals, digest_wordings
 from models.scope.readings import Readings, Tokens, quantize, unpack_tokens

@@ -17,7 +17,7 @@ import torch
 from more_itertools import chunked
 from torch import Tensor
 
-from models.memory import Block, block_key
+from models.blocks import Block, block_key
 from models.scope.active import ActiveEdits
 from models.scope.judge import Judge
 from models.scope.literals import digest_bytes

@@ -16,18 +16,9 @@ from jaxtyping import Float
 from pydantic import Field, FiniteFloat, model_validator
 from torch import Tensor
 
+from models.blocks import Block, Image, block_key
 from models.kit.material import UnionMemory, read_text, to_tensor
-from models.memory import (
-    Block,
-    ChangeKind,
-    EditRefused,
-    Fields,
-    FieldsChange,
-    Image,
-    Material,
-    Usage,
-    block_key,
-)
+from models.memory import ChangeKind, EditRefused, Fields, FieldsChange, Material, Usage
 from models.thu_ernie.entities.facts import FactSolver, GraphFacts, NewFact
 from models.thu_ernie.entities.table import NO_ENTITY, EntityTable, EntityView
 

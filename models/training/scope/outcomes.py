@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from models.blocks import Block, block_key
 from models.encoder.minilm import MiniLM
-from models.memory import Block, block_key
 from models.scope.active import NO_EDIT
 from models.scope.candidates import find_candidates
 from models.scope.judge import Judge

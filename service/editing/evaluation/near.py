@@ -12,7 +12,7 @@ from itertools import chain
 from errata.wire import EditReport, NearQuestion, ParaphraseReport, Report
 from errata.wire.wording import normalize_question
 
-from models.system import KnowsWords
+from models.capabilities import KnowsWords
 from service.editing.draft import Build, one_line
 from service.editing.evaluation.lineage import version_of
 from service.editing.evaluation.visitors import MAX_EDITS_REWORDED

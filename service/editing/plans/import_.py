@@ -17,10 +17,11 @@ from typing import Any, BinaryIO
 from errata.wire import ImportOrder, ImportProgress
 from more_itertools import chunked
 
+from models.blocks import block_key
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.knowledge import Entity
 from models.graph.view import GraphView
-from models.memory import Material, block_key
+from models.memory import Material
 from service.concurrency import finish
 from service.editing.draft import Build, Draft, EditorState, one_line, request_digest
 from service.editing.figures import Timings

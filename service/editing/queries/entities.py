@@ -21,11 +21,11 @@ from errata.wire import (
 )
 from more_itertools import map_reduce
 
+from models.blocks import Block
 from models.graph.blocks import read_manifest, read_statements
 from models.graph.knowledge import Entity
 from models.graph.statement import RELATION, SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
-from models.memory import Block
 from service.editing.draft import EditorState
 from service.editing.operations import FindEntities, GetEntity, ListRelations, MakeTable
 from service.editing.state_builder import MaterialStore

@@ -16,7 +16,7 @@ from errata.wire import (
     WhyReport,
 )
 
-from models.system import HasScope
+from models.capabilities import HasScope
 from service.editing.draft import Build, Draft, EditorState
 from service.editing.evaluation.lineage import version_of
 from service.editing.figures import Timings

@@ -14,7 +14,8 @@ from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory
 from models.backpack.reader import Reader
 from models.backpack.system import BackpackSystem
-from models.memory import AnswerChange, EditRefused, FieldsChange, Image, Material, Options
+from models.blocks import Image
+from models.memory import AnswerChange, EditRefused, FieldsChange, Material, Options
 from models.packs.pack import Pack
 from models.system import Ask
 

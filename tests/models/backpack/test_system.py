@@ -11,22 +11,11 @@ from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.backpack.reader import FILES, Reader
 from models.backpack.system import BackpackSystem, load
+from models.capabilities import Foresees, ForeseesTaught, HasScope, Routes, Streams
 from models.contract import check_contract, check_reply
 from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, FieldsChange, Material, Options
-from models.system import (
-    UNSURE,
-    AnswerDelta,
-    Ask,
-    Bundle,
-    Foresees,
-    ForeseesTaught,
-    HasScope,
-    Reply,
-    Routes,
-    Side,
-    Streams,
-)
+from models.system import UNSURE, AnswerDelta, Ask, Bundle, Reply, Side
 from tests.models.backpack.tiny import write_checkpoint
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"

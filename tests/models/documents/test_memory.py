@@ -6,19 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.blocks import Image
 from models.documents.document import Document
 from models.documents.fields import DocumentFields
 from models.documents.memory import DocumentsView, Texts
-from models.memory import (
-    ChecksFields,
-    EditRefused,
-    FieldsChange,
-    Image,
-    Material,
-    Memory,
-    Options,
-    TakesFields,
-)
+from models.memory import ChecksFields, EditRefused, FieldsChange, Material, Memory, Options, TakesFields
 
 TEXT = "The mill was built in 1820. It burnt down in 1904."
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.blocks import Block, Image
 from models.graph.blocks import Manifest, manifest_block, read_manifest, read_statements, statements_block
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
-from models.memory import Block, Image, Material
+from models.memory import Material
 from tests.service.toy_graph import base
 
 IDS = ("Q419", "Q298", "Q2868", "n:new", RELATION + "capital", RELATION + "motto")

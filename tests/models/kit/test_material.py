@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.blocks import Image
 from models.kit.material import UnionMemory, read_text, write_texts
-from models.memory import EditRefused, FieldsChange, Image, Material, Options
+from models.memory import EditRefused, FieldsChange, Material, Options
 from models.relational.memory import RuleFields
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from models.blocks import Image
 from models.kit.decoded import DecodedAnswer
-from models.memory import AnswerChange, Image
+from models.memory import AnswerChange
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import Reader

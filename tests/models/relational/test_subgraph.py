@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from models.blocks import Image
 from models.graph.base import Base
 from models.graph.memory import GraphMemory, TripleChange
 from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
-from models.memory import Image, Material, Options
+from models.memory import Material, Options
 from models.relational.subgraph import Cut, EntityNeighbours, Subgraph, build_subgraph, inverse_label
 from tests.models.relational.conftest import TINY, WORLD, entity
 

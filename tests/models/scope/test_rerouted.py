@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.memory import Block
+from models.blocks import Block
 from models.nkb.reader import Reader
 from models.scope.change import Rerouting
 from models.scope.router import Router

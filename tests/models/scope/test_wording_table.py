@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
 from models.scope.change import Change

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from models.memory import Block, block_key
+from models.blocks import Block, block_key
 from models.nkb.reader import Reader
 from models.scope.active import ActiveEdits
 from models.scope.wordings.block import write_block

@@ -34,8 +34,8 @@ from errata.errors import (
 )
 from typer.testing import CliRunner
 
+from models.blocks import Block
 from models.graph.blocks import IMPORT
-from models.memory import Block
 from service.access.api_keys import fingerprint
 from service.editing.editor import Editor
 from service.errors import InvalidInput

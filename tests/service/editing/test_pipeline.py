@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.memory import Image
+from models.blocks import Image
 from service.editing.editor import Editor
 from service.editing.operations import ListVersions
 from service.errors import LedgerUnavailable

@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager
 
 import torch
 
-from models.memory import Block, Image, Material
+from models.blocks import Block, Image
+from models.memory import Material
 from models.system import Bundle
 from service.editing.editor import Editor
 from service.ledger import snapshots

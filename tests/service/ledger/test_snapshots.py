@@ -13,7 +13,7 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
 from service.ledger import keys, snapshots
 from service.ledger.commit import Commit, StreamEntry, Write

@@ -14,7 +14,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from models.memory import Block, Image
+from models.blocks import Block, Image
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord, Kind, Write, edit_order
 from service.ledger.store import RedisLedger

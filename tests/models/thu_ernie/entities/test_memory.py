@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.memory import Block, EditRefused, FieldsChange, Image, Material, Memory, Options
+from models.blocks import Block, Image
+from models.memory import EditRefused, FieldsChange, Material, Memory, Options
 from models.thu_ernie.entities.memory import EntityMemory, RowsFields, read_block
 from models.thu_ernie.entities.table import EntityTable, EntityView, convert
 from tests.models.thu_ernie.entities.conftest import SIZE, vector, write_sources

@@ -4,17 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from models.memory import (
-    AnswerChange,
-    Block,
-    ChangeKind,
-    EditRefused,
-    Image,
-    Material,
-    Options,
-    Usage,
-    Views,
-)
+from models.blocks import Block, Image
+from models.memory import AnswerChange, ChangeKind, EditRefused, Material, Options, Usage, Views
 from models.system import UNSURE, Ask, Input, Probes, Reply
 from models.training.kit.exam import Case, Figures, Outcome, Question, count, measure_edits
 
