@@ -128,8 +128,6 @@ class QuickLayers(GraphLayers):
 class ExactLayers(GraphLayers):
     """The layers in float32, of weights by Hugging Face's names, as `PackedBert` computes them, to 1e-5."""
 
-    engine = "onnxruntime, float32"
-
     def __init__(self, weights: Weights, folder: Path = DEFAULT) -> None:
         super().__init__(EXACT, dict(_name_arrays(weights, in_8_bits=False)), folder)
 
