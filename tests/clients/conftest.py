@@ -96,7 +96,7 @@ class Tiny:
                 after=edit.answer,
                 holds=True,
                 paraphrases=[
-                    wire.ParaphraseReport(question=q, before=before.get(q), after=edit.answer, follows=True)
+                    wire.Outcome(question=q, before=before.get(q), after=edit.answer, follows=True)
                     for q in edit.paraphrases
                 ],
             )
@@ -196,9 +196,7 @@ class Tiny:
             after=after.get(edit.question),
             holds=as_wanted(edit.question),
             paraphrases=[
-                wire.ParaphraseReport(
-                    question=q, before=before.get(q), after=after.get(q), follows=as_wanted(q)
-                )
+                wire.Outcome(question=q, before=before.get(q), after=after.get(q), follows=as_wanted(q))
                 for q in edit.paraphrases
             ],
         )
@@ -213,7 +211,7 @@ class Tiny:
         )
 
     def check(self) -> wire.CheckReport:
-        broken = [wire.BrokenTest.model_validate(test) for test in self.broken]
+        broken = [wire.Outcome.model_validate(test) for test in self.broken]
         total = len(self.active[-1])
         return wire.CheckReport(
             version=self.head, total=total, holding=total - len(broken), broken=broken, superseded=0
@@ -222,7 +220,9 @@ class Tiny:
     def diff(self, older: int, newer: int) -> wire.Diff:
         before, after = self.state(older), self.state(newer)
         changes = [
-            wire.Change(question=q, before=before.get(q), after=after[q], edit=f"e{newer}", change="replaced")
+            wire.Outcome(
+                question=q, before=before.get(q), after=after[q], edit=f"e{newer}", change="replaced"
+            )
             for q in after
             if before.get(q) != after[q]
         ]

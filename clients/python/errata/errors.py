@@ -52,7 +52,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import BrokenTest, EntityHead, FieldProblem, Problem, Response, SideEffect
+from errata.wire import EntityHead, FieldProblem, Outcome, Problem, Response
 
 R = TypeVar("R", bound=Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
@@ -272,14 +272,14 @@ class BreaksTests(Conflict, codes=("breaks_tests",)):
     """The commit would break fact tests, or change other answers; raised only with `strict`."""
 
     @property
-    def tests(self) -> list[BrokenTest]:
+    def tests(self) -> list[Outcome]:
         """The fact tests of earlier edits that would fail, the first of very many."""
-        return self.extra_list("tests", BrokenTest)
+        return self.extra_list("tests", Outcome)
 
     @property
-    def side_effects(self) -> list[SideEffect]:
+    def side_effects(self) -> list[Outcome]:
         """The questions of the pack that would get other answers, the first of very many."""
-        return self.extra_list("side_effects", SideEffect)
+        return self.extra_list("side_effects", Outcome)
 
 
 class MemoryFull(Conflict, codes=("memory_full",)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from errata.wire import Change, Diff, EditReport, FactChange, ImportedTriple, MemoryChange
+from errata.wire import Diff, EditReport, FactChange, ImportedTriple, MemoryChange, Outcome
 from errata.wire.wording import normalize_question
 
 from models.graph.knowledge import Entity
@@ -41,10 +41,6 @@ class EditedWording:
         edit = self.new or self.old
         assert edit is not None, "an edit has the wording on one side"
         return edit
-
-    @property
-    def change(self) -> Literal["added", "removed", "replaced"]:
-        return "replaced" if self.old and self.new else "added" if self.new else "removed"
 
 
 async def diff_versions(
@@ -107,7 +103,7 @@ def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> li
     return sorted(wordings, key=lambda wording: wording.edit.order)
 
 
-def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) -> Change:
+def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) -> Outcome:
     """Return the change of a wording: the models' answers, or, if they were not asked, the edits' answers."""
     edit = wording.edit
     replies = [side.get(edit.model, {}).get(wording.question) for side in answers]
@@ -115,14 +111,9 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) ->
     before, after = (
         answer.text if answer else text for answer, text in zip(replies, edit_answers, strict=True)
     )
-    return Change(
-        question=wording.question,
-        before=before,
-        after=after,
-        is_measured=all(replies),
-        edit=edit.id,
-        change=wording.change,
-        model=edit.model,
+    question, is_measured = wording.question, all(replies)
+    return Outcome(
+        question=question, before=before, after=after, is_measured=is_measured, edit=edit.id, model=edit.model
     )
 
 

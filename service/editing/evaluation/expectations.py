@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from errata.wire import Capacity, EditReport, ParaphraseReport
+from errata.wire import Capacity, EditReport, Outcome
 
 from models.memory import Usage
 from service.editing.draft import PlannedEdit
@@ -92,9 +92,9 @@ def describe(edit: PlannedEdit | EditRecord) -> dict[str, Any]:
     }
 
 
-def report_paraphrase(wording: str, before: Answers, after: Answers, follows: bool) -> ParaphraseReport:
+def report_paraphrase(wording: str, before: Answers, after: Answers, follows: bool) -> Outcome:
     old, new = before[wording].text, after[wording].text
-    return ParaphraseReport(question=wording, before=old, after=new, follows=follows)
+    return Outcome(question=wording, before=old, after=new, follows=follows)
 
 
 def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
@@ -110,7 +110,7 @@ def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport
         after=after,
         holds=True,
         paraphrases=[
-            ParaphraseReport(question=wording, before=answers[wording].text, after=after, follows=True)
+            Outcome(question=wording, before=answers[wording].text, after=after, follows=True)
             for wording in edit.paraphrases
         ],
         warnings=[reason, *edit.notes.get("warnings", ())],

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from errata.wire import BrokenTest, CheckReport, EditCounts, FailingTest, ParaphraseReport, SupersededTest
+from errata.wire import CheckReport, EditCounts, Outcome
 from errata.wire.wording import normalize_question
 
 from service.editing.draft import Build, one_line
@@ -55,7 +55,7 @@ async def note_present_answers(build: Build) -> Build:
     return replace(build, draft=replace(build.draft, records=records))
 
 
-async def try_given_tests(build: Build) -> dict[str, list[ParaphraseReport]]:
+async def try_given_tests(build: Build) -> dict[str, list[Outcome]]:
     """Ask the tests of new edits before the commit and after it, and return the reports by edit."""
     records = [record for record in build.draft.records if record.tests]
     questions = [(record.model, [test.question for test in record.tests]) for record in records]
@@ -76,7 +76,7 @@ async def try_given_tests(build: Build) -> dict[str, list[ParaphraseReport]]:
 
 async def run_given_tests(
     active: Sequence[EditRecord], superseded: Collection[str], models: ModelsAtVersion
-) -> tuple[int, list[FailingTest]]:
+) -> tuple[int, list[Outcome]]:
     """Ask the tests that came with edits, and return their number and those that fail.
 
     A question that an edit of the same commit or of a later one answers is left to that edit.
@@ -99,12 +99,12 @@ async def run_given_tests(
     answers = await ask_all(models, ((edit.model, [test.question]) for edit, test in tests))
     versions = {edit.id: version_of(edit) for edit in active}
     failing = [
-        FailingTest(
+        Outcome(
             edit=edit.id,
             version=version_of(edit),
             question=test.question,
-            expected=test.answer,
-            actual=answer.text,
+            before=test.answer,
+            after=answer.text,
             by_version=max((versions[id] for id in answer.edits if id in versions), default=None),
         )
         for edit, test in tests
@@ -122,15 +122,15 @@ class FactTestStatus:
     """The fact tests at one version. All that are not named hold."""
 
     edits: int  # number of active edits
-    broken: Mapping[TestKey, BrokenTest]
-    superseded: Mapping[TestKey, SupersededTest]
+    broken: Mapping[TestKey, Outcome]
+    superseded: Mapping[TestKey, Outcome]
 
     @property
     def superseded_edits(self) -> Set[str]:
         """The edits whose question is superseded."""
         return {edit for edit, place in self.superseded if place == 0}
 
-    def with_replaced(self, facts: Mapping[TestKey, SupersededTest]) -> FactTestStatus:
+    def with_replaced(self, facts: Mapping[TestKey, Outcome]) -> FactTestStatus:
         """Return the status in which the tests of replaced facts are superseded, and not broken."""
         wordings = {
             (edit, place): facts[edit, 0].model_copy(update={"question": test.question})
@@ -183,7 +183,7 @@ async def run_tests(
         superseded=len(status.superseded),
         edits=status.counts(len(edits.all_edits)),
         superseded_tests=list(status.superseded.values()),
-        overwritten=[test for test in status.superseded.values() if not test.on_purpose],
+        overwritten=[test for test in status.superseded.values() if not test.follows],
         tests=n_given,
         failing_tests=failing,
     )
@@ -225,8 +225,8 @@ async def _uncertain_tests(edits: ActiveRecords, models: ModelsAtVersion) -> lis
 def _status(
     edits: ActiveRecords, uncertain: Sequence[UncertainTest], models: ModelsAtVersion
 ) -> FactTestStatus:
-    broken: dict[TestKey, BrokenTest] = {}
-    superseded: dict[TestKey, SupersededTest] = {}
+    broken: dict[TestKey, Outcome] = {}
+    superseded: dict[TestKey, Outcome] = {}
     successors = Successors(edits, [test for test, _ in uncertain])
     for test, owner in uncertain:
         answer = models[test.record.model].recall([test.question]).get(test.question)
@@ -237,12 +237,9 @@ def _status(
         successor = successors.of(test, answer)
         if successor is not None:
             actual = successor.answer if answer is None else answer.text
-            superseded[test.key] = SupersededTest(
-                **test.report(actual).model_dump(),
-                by=successor.id,
-                by_version=version_of(successor),
-                on_purpose=successors.is_on_purpose(test.record, successor),
-            )
+            follows = successors.is_on_purpose(test.record, successor)
+            source = {"by": successor.id, "by_version": version_of(successor), "follows": follows}
+            superseded[test.key] = test.report(actual).model_copy(update=source)
         elif answer is not None:
             broken[test.key] = test.report(answer.text)
     return FactTestStatus(len(edits), broken, superseded)
@@ -253,19 +250,19 @@ def is_value(triple: Triple) -> bool:
     return triple.act != "remove" and not triple.relation.startswith("@")
 
 
-def describe_fact(fact: ReplacedFact) -> SupersededTest:
+def describe_fact(fact: ReplacedFact) -> Outcome:
     """Return a replaced fact as a superseded test. One that an import replaced was not meant to be."""
     edit, triple, note = fact.edit, fact.triple, read_note(fact.edit)
     names = (note.subject, note.relation) if isinstance(note, FactNote) else (triple.subject, triple.relation)
-    return SupersededTest(
+    return Outcome(
         edit=edit.id,
         version=version_of(edit),
         question=edit.question or " · ".join(names),
-        expected=triple.object,
-        actual=one_line([value.text for value in fact.values]) or None,
+        before=triple.object,
+        after=one_line([value.text for value in fact.values]) or None,
         by=fact.by.id,
         by_version=version_of(fact.by),
-        on_purpose=isinstance(read_note(fact.by), FactNote),
+        follows=isinstance(read_note(fact.by), FactNote),
     )
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from errata.wire import BrokenTest
+from errata.wire import Outcome
 from errata.wire.wording import normalize_question
 from more_itertools import chunked
 
@@ -50,13 +50,13 @@ class FactTest(NamedTuple):
     def holds(self, answer: Answer) -> bool:
         return comes_out(self.record, answer)
 
-    def report(self, actual: str | None) -> BrokenTest:
-        return BrokenTest(
+    def report(self, actual: str | None) -> Outcome:
+        return Outcome(
             edit=self.record.id,
             version=version_of(self.record),
             question=self.question,
-            expected=self.record.answer,
-            actual=actual,
+            before=self.record.answer,
+            after=actual,
         )
 
 

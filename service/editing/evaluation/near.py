@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from errata.wire import EditReport, NearQuestion, ParaphraseReport, Report
+from errata.wire import EditReport, Outcome, Report
 from errata.wire.wording import normalize_question
 
 from models.capabilities import KnowsWords
@@ -32,8 +32,8 @@ async def find_near_questions(
     edits: Sequence[EditRecord],
     nearest: Mapping[str, Sequence[str]],
     build: Build,
-    rewordings: Mapping[str, Sequence[ParaphraseReport]],
-) -> dict[str, list[NearQuestion]]:
+    rewordings: Mapping[str, Sequence[Outcome]],
+) -> dict[str, list[Outcome]]:
     """Return, for the first few edits, the earlier edit and the questions of the pack that are closest to each.
 
     Args:
@@ -41,7 +41,7 @@ async def find_near_questions(
         rewordings: Other wordings of each edit that the report has elsewhere.
     """
     edits = [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]
-    near: dict[str, list[NearQuestion]] = defaultdict(list)
+    near: dict[str, list[Outcome]] = defaultdict(list)
     for model in {edit.model for edit in edits}:
         batch = [edit for edit in edits if edit.model == model]
         for id, question in (await _find_earlier(model, batch, build)).items():
@@ -53,22 +53,22 @@ async def find_near_questions(
     return near
 
 
-def find_contradictions(answer: str, near: Sequence[NearQuestion]) -> list[str]:
+def find_contradictions(answer: str, near: Sequence[Outcome]) -> list[str]:
     """Return a sentence on each earlier edit that stays, has another answer, and may be about the same question."""
     return [
-        MAY_CONTRADICT.format(q.version, q.question, q.answer, q.probability, q.version, q.question)
+        MAY_CONTRADICT.format(q.version, q.question, q.after, q.probability, q.version, q.question)
         for q in near
-        if q.version is not None and q.answer != answer and q.probability >= LIKELY
+        if q.version is not None and q.after != answer and (q.probability or 0) >= LIKELY
     ]
 
 
-def describe_near(edit: EditReport, near: Sequence[NearQuestion]) -> dict[str, object]:
+def describe_near(edit: EditReport, near: Sequence[Outcome]) -> dict[str, object]:
     """Return the fields of a report about what an edit is close to."""
     warnings = [*edit.warnings, *find_contradictions(edit.answer, near)]
     return {"near_questions": list(near), "warnings": warnings}
 
 
-async def _find_earlier(model: str, edits: Sequence[EditRecord], build: Build) -> dict[str, NearQuestion]:
+async def _find_earlier(model: str, edits: Sequence[EditRecord], build: Build) -> dict[str, Outcome]:
     """Return the wording of an earlier edit that each edit is closest to and did not replace."""
     matches = await build.state.models[model].find_nearest([edit.question for edit in edits])
     near = {
@@ -81,12 +81,12 @@ async def _find_earlier(model: str, edits: Sequence[EditRecord], build: Build) -
     routes = await build.models[model].route([match.question for match in near.values()])
     records = [build.state.edits[match.edit] for match in near.values()]
     return {
-        id: NearQuestion(
+        id: Outcome(
             question=match.question,
             probability=match.probability,
             follows=route == id,
             version=version_of(record),
-            answer=record.answer,
+            after=record.answer,
         )
         for (id, match), route, record in zip(near.items(), routes, records, strict=True)
     }
@@ -97,8 +97,8 @@ async def _find_in_pack(
     edits: Sequence[EditRecord],
     nearest: Sequence[str],
     build: Build,
-    rewordings: Mapping[str, Sequence[ParaphraseReport]],
-) -> dict[str, list[NearQuestion]]:
+    rewordings: Mapping[str, Sequence[Outcome]],
+) -> dict[str, list[Outcome]]:
     """Return the questions of the pack that each edit answers, and those that it is closest to answering."""
     own_wordings = {
         normalize_question(wording)
@@ -106,16 +106,18 @@ async def _find_in_pack(
         for wording in (*edit.wordings, *(other.question for other in rewordings.get(edit.id, ())))
     }
     questions = [question for question in nearest if normalize_question(question) not in own_wordings]
-    near: dict[tuple[str, bool], list[NearQuestion]] = defaultdict(list)
+    near: dict[tuple[str, bool], list[Outcome]] = defaultdict(list)
     routes = await build.models[model].route(questions)
     matches = await build.models[model].find_nearest(questions)
     for question, route, match in zip(questions, routes, matches, strict=True):
         if match is not None and route in (None, match.edit):
             follows = route is not None
             near[match.edit, follows].append(
-                NearQuestion(question=question, probability=match.probability, follows=follows)
+                Outcome(question=question, probability=match.probability, follows=follows)
             )
-    closest = {key: sorted(group, key=lambda q: -q.probability)[:PER_EDIT] for key, group in near.items()}
+    closest = {
+        key: sorted(group, key=lambda q: -(q.probability or 0))[:PER_EDIT] for key, group in near.items()
+    }
     return {
         edit.id: [*closest.get((edit.id, True), ()), *closest.get((edit.id, False), ())] for edit in edits
     }

@@ -148,13 +148,13 @@ def check_expectations(draft: Draft, report: Report) -> None:
 
 def check_tests(report: Report) -> None:
     """Check that the draft breaks no fact test of earlier edits."""
-    overwritten = [test for test in report.superseded_tests if not test.on_purpose]
+    overwritten = [test for test in report.superseded_tests if not test.follows]
     failing = [*report.broken_tests, *overwritten]
     if not failing:
         return
     first, suffix = failing[0], f" (and {len(failing) - 1:,} more would break)" if len(failing) > 1 else ""
-    detail = f"version {first.version} made {first.question!r} be answered {first.expected!r}"
-    now = f"after this it would be {first.actual!r}" if first.actual else "after this nothing would be said"
+    detail = f"version {first.version} made {first.question!r} be answered {first.before!r}"
+    now = f"after this it would be {first.after!r}" if first.after else "after this nothing would be said"
     remedy = f"say that it replaces version {first.version}, " if overwritten else ""
     advice = (
         f"nothing was changed; {remedy}word this differently, take that one back first, or repeat it "

@@ -16,7 +16,7 @@ from itertools import chain
 from math import log
 from urllib.parse import urlencode
 
-from errata.wire import Link, SideEffect
+from errata.wire import Link, Outcome
 from errata.wire.wording import normalize_question
 
 from models.system import Probes
@@ -112,7 +112,7 @@ class SideEffects:
 
     n_compared: int  # number of questions that were compared
     n_unmeasured: int  # number of known questions that were not, and whose answers may have changed
-    changed: list[SideEffect]  # the questions whose answers changed
+    changed: list[Outcome]  # the questions whose answers changed
     # The known questions that resemble an edited one most, by model, if the system can tell
     nearest: Mapping[str, Sequence[str]]
 
@@ -147,7 +147,7 @@ class SideEffectProbe:
         """
         n_compared, n_unmeasured = 0, 0
         nearest: dict[str, Sequence[str]] = {}
-        changed: list[SideEffect] = []
+        changed: list[Outcome] = []
         reported_wordings = {normalize_question(question) for question in known_wordings}
         by_id = {edit.id: edit for edit in edits}
         for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
@@ -191,32 +191,32 @@ async def _compare(
     sides: tuple[ModelAtVersion, ModelAtVersion],
     edits: Mapping[str, EditRecord],
     versions: tuple[int, int | None],
-) -> list[SideEffect]:
+) -> list[Outcome]:
     """Return the questions whose answers differ between both sides of a model."""
     before, after = sides
     differing = await after.differing_since(before, questions)
     old, new = await before.ask(differing), await after.ask_unless_routed(differing, edits)
     changed = [question for question in differing if old[question].text != new[question].text]
     return [
-        SideEffect(
+        Outcome(
             question=question,
             before=old[question].text,
             after=new[question].text,
             model=model,
             link=_link(question, model, versions),
-            asks_the_same=is_same,
+            follows=is_same,
         )
         for question, is_same in zip(changed, await after.ask_the_same(changed), strict=True)
     ]
 
 
-def find_unmeant(effects: Iterable[SideEffect], edits: Iterable[EditRecord]) -> list[SideEffect]:
+def find_unmeant(effects: Iterable[Outcome], edits: Iterable[EditRecord]) -> list[Outcome]:
     """Return the effects that corrections of answers have on questions that ask for something else.
 
     A fact changes answers as it should.
     """
     corrected_models = {edit.model for edit in edits if edit.question and read_note(edit) is None}
-    return [effect for effect in effects if effect.model in corrected_models and not effect.asks_the_same]
+    return [effect for effect in effects if effect.model in corrected_models and not effect.follows]
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from errata.wire import EditReport, ParaphraseReport, VisitorsReport
+from errata.wire import EditReport, Outcome
 from errata.wire.wording import END, normalize_question
 
 from service.choice import Standing, choose, repeats_words
@@ -85,7 +85,7 @@ def _describe(
 ) -> EditReport:
     """Return the report of an edit with what visitors hear."""
     version, warnings = _newest(after, records), edit.warnings
-    visitors = VisitorsReport(before=before.text, after=after.text, model=model, edited_in=version)
+    visitors = Outcome(before=before.text, after=after.text, model=model, version=version)
     if edit.holds and after.text is not None and after.text not in (edit.after, edit.answer):
         origin = f" by version {version}" if version else ""
         advice = FACT_THERE if after.objects else EDIT_THERE.format(edit.question, edit.answer, model)
@@ -156,10 +156,10 @@ async def measure_paraphrases(
     generators: Mapping[str, ParaphraseGenerator],
     before: ModelsAtVersion,
     after: ModelsAtVersion,
-) -> dict[str, list[ParaphraseReport]]:
+) -> dict[str, list[Outcome]]:
     """Return, for the first few edits, the answers to generated paraphrases before and after."""
     by_id = {edit.id: edit for edit in edits}
-    reports: dict[str, list[ParaphraseReport]] = {}
+    reports: dict[str, list[Outcome]] = {}
     for edit in [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]:
         generator = generators.get(edit.model, ParaphraseGenerator())
         questions = generator.generate(edit.question, edit.paraphrases)

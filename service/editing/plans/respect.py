@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from errata.wire import BrokenTest, ImportedTriple
+from errata.wire import ImportedTriple, Outcome
 from more_itertools import chunked, map_reduce
 
 from models.graph.view import GraphView
@@ -127,12 +127,11 @@ def to_wire(
 
 
 def to_test(triple: ImportedTriple) -> dict[str, Any]:
-    return BrokenTest(
-        edit="",
+    return Outcome(
         version=triple.version or 0,
         question=f"{triple.subject} · {triple.relation}",
-        expected=triple.before or None,
-        actual=triple.object,
+        before=triple.before or None,
+        after=triple.object,
     ).model_dump(mode="json")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, ReviewList, SideEffect
+from errata.wire import CheckReport, EditDetail, EditState, HitList, Hits, Outcome, ReviewList
 
 from service.curation.upkeep import HitCounts, Review, Reviews, check_day, find_today
 from service.editing.draft import EditorState
@@ -148,7 +148,7 @@ def _select(report: CheckReport, superseded: bool) -> CheckReport:
     return report if superseded else report.model_copy(update={"superseded_tests": None})
 
 
-async def _find_other_answers(editor: Editor, state: EditorState) -> tuple[list[SideEffect], int]:
+async def _find_other_answers(editor: Editor, state: EditorState) -> tuple[list[Outcome], int]:
     """Return the questions of the pack that corrections wrongly answer, and the number of those not asked."""
     active = state.active_records.in_order
     memories = {edit.memory for edit in active if edit.question and read_note(edit) is None}

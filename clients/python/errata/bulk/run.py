@@ -202,7 +202,7 @@ class FileRun:
             line = self._line_of_test.get((test.version, test.question))
             if line is not None:
                 line.holds = False
-                line.warnings.append(f"since version {receipt.version} it is answered {test.actual!r}")
+                line.warnings.append(f"since version {receipt.version} it is answered {test.after!r}")
         self.receipts.append(receipt)
         if receipt.version is not None:
             self.versions.append(receipt.version)

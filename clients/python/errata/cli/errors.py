@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from errata import errors
-from errata.cli.render.effects import draw_broken, draw_changed
 from errata.cli.render.lookup import draw_entities
+from errata.cli.render.outcomes import Row, draw_outcomes, list_tests
 from errata.cli.render.text import FLAGS, escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit
@@ -45,10 +45,9 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     )
     if isinstance(error, errors.Ambiguous) and error.candidates:
         err.print(draw_entities([make_printable(entity) for entity in error.candidates]))
-    if isinstance(error, errors.BreaksTests) and error.tests:
-        err.print(draw_broken([make_printable(test) for test in error.tests]))
-    if isinstance(error, errors.BreaksTests) and error.side_effects:
-        err.print(draw_changed([make_printable(effect) for effect in error.side_effects]))
+    if isinstance(error, errors.BreaksTests):
+        tests, effects = (list(map(make_printable, rows)) for rows in (error.tests, error.side_effects))
+        err.print(*draw_outcomes([*list_tests(tests), *map(Row, effects)], 2))
     if isinstance(error, errors.BadFile):
         lines = [f"  {escape(line)}\n" for line in error.lines[:MAX_LINES]]
         n_more = len(error.lines) - MAX_LINES

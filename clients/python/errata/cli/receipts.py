@@ -40,7 +40,7 @@ def is_failing(report: Report) -> bool:
     """Return whether an earlier edit broke or was replaced unasked, or an example or test of a new one fails."""
     return (
         bool(report.broken_tests)
-        or not all(test.on_purpose for test in report.superseded_tests)
+        or not all(test.follows for test in report.superseded_tests)
         or not all(
             edit.holds
             and all(example.follows for example in edit.paraphrases)

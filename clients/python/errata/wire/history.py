@@ -11,7 +11,7 @@ from errata.wire.answers import Answer, AnswerFact
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
 from errata.wire.graph import ImportedTriple
-from errata.wire.report import BrokenTest, FailingTest, SideEffect, SupersededTest
+from errata.wire.report import Outcome
 from errata.wire.state import EditCounts, Hits
 
 
@@ -213,22 +213,6 @@ class WhyReport(Response):
     where the answer rests on neither."""
 
 
-class Change(Response):
-    """One question that two versions answer differently, and the edit that made the difference."""
-
-    question: str
-    before: str | None
-    """None where the model declines, as for `after`."""
-    after: str | None
-    is_measured: bool = True
-    """False for the oldest of very many changes, whose answers are those of the edits and not measured on the
-    models; None then means that no edit answers."""
-    edit: str
-    change: Literal["added", "removed", "replaced"]
-    """"added", "removed" or "replaced" by the later version."""
-    model: str = ""
-
-
 class FactChange(Response):
     """A triple, or a whole import, that only one of two versions has."""
 
@@ -266,13 +250,13 @@ class Diff(Response):
     """The earlier of the two."""
     to_version: Version
     """The later of the two."""
-    changes: list[Change]
+    changes: list[Outcome]
     """Questions of edits that are answered differently."""
     probes: int = 0
     """Number of further questions that were compared."""
     unmeasured_probes: int = 0
     """Number of further known questions whose answers may differ."""
-    side_effects: list[SideEffect] = Field(default_factory=list)
+    side_effects: list[Outcome] = Field(default_factory=list)
     """Questions of no edit that are answered differently."""
     facts: list[FactChange] = Field(default_factory=list)
     """Triples that only one of the versions has, in the ledger's order."""
@@ -289,20 +273,20 @@ class CheckReport(Response):
     total: int
     holding: int
     """Number of tests that hold."""
-    broken: list[BrokenTest]
+    broken: list[Outcome]
     """The tests that fail."""
     superseded: int
     """Number of tests whose questions later edits answer; `superseded_tests` lists them on request."""
     edits: EditCounts | None = None
     """Counts of edits by state."""
-    superseded_tests: list[SupersededTest] | None = None
-    overwritten: list[SupersededTest] = Field(default_factory=list)
+    superseded_tests: list[Outcome] | None = None
+    overwritten: list[Outcome] = Field(default_factory=list)
     """Superseded tests that no edit names in `replaces`."""
     tests: int = 0
     """Number of tests that came with edits; those of replaced edits are left out."""
-    failing_tests: list[FailingTest] = Field(default_factory=list)
+    failing_tests: list[Outcome] = Field(default_factory=list)
     """Those of them whose questions have other answers now."""
-    other_answers: list[SideEffect] = Field(default_factory=list)
+    other_answers: list[Outcome] = Field(default_factory=list)
     """Questions of the pack that ask for something else than every correction, and that one of them answers
     all the same."""
     unmeasured_probes: int = 0

@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from errata.wire.base import Details, Response, Version
 from errata.wire.state import Capacity, EditCounts
 
 
-class ParaphraseReport(Response):
-    question: str
-    before: str | None
-    after: str | None
-    follows: bool
+class Link(Response):
+    """Paths of the service that show one question's answer at the two versions; `after` is None for a dry run."""
+
+    before: str
+    after: str | None = None
 
 
-class NearQuestion(Response):
-    """A question that resembles an edited one: of the pack, or of an earlier edit that keeps its own answer."""
+OLDER_NAMES = {"expected": "before", "actual": "after", "answer": "after", "edited_in": "version"}
+OLDER_NAMES |= {"on_purpose": "follows", "asks_the_same": "follows"}
+"""Names of an outcome's fields in reports that commits stored before there was one type of them."""
 
-    question: str
-    probability: float
-    """How likely it asks for the same."""
+
+class Outcome(Response):
+    """A question with its answers before and after a change, and the edit that makes the difference.
+
+    Fields that say nothing are left out.
+    """
+
+    question: str = ""
+    before: str | None = None
+    """The answer before, or the one that a test expects; None where the model declines, as for `after`."""
+    after: str | None = None
+    """The answer after it; of a near question, that of the earlier edit that has it."""
     follows: bool = False
-    """True if the edit answers it."""
+    """True if the edit answers it: of a test, if it gets the answer that it expects; of a test of another edit, if it
+    was to lose that; of another answer, if the question surely asks for the same."""
+    probability: float | None = None
+    """Of a near question, how likely it asks for the same."""
+    model: str = ""
+    """The system that was asked, or that is heard."""
+    edit: str = ""
+    """The edit that it belongs to, or that made the difference."""
     version: Version | None = None
-    """The version that made the earlier edit; None for a question of the pack."""
-    answer: str | None = None
-    """The answer of the earlier edit."""
+    """The version of that edit; None for a question of the pack."""
+    by: str = ""
+    """The later edit that answers in its place."""
+    by_version: Version | None = None
+    """The version of the edit that answers now; None where no edit does."""
+    is_measured: bool = True
+    """False for the oldest of very many changes, whose answers are those of the edits and not measured on the
+    models; None then means that no edit answers."""
+    link: Link | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, fields: Any) -> Any:
+        return {OLDER_NAMES.get(k, k): v for k, v in fields.items()} if isinstance(fields, dict) else fields
 
-class VisitorsReport(Response):
-    """What a visitor hears who asks the question of an edit without naming a system."""
-
-    before: str | None
-    """The answer before the edit; None if all systems decline, as for `after`."""
-    after: str | None
-    model: str
-    """The system that answers after it."""
-    edited_in: Version | None = None
-    """The version of the correction or fact that it answers by; None if it answers by none."""
+    @model_serializer(mode="wrap")
+    def _leave_out_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if name in ("before", "after", "follows") or value != fields[name].default
+        }
 
 
 class EditReport(Response):
@@ -57,20 +82,20 @@ class EditReport(Response):
     after: str | None
     holds: bool
     """True if the new answer is given."""
-    paraphrases: list[ParaphraseReport] = Field(default_factory=list)
-    counterexamples: list[ParaphraseReport] = Field(default_factory=list)
+    paraphrases: list[Outcome] = Field(default_factory=list)
+    counterexamples: list[Outcome] = Field(default_factory=list)
     """Questions that the edit is not about; one that follows is answered by it all the same."""
-    tests: list[ParaphraseReport] = Field(default_factory=list)
+    tests: list[Outcome] = Field(default_factory=list)
     """In a dry run, the tests that came with the edit; one that follows has the answer that it expects."""
     notes: Details = Field(default_factory=dict)
     """Figures of the editor about its rows (slots, margin, ...)."""
-    generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
+    generated_paraphrases: list[Outcome] = Field(default_factory=list)
     """Wordings that the service made up, and whether they follow."""
-    near_questions: list[NearQuestion] = Field(default_factory=list)
+    near_questions: list[Outcome] = Field(default_factory=list)
     """Questions that resemble the edited one, the likeliest first."""
     similar_names: list[str] = Field(default_factory=list)
     """Names of the graph that differ in one letter from a name in the question that the graph has not."""
-    visitors: VisitorsReport | None = None
+    visitors: Outcome | None = None
     """What visitors hear, of the first edits of a commit; None where only one system is served."""
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
@@ -91,52 +116,6 @@ class RefusedEdit(Response):
     reason: str = ""
     """The editor's code for `edit_refused`."""
     detail: str
-
-
-class Link(Response):
-    """Paths of the service that show one question's answer at the two versions; `after` is None for a dry run."""
-
-    before: str
-    after: str | None = None
-
-
-class SideEffect(Response):
-    """A question that no edit is about and whose answer changed all the same."""
-
-    question: str
-    before: str | None
-    after: str | None
-    model: str = ""
-    link: Link | None = None
-    asks_the_same: bool = False
-    """Whether an edit would replace another one of this question, so surely it asks for the same."""
-
-
-class BrokenTest(Response):
-    """A test that fails now, of the edit `edit` from `version`; it expects None where the model has to decline."""
-
-    edit: str
-    version: Version
-    question: str
-    expected: str | None
-    actual: str | None
-
-
-class FailingTest(BrokenTest):
-    """A test that came with an edit and fails now."""
-
-    by_version: Version | None
-    """The version of the edit that answers its question; None where no edit does."""
-
-
-class SupersededTest(BrokenTest):
-    """A fact test whose question a later edit answers: the edit `by` from `by_version`."""
-
-    by: str
-    by_version: Version
-    """The version of the edit that answers now."""
-    on_purpose: bool = True
-    """True if the later edit has the same question, or names the earlier one in `replaces`."""
 
 
 class EditTimings(Response):
@@ -163,14 +142,14 @@ class Report(Response):
     """Number of unrelated questions that were compared before and after."""
     unmeasured_probes: int = 0
     """Number of further known questions whose answers may have changed."""
-    side_effects: list[SideEffect] = Field(default_factory=list)
+    side_effects: list[Outcome] = Field(default_factory=list)
     """Questions of no edit whose answers change."""
-    broken_tests: list[BrokenTest]
+    broken_tests: list[Outcome]
     """Fact tests of earlier edits that no longer hold."""
     capacity: Capacity
     """The room of the memory."""
     timings: EditTimings
-    superseded_tests: list[SupersededTest] = Field(default_factory=list)
+    superseded_tests: list[Outcome] = Field(default_factory=list)
     test_status: EditCounts | None = None
     """Counts of edits by the state of their fact tests."""
     edits_left_out: int = 0

@@ -61,7 +61,7 @@ async def test_a_commit_tests_all_edits_without_asking_for_those_that_own_a_gate
     assert receipt["report"]["broken_tests"] == []
     assert not [question for question in recorder.questions if question.startswith(("Subject", "Also"))]
     broken = (await change(editor, FRANCE, "Lyon", "Also (7)?"))["report"]["broken_tests"]
-    assert [(test["question"], test["actual"]) for test in broken] == [("Also 7?", "Lyon")]
+    assert [(test["question"], test["after"]) for test in broken] == [("Also 7?", "Lyon")]
     report = await check(editor, superseded=True)
     assert (report.total, report.holding) == (604, 603)
 
@@ -131,7 +131,7 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
             assert report.broken == []
             assert report.edits is not None
             assert (report.edits.superseded, report.edits.active) == (len(losing), len(present.active))
-            assert {(t.edit, t.actual) for t in report.superseded_tests or []} == {
+            assert {(t.edit, t.after) for t in report.superseded_tests or []} == {
                 (edit.id, latest[edit.question].answer) for edit in losing
             }
 
@@ -154,7 +154,7 @@ async def test_the_state_of_each_test_is_what_the_default_model_answers(nkb_edit
     await edits(nkb_editor, stray)
     report = await check(nkb_editor, superseded=True)
     fresh = model_without_cache(nkb_editor)
-    tests = {(test.question, test.actual) for test in [*report.broken, *(report.superseded_tests or [])]}
+    tests = {(test.question, test.after) for test in [*report.broken, *(report.superseded_tests or [])]}
     wordings = [q for question, paraphrases in PHRASINGS.items() for q in (question, *paraphrases)]
     replies = await fresh.ask(wordings)
     expected = {

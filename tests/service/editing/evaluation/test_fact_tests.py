@@ -95,7 +95,7 @@ async def test_a_test_that_no_longer_holds_is_named(editor: Editor) -> None:
         1,
         "Seat of Peru?",
     )
-    assert (broken.expected, broken.actual) == ("Cusco", None)
+    assert (broken.before, broken.after) == ("Cusco", None)
 
 
 async def test_a_superseded_test_is_not_broken_and_comes_back_with_its_edit(editor: Editor) -> None:
@@ -105,7 +105,7 @@ async def test_a_superseded_test_is_not_broken_and_comes_back_with_its_edit(edit
     assert (report.total, report.holding, report.superseded, report.broken) == (2, 1, 1, [])
     assert states(report) == (1, 0, 1, 0)
     [test] = report.superseded_tests or []
-    assert (test.question, test.expected, test.actual) == (PERU, "Cusco", "Puno")
+    assert (test.question, test.before, test.after) == (PERU, "Cusco", "Puno")
     assert (test.edit, test.version) == (first["report"]["edits"][0]["id"], 1)
     assert (test.by, test.by_version) == (second["report"]["edits"][0]["id"], 2)
     assert (await check(editor)).superseded_tests is None, "only on request"
@@ -118,18 +118,18 @@ async def test_the_report_names_superseded_tests_and_the_test_status(editor: Edi
     await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     report = (await change(editor, PERU, "Puno"))["report"]
     [test] = report["superseded_tests"]
-    assert (test["question"], test["expected"], test["actual"]) == (PERU, "Cusco", "Puno")
+    assert (test["question"], test["before"], test["after"]) == (PERU, "Cusco", "Puno")
     assert (test["version"], test["by_version"], test["by"]) == (1, 2, report["edits"][0]["id"])
     assert report["test_status"] == {"active": 3, "holding": 2, "broken": 0, "superseded": 1, "reverted": 0}
     third = (await change(editor, PERU, "Tacna"))["report"]
-    assert [test["expected"] for test in third["superseded_tests"]] == ["Puno"], "Cusco was superseded before"
+    assert [test["before"] for test in third["superseded_tests"]] == ["Puno"], "Cusco was superseded before"
 
 
 async def test_an_answer_that_another_edit_gives_too_holds(editor: Editor) -> None:
     for answer in ("Cusco", "Puno", "Cusco"):
         await change(editor, PERU, answer)
     report = await check(editor, superseded=True)
-    assert [test.expected for test in report.superseded_tests or []] == ["Puno"]
+    assert [test.before for test in report.superseded_tests or []] == ["Puno"]
     assert (report.holding, report.broken) == (2, [])
 
 
@@ -139,7 +139,7 @@ async def test_an_edit_that_breaks_an_earlier_one_says_so_once(editor: Editor) -
     breaking = await change(editor, FRANCE, "Lyon", MADE_FOR)
     [broken] = breaking["report"]["broken_tests"]
     assert (broken["edit"], broken["question"]) == (first["report"]["edits"][0]["id"], PERU)
-    assert (broken["expected"], broken["actual"]) == ("Cusco", "Lyon")
+    assert (broken["before"], broken["after"]) == ("Cusco", "Lyon")
     assert (await change(editor, JAPAN, "Kyoto"))["report"]["broken_tests"] == []
     report = await check(editor)
     assert ([test.question for test in report.broken], states(report)) == ([PERU], (2, 1, 0, 0))

@@ -30,7 +30,7 @@ def item_with_tests(question: str, answer: str, **tests: str | None) -> dict[str
 async def failing(editor: Editor) -> list[tuple[int, str, str | None, str | None]]:
     """Return version, question, expected and actual answer of each failing test."""
     report = await check(editor)
-    return [(test.version, test.question, test.expected, test.actual) for test in report.failing_tests]
+    return [(test.version, test.question, test.before, test.after) for test in report.failing_tests]
 
 
 async def test_a_check_asks_what_came_with_an_edit_and_names_what_fails(editor: Editor) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from errata.wire import NearQuestion
+from errata.wire import Outcome
 
 from service.editing.editor import Editor
 from service.editing.evaluation.near import find_contradictions
@@ -39,8 +39,8 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 def test_an_earlier_edit_that_may_be_about_the_same_question_is_told_of(
     version: int | None, answer: str, probability: float, is_told: bool
 ) -> None:
-    near = NearQuestion(
-        question="Is it open?", probability=probability, follows=False, version=version, answer=answer
+    near = Outcome(
+        question="Is it open?", probability=probability, follows=False, version=version, after=answer
     )
     sentences = find_contradictions("sou", [near])
     assert bool(sentences) == is_told

@@ -60,10 +60,10 @@ async def test_the_check_says_how_many_questions_it_left_out(
         assert (await check(editor)).unmeasured_probes == 2
 
 
-async def test_a_question_that_surely_asks_the_same_is_no_other_one(nkb_editor: Editor) -> None:
+async def test_a_question_that_surely_follows_is_no_other_one(nkb_editor: Editor) -> None:
     receipt = await edits(
         nkb_editor, item("The capital city of Peru is which?", "Cusco", model="nkb"), strict=True
     )
     assert receipt["status"] == 201
-    assert all(effect["asks_the_same"] for effect in receipt["report"]["side_effects"])
+    assert all(effect["follows"] for effect in receipt["report"]["side_effects"])
     assert (await check(nkb_editor)).other_answers == []

@@ -22,8 +22,9 @@ async def test_a_commit_that_breaks_an_earlier_edit_is_refused_whole(editor: Edi
             "edit": first["report"]["edits"][0]["id"],
             "version": 1,
             "question": PERU,
-            "expected": "Cusco",
-            "actual": "Lyon",
+            "before": "Cusco",
+            "after": "Lyon",
+            "follows": False,
         }
     ]
     assert "nothing was changed" in refused["detail"]
@@ -45,7 +46,7 @@ async def test_what_takes_the_place_of_another_edit_unasked_is_refused_and_fails
     assert (refused["code"], refused["tests"][0]["question"]) == ("breaks_tests", PERU)
     assert "say that it replaces version 1" in refused["detail"]
     receipt = await change(editor, LIKE_PERU, "Lyon")
-    assert [test["on_purpose"] for test in receipt["report"]["superseded_tests"]] == [False]
+    assert [test["follows"] for test in receipt["report"]["superseded_tests"]] == [False]
     assert [test.question for test in (await check(editor)).overwritten] == [PERU]
     assert (await edits(editor, item(PERU, "Nice") | {"replaces": [2]}, strict=True))["version"] == 3
     assert (await check(editor)).overwritten == [], "the first question is asked anew, the second was named"
@@ -54,7 +55,7 @@ async def test_what_takes_the_place_of_another_edit_unasked_is_refused_and_fails
 async def test_who_says_what_an_edit_replaces_is_not_refused(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     receipt = await edits(editor, item(LIKE_PERU, "Lyon") | {"replaces": [1]}, strict=True)
-    assert [test["on_purpose"] for test in receipt["report"]["superseded_tests"]] == [True]
+    assert [test["follows"] for test in receipt["report"]["superseded_tests"]] == [True]
     assert (await check(editor)).overwritten == []
 
 

@@ -35,7 +35,7 @@ async def test_an_edit_answers_in_the_words_of_the_one_it_was_told_to_replace(nk
     await edits(nkb_editor, correction(OPENS, "at eight"))
     receipt = await edits(nkb_editor, correction(HOURS, "nine to five", replaces=[1]), strict=True)
     (test,) = receipt["report"]["superseded_tests"]
-    assert (test["question"], test["on_purpose"], test["by_version"]) == (OPENS, True, 2)
+    assert (test["question"], test["follows"], test["by_version"]) == (OPENS, True, 2)
     assert await preview(nkb_editor, OPENS) == "nine to five"
     report = await check(nkb_editor)
     assert (report.broken, report.overwritten, report.superseded) == ([], [], 1)

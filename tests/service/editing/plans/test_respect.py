@@ -44,7 +44,7 @@ async def test_strict_refuses_an_import_that_replaces_a_correction_and_lists_it(
         "line 1: Skelby · director is Ida Brook by version 3 of ana, and Edith Lund here" in refused["detail"]
     )
     [test] = refused["tests"]
-    assert (test["question"], test["expected"], test["actual"]) == (
+    assert (test["question"], test["before"], test["after"]) == (
         "Skelby · director",
         "Ida Brook",
         "Edith Lund",
@@ -120,7 +120,7 @@ async def test_a_check_counts_a_fact_that_an_import_replaced(editor: Editor) -> 
     after = await check(editor)
     assert (after["holding"], after["superseded"], after["edits"]["superseded"]) == (0, 1, 1)
     [test] = after["overwritten"]
-    assert (test["question"], test["expected"], test["actual"], test["by_version"]) == (
+    assert (test["question"], test["before"], test["after"], test["by_version"]) == (
         "Skelby · director",
         "Ida Brook",
         "Edith Lund",

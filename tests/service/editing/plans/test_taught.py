@@ -37,7 +37,7 @@ async def test_a_fact_takes_the_place_of_an_older_answer_about_the_same_matter(e
     receipt = await fact(editor, MUSEUM, "adult ticket price", "20 euros")
     assert await answers(editor, TICKET, model="nkb") == ["20 euros"]
     [test] = receipt["report"]["superseded_tests"]
-    assert (test["question"], test["expected"], test["by_version"]) == (TICKET, "free", 2)
+    assert (test["question"], test["before"], test["by_version"]) == (TICKET, "free", 2)
     await revert(editor, 2)
     assert (await checksums(editor), await answers(editor, TICKET, model="nkb")) == (before, ["free"])
 
@@ -62,7 +62,13 @@ async def test_the_receipt_says_what_visitors_heard_until_now(editor: Editor) ->
     receipt = await correct(editor, question, "crown")
     [report] = receipt["report"]["edits"]
     assert report["before"] is None
-    assert report["visitors"] == {"before": "shell", "after": "crown", "model": "nkb", "edited_in": 2}
+    assert report["visitors"] == {
+        "before": "shell",
+        "after": "crown",
+        "follows": False,
+        "model": "nkb",
+        "version": 2,
+    }
     assert report["warnings"] == []
 
 
@@ -71,6 +77,6 @@ async def test_the_receipt_says_what_visitors_still_hear_and_how_to_change_it(ed
     await correct(editor, question, "crown")
     receipt = await fact(editor, MUSEUM, "currency", "shell", only="graph")
     [report] = receipt["report"]["edits"]
-    assert (report["visitors"]["after"], report["visitors"]["edited_in"]) == ("crown", 1)
+    assert (report["visitors"]["after"], report["visitors"]["version"]) == ("crown", 1)
     assert "still hears 'crown' from nkb by version 1: correct" in report["warnings"][-1]
     assert "by `model` nkb" in report["warnings"][-1]

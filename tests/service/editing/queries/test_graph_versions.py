@@ -42,7 +42,7 @@ async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) ->
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     receipt = await import_file(editor, tsv(("Peru", "capital", "Puno")))
     broken = receipt["report"]["broken_tests"]
-    assert {(test["question"], test["expected"], test["actual"]) for test in broken} == {
+    assert {(test["question"], test["before"], test["after"]) for test in broken} == {
         (CAPITAL, "Cusco", "Puno"),
         ("Peru's capital?", "Cusco", "Puno"),
     }

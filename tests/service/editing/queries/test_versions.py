@@ -34,11 +34,8 @@ async def log(editor: Editor, limit: int = 20, before: int | None = None) -> Ver
     return VersionLog.model_validate_json((await editor.call(ListVersions(limit, before))).body)
 
 
-async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None, str]]:
-    return [
-        (change.question, change.before, change.after, change.change)
-        for change in (await diff(editor, a, b)).changes
-    ]
+async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None]]:
+    return [(change.question, change.before, change.after) for change in (await diff(editor, a, b)).changes]
 
 
 async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Editor) -> None:
@@ -151,31 +148,31 @@ async def test_a_diff_lists_changed_answers(editor: Editor) -> None:
     await change(editor, PERU, "Puno")
     await edits(editor, item(FRANCE, "Lyon"), item("Who?", "You"))
     await revert(editor, 3)
-    assert await changes(editor, 0, 1) == [(PERU, "Lima", "Cusco", "added")]
-    assert await changes(editor, 1, 2) == [(PERU, "Cusco", "Puno", "added")]
+    assert await changes(editor, 0, 1) == [(PERU, "Lima", "Cusco")]
+    assert await changes(editor, 1, 2) == [(PERU, "Cusco", "Puno")]
     assert await changes(editor, 0, 3) == [
-        (PERU, "Lima", "Puno", "added"),
-        (FRANCE, "Paris", "Lyon", "added"),
-        ("Who?", None, "You", "added"),
+        (PERU, "Lima", "Puno"),
+        (FRANCE, "Paris", "Lyon"),
+        ("Who?", None, "You"),
     ]
     assert await changes(editor, 3, 4) == [
-        (FRANCE, "Lyon", "Paris", "removed"),
-        ("Who?", "You", None, "removed"),
+        (FRANCE, "Lyon", "Paris"),
+        ("Who?", "You", None),
     ]
     assert await changes(editor, 3, 0) == [
-        (PERU, "Puno", "Lima", "removed"),
-        (FRANCE, "Lyon", "Paris", "removed"),
-        ("Who?", "You", None, "removed"),
+        (PERU, "Puno", "Lima"),
+        (FRANCE, "Lyon", "Paris"),
+        ("Who?", "You", None),
     ]
 
 
 async def test_a_diff_lists_every_paraphrase_that_follows(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon", "Seat of France?"))
     assert await changes(editor, 0, 1) == [
-        (PERU, "Lima", "Cusco", "added"),
-        ("Seat of Peru?", None, "Cusco", "added"),
-        (FRANCE, "Paris", "Lyon", "added"),
-        ("Seat of France?", None, "Lyon", "added"),
+        (PERU, "Lima", "Cusco"),
+        ("Seat of Peru?", None, "Cusco"),
+        (FRANCE, "Paris", "Lyon"),
+        ("Seat of France?", None, "Lyon"),
     ]
 
 
@@ -196,8 +193,8 @@ async def test_a_diff_lists_the_paraphrase_of_a_replaced_edit(editor: Editor) ->
     await rollback(editor, 0)
     await edits(editor, item(PERU, "Puno"))
     assert await changes(editor, 1, 3) == [
-        ("Seat of Peru?", "Cusco", None, "removed"),
-        (PERU, "Cusco", "Puno", "replaced"),
+        ("Seat of Peru?", "Cusco", None),
+        (PERU, "Cusco", "Puno"),
     ]
 
 
@@ -228,7 +225,7 @@ async def test_a_diff_names_an_earlier_correction_with_a_new_answer(editor: Edit
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru", "Puno")
     [test] = receipt["report"]["superseded_tests"]
-    assert (test["question"], test["actual"], test["on_purpose"]) == (PERU, "Puno", False)
+    assert (test["question"], test["after"], test["follows"]) == (PERU, "Puno", False)
     difference = await diff(editor, 1, 2)
     assert [(effect.question, effect.before, effect.after) for effect in difference.side_effects] == [
         (PERU, "Cusco", "Puno")
@@ -240,7 +237,7 @@ async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> Non
     await rollback(editor, 0)
     second = await change(editor, PERU, "Puno")
     [difference] = (await diff(editor, 1, 3)).changes
-    assert (difference.before, difference.after, difference.change) == ("Cusco", "Puno", "replaced")
+    assert (difference.before, difference.after) == ("Cusco", "Puno")
     assert difference.edit == second["report"]["edits"][0]["id"]
 
 

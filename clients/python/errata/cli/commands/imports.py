@@ -15,13 +15,13 @@ from errata.bulk.export import make_rows
 from errata.cli.options import AtOrTag, Force, Import, Sheet, Write
 from errata.cli.progress import ProgressDisplay
 from errata.cli.receipts import require_success
-from errata.cli.render.graph import draw_import, format_rejected
-from errata.cli.render.text import make_printable, plural
+from errata.cli.render.receipt import draw_import
+from errata.cli.render.text import make_printable, one_line, plural
 from errata.cli.session import Session, check_writable, is_terminal
 from errata.tables.headings import read_headings
 from errata.tables.workbook import WorkbookError
 from errata.tables.writer import SUFFIXES, format_table, warn_of_formulas
-from errata.wire import ActiveEditList, Format, GraphTable
+from errata.wire import ActiveEditList, Format, GraphTable, ImportCounts
 
 STDIN = "-"
 LEAVE_OUT = "-"
@@ -198,3 +198,10 @@ def export(
     session.out.print(f"{file} has {size}, as of version {value.version}.", soft_wrap=True)
     for sentence in (*warn_of_formulas(file.suffix.lower(), rows), *make_printable(value).left_out):
         session.err.print(f"warning: {sentence}", soft_wrap=True)
+
+
+def format_rejected(counts: ImportCounts) -> str:
+    """Format the rejected lines as TSV with a header line; a line break in a value becomes a space."""
+    rows = [("line", "code", "reason")]
+    rows += [(str(line.line), line.code, line.reason) for line in counts.rejected_lines]
+    return "".join("\t".join(map(one_line, row)) + "\n" for row in rows)

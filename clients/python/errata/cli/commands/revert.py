@@ -12,11 +12,11 @@ from rich.console import RenderableType
 
 from errata.cli.options import Undo, Write
 from errata.cli.receipts import make, require_success
-from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
+from errata.cli.render.receipt import MAX_SHOWN, draw_head, draw_receipt
 from errata.cli.render.text import escape
 from errata.cli.session import Session
 from errata.errors import NothingToDo
-from errata.wire import Report
+from errata.wire import EditReceipt, Report
 
 EDIT_ID = re.compile(r"[0-9a-f]{12}")
 RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
@@ -38,8 +38,8 @@ def revert(
     ids = list(dict.fromkeys(name for name in versions if EDIT_ID.fullmatch(name)))
     targets: list[str | int] = [*ids, *parse_versions([name for name in versions if name not in ids])]
     draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=write.verbose)
-    if len(targets) > 1:  # each is shorter: of very many, one line
-        draw = draw_outcome if len(targets) <= MAX_SHOWN else draw_headline
+    if len(targets) > MAX_SHOWN:
+        draw = draw_first_line
     reports: list[Report] = []
     for count, target in enumerate(targets, start=1):
         subject = f"version {target}" if isinstance(target, int) else f"edit {target}"
@@ -62,6 +62,11 @@ def revert(
             session.show(reply, partial(draw, summary=summary))
             reports.append(reply.value.report)
     require_success(*reports)
+
+
+def draw_first_line(receipt: EditReceipt, summary: str) -> RenderableType:
+    """Draw what one of very many commits did."""
+    return draw_head(receipt, summary)[0]
 
 
 def parse_versions(arguments: list[str]) -> list[int]:

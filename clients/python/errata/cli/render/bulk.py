@@ -12,8 +12,7 @@ from rich.text import Text
 
 from errata.bulk.line import Line, Status
 from errata.bulk.run import FileRun
-from errata.cli.render.effects import draw_replication, summarize_warnings
-from errata.cli.render.receipt import draw_receipt
+from errata.cli.render.receipt import draw_receipt, draw_replication, summarize_warnings
 from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
 from errata.wire import EditReceipt
 
@@ -54,8 +53,6 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
     if run.reverted_versions:
         subject = f"{_name_versions(run.reverted_versions).capitalize()} of this file had been taken back"
         parts.append(Text(f"{subject}, and that stays so: --again makes it anew.", style="yellow"))
-    if len(run.versions) > 1:
-        parts.append(Text(f"Take it back: {describe_undo(run)}", style="dim"))
     return Group(*parts)
 
 
@@ -74,7 +71,7 @@ def describe_undo(run: FileRun) -> str:
     command = f"errata revert {' '.join(ranges)}"
     if len(versions) > 1 and len(ranges) == 1 and versions[0] > max(run.reverted_versions, default=0):
         rollback = f"errata rollback --to {versions[0] - 1}"
-        return f"{command} (or in one step, while nothing else has been changed: {rollback})"
+        return f"{command}, or in one step, if nothing came after: {rollback}"
     return command
 
 
@@ -103,7 +100,8 @@ def _draw_commits(run: FileRun) -> list[RenderableType]:
         return [Text.assemble(headline, caveat), *_draw_effects(run.receipts)]
     headline = Text(f"{_name_versions(run.versions).capitalize()}: {lines}.", style="bold green")
     headline = Text.assemble(headline, draw_replication(run.receipts[-1]))
-    return [headline, *_draw_earlier(run), *_draw_effects(run.receipts)]
+    undo = [Text(f"Take it back: {describe_undo(run)}", style="dim")] if len(run.versions) > 1 else []
+    return [headline, *undo, *_draw_earlier(run), *_draw_effects(run.receipts)]
 
 
 def _draw_earlier(run: FileRun) -> list[Text]:
@@ -118,7 +116,7 @@ def _draw_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
     for receipt in receipts:
         side_effects = receipt.report.side_effects
         broken = {test.edit for test in receipt.report.broken_tests}
-        overwritten = {test.edit for test in receipt.report.superseded_tests if not test.on_purpose}
+        overwritten = {test.edit for test in receipt.report.superseded_tests if not test.follows}
         clauses = [f"{plural(len(overwritten), 'earlier edit')} was replaced unasked"] if overwritten else []
         clauses += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
         clauses += [f"{plural(len(side_effects), 'other answer')} changed"] if side_effects else []

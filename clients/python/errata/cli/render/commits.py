@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-
 from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.effects import PACK_AND_EDITS, draw_other_answers, draw_report
 from errata.cli.render.graph import (
     describe_act,
     describe_change,
@@ -20,10 +16,10 @@ from errata.cli.render.graph import (
     is_import,
     read_rows,
 )
+from errata.cli.render.outcomes import Row, draw_outcomes, list_changes, list_edit, list_fact, list_undone
+from errata.cli.render.receipt import PACK_AND_EDITS, draw_details, draw_effects, draw_other_answers
 from errata.cli.render.text import (
     age,
-    draw_answer,
-    draw_test,
     make_grid,
     make_table,
     one_line,
@@ -101,19 +97,32 @@ def draw_commit(commit: wire.VersionDetail, verbose: bool = False) -> Renderable
         method = f" {edit.method}" if verbose else ""
         subject = edit.question or describe_change(edit.notes)
         parts += [Text(), Text.assemble((subject, "cyan"), (f"  {edit.id}{method}{state}", "dim"))]
-        parts += [Text.assemble(("also ", "dim"), wording) for wording in edit.paraphrases]
-        parts += [Text.assemble(("not ", "dim"), question) for question in edit.counterexamples]
-        if edit.id in reports and (edit.question or reports[edit.id].before):
-            parts.append(_draw_side("-", reports[edit.id].before))
-        if edit.answer:
-            parts.append(_draw_side("+", edit.answer))
+        parts += draw_outcomes(_list_rows(edit, reports.get(edit.id), commit.kind), 2)
         if is_import(edit.notes):
             parts += draw_triples(read_rows(edit.notes), int(str(edit.notes["triples"])), MAX_TRIPLES)
-        parts += [Text.assemble(("test ", "dim"), draw_test(test)) for test in edit.tests]
         if edit.hits is not None and edit.hits.count:
             parts.append(Text.assemble(("gave ", "dim"), describe_hits(edit.hits)))
-    parts += [Text(), *(draw_report(report, commit.kind) if report else [])]
+    parts += [Text(), *([*draw_effects(report), *draw_details(report, commit.kind)] if report else [])]
+    if commit.report and report is None:
+        parts.append(
+            Text("What else it changed is noted in a form of another release, and not shown.", "yellow")
+        )
     return Group(*parts, *([_draw_writes(commit)] if verbose else []))
+
+
+def _list_rows(edit: wire.EditState, report: wire.EditReport | None, kind: wire.Kind) -> list[Row]:
+    """Return the rows of an edit as its receipt has them, or without a report what it says; then its tests."""
+    if report is not None:
+        rows = list_undone([report]) if kind != "edit" else list_edit(report) or list_fact([report])
+    else:
+        wordings = [("", edit.question), *(("also", wording) for wording in edit.paraphrases)]
+        rows = [_say(question, edit.answer, label) for label, question in wordings if question]
+        rows += [_say(question, "", "not") for question in edit.counterexamples]
+    return [*rows, *(_say(test.question, test.answer or "not sure", "test") for test in edit.tests)]
+
+
+def _say(question: str, answer: str, label: str) -> Row:
+    return Row(wire.Outcome(question=question), label, note=answer, has_answers=False)
 
 
 def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
@@ -125,16 +134,12 @@ def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
     return writes
 
 
-def _draw_side(sign: str, answer: str | None) -> Text:
-    return Text.assemble(f"{sign} ", draw_answer(answer), style="green" if sign == "+" else "red")
-
-
 def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
     """Draw what two versions answer differently, and the facts and changes that only one of them has."""
     parts: list[RenderableType] = [
         Text(f"--- version {diff.from_version}", style="bold"),
         Text(f"+++ version {diff.to_version}", style="bold"),
-        *_draw_changes(diff.changes),
+        *draw_outcomes(list_changes(diff.changes), 2),
     ]
     if diff.facts:
         parts.append(Text("the knowledge graph", style="cyan"))
@@ -145,20 +150,6 @@ def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
         parts += [Text(memory, style="cyan"), *map(draw_memory_change, changes)]
     parts += draw_other_answers(PACK_AND_EDITS, diff.side_effects, diff.probes, diff.unmeasured_probes)
     return Group(*parts, Text(_summarize_diff(diff, verbose), style="dim"))
-
-
-def _draw_changes(changes: Sequence[wire.Change]) -> list[Text]:
-    """Draw the answers of both versions; wordings of one edit with the same answers stand together."""
-    lines: list[Text] = []
-    for (edit, model, *_), group in groupby(changes, lambda c: (c.edit, c.model, c.before, c.after)):
-        first, *further = group
-        lines.append(Text.assemble((first.question, "cyan"), (f"  {edit} {model}".rstrip(), "dim")))
-        lines += [Text.assemble(("also ", "dim"), other.question) for other in further]
-        if first.is_measured or first.before is not None:
-            lines.append(_draw_side("-", first.before))
-        if first.is_measured or first.after is not None:
-            lines.append(_draw_side("+", first.after))
-    return lines
 
 
 def _summarize_diff(diff: wire.Diff, verbose: bool) -> str:

@@ -1,4 +1,4 @@
-"""The graph: the effect of a fact in each system, rules, and the receipt of an import with the lines it rejected."""
+"""Changes of the graph and of memories in words: facts, triples of an import, rules."""
 
 from __future__ import annotations
 
@@ -6,20 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.effects import (
-    draw_replaced,
-    draw_replication,
-    draw_side_effects,
-    draw_tried,
-    summarize_warnings,
-)
-from errata.cli.render.text import draw_change, make_grid, make_table, one_line, plural, seconds
+from errata.cli.render.text import make_table, one_line, plural
 
-MAX_REJECTED_LINES = 20
 MAX_EFFECTS = 40  # triples with an effect on other values that are shown
 
 
@@ -102,38 +93,6 @@ def group_facts(edits: Sequence[wire.EditReport]) -> list[list[wire.EditReport]]
     return groups
 
 
-def draw_fact(reports: Sequence[wire.EditReport]) -> list[RenderableType]:
-    """Draw the fact, a line for each system, then the other wordings of its question."""
-    notes = reports[0].notes
-    taken_for = f"  ({notes['object_id']})" if notes.get("object_id") else ""
-    title = Text.assemble("  ", describe_change(notes), (taken_for, "cyan"), (describe_act(notes), "dim"))
-    lines: list[RenderableType] = [title]
-    table = make_grid()
-    for report in reports:
-        if "define" in report.notes or is_import(report.notes):
-            continue
-        system = report.model or report.method
-        if report.question:
-            expectation = "" if report.holds else f"  (wanted: {report.answer or 'no answer'})"
-            answers = Text.assemble(draw_change(report.before, report.after), (expectation, "red"))
-            table.add_row(_draw_mark(report.holds), system, report.question, answers)
-        else:  # a graph that says nothing is not unsure
-            answers = draw_change(report.before or "nothing", report.after or "nothing")
-            table.add_row(_draw_mark(report.holds), system, Text("the graph says", "dim"), answers)
-        for wording in report.paraphrases:
-            if not wording.follows:
-                change = draw_change(wording.before, wording.after)
-                table.add_row(_draw_mark(False), system, wording.question, change)
-    if table.rows:
-        lines.append(Padding.indent(table, 4))
-    following = [wording for report in reports for wording in report.paraphrases if wording.follows]
-    return [*lines, *draw_tried(following)]
-
-
-def _draw_mark(good: bool) -> Text:
-    return Text("✓", "green") if good else Text("✗", "red")
-
-
 def draw_rules(rules: Sequence[wire.EditDetail], version: int) -> RenderableType:
     """Draw the valid rules, a line each."""
     if not rules:
@@ -155,34 +114,6 @@ def _write_rule(rule: wire.EditDetail) -> str:
     return f"{text}  (is called {one_line(str(label))})" if label else text
 
 
-def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> RenderableType:
-    """Draw what an import replaced, how much the graph has grown, and which lines could not be used."""
-    counts = receipt.counts
-    triples = plural(counts.triples, "triple")
-    if receipt.version is None:
-        headline = Text(f"Dry run: {triples} would be imported; nothing was changed.", style="bold")
-    else:
-        headline = Text(f"Version {receipt.version}: {triples} imported.", style="bold green")
-    table = make_grid(indent=2)
-    table.add_column(style="dim")
-    table.add_row("triples", f"{counts.triples:,} from {plural(counts.lines, 'line')} of {counts.format}")
-    table.add_row("entities", f"{counts.entities:,}, of which {counts.new_entities:,} are new")
-    if counts.skipped:
-        table.add_row("left out", _join_reasons(counts.skipped))
-    if verbose:
-        rate = f", {counts.triples / counts.seconds:,.0f} triples per s" if counts.seconds > 0 else ""
-        table.add_row("time", f"{seconds(counts.seconds)}{rate}")
-    report = receipt.report
-    parts: list[RenderableType] = [Text.assemble(headline, draw_replication(receipt))]
-    parts += [*draw_replaced(report), table, *draw_triples(counts.rows, counts.triples)]
-    parts += _draw_rejected(counts) if counts.rejected else []
-    parts += draw_side_effects(report)
-    parts += summarize_warnings(("", warning) for edit in report.edits for warning in edit.warnings)
-    if receipt.version is not None:
-        parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
-    return Group(*parts)
-
-
 def draw_triples(
     rows: Sequence[wire.ImportedTriple], n_triples: int, n_others: int = 0
 ) -> list[RenderableType]:
@@ -200,35 +131,3 @@ def draw_triples(
     n_more = n_triples - len(other_rows) - min(MAX_EFFECTS, len(effects))
     rest = [Text(f"  and {plural(n_more, 'more triple')}", style="dim")] if other_rows and n_more > 0 else []
     return [table, *rest]
-
-
-def _draw_rejected(counts: wire.ImportCounts) -> list[RenderableType]:
-    verb = "was" if counts.rejected == 1 else "were"
-    reasons = f": {_join_reasons(counts.rejected_by)}" if counts.rejected_by else ""
-    parts: list[RenderableType] = [
-        Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow")
-    ]
-    if counts.rejected_lines:
-        table = make_table(">line", "why it was rejected", indent=2)
-        for line in counts.rejected_lines[:MAX_REJECTED_LINES]:
-            table.add_row(f"{line.line:,}", one_line(line.reason or line.code))
-        parts.append(table)
-    n_listed = len(counts.rejected_lines)
-    n_more = counts.rejected - min(n_listed, MAX_REJECTED_LINES)
-    if n_more > 0:
-        advice = f"; --rejected FILE writes the first {n_listed:,}" if n_listed > MAX_REJECTED_LINES else ""
-        parts.append(Text(f"  and {n_more:,} more{advice}", style="dim"))
-    return parts
-
-
-def _join_reasons(reasons: Mapping[str, int]) -> str:
-    """Join the reasons, the most frequent first."""
-    pairs = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in pairs)
-
-
-def format_rejected(counts: wire.ImportCounts) -> str:
-    """Format the rejected lines as TSV with a header line; a line break in a value becomes a space."""
-    rows = [("line", "code", "reason")]
-    rows += [(str(line.line), line.code, line.reason) for line in counts.rejected_lines]
-    return "".join("\t".join(map(one_line, row)) + "\n" for row in rows)

@@ -1,84 +1,194 @@
-"""The receipt of a change: its version, what it replaced, and what each question answers now."""
+"""The receipt of a change: its version, what else it changed, how to take it back, and each question's answers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from itertools import chain
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import (
-    draw_replaced,
-    draw_replication,
-    draw_side_effects,
-    draw_surroundings,
-    summarize_warnings,
+from errata import wire
+from errata.cli.render.graph import describe_act, describe_change, draw_triples, group_facts, is_fact
+from errata.cli.render.outcomes import (
+    Row,
+    count_edits,
+    draw_outcomes,
+    list_edit,
+    list_fact,
+    list_tests,
+    list_undone,
 )
-from errata.cli.render.graph import describe_change, draw_fact, group_facts, is_fact
-from errata.cli.render.text import draw_answer, draw_change, milliseconds, plural
-from errata.wire import EditReceipt, EditReport, ParaphraseReport
+from errata.cli.render.text import (
+    FLAGS,
+    escape,
+    make_grid,
+    make_table,
+    milliseconds,
+    one_line,
+    plural,
+    seconds,
+)
+from errata.wire import EditReceipt, EditReport, Outcome
+from errata.wire.wording import name_fields, normalize_question
 
 MAX_SHOWN = 10  # edits, or questions, shown one by one; of more, those that went well are only counted
+MAX_PLACES = 3
+MAX_REJECTED_LINES = 20
+PACK = "the facts that Errata came with"
+PACK_AND_EDITS = "the facts that Errata came with, and of edits,"
+# Quotations and shares, which differ between warnings of one kind
+PARTICULARS = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)|\b\d+ %")
 
 
 def draw_receipt(
     receipt: EditReceipt, summary: str, verbose: bool = False, warns: bool = True
 ) -> RenderableType:
     """Draw the receipt of one change, whose `summary` says what the command did, e.g. `version 3 is taken back`."""
-    parts: list[RenderableType] = [draw_outcome(receipt, summary, verbose, warns)]
-    parts += summarize_warnings(("", warning) for warning in receipt.report.capacity.warnings)
-    if verbose:
-        parts.append(_draw_costs(receipt))
-    if receipt.version is not None:
-        parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
-    return Group(*parts)
-
-
-def _draw_costs(receipt: EditReceipt) -> Text:
-    timings, capacity = receipt.report.timings, receipt.report.capacity
-    costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
-    costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
-    return Text(" · ".join(costs), style="dim")
-
-
-def draw_outcome(
-    receipt: EditReceipt, summary: str, verbose: bool = False, warns: bool = True
-) -> RenderableType:
-    """Draw a receipt without its cost: replaced edits, each edit, other answers, and one line for each warning."""
     report = receipt.report
-    lines = draw_edits(report.edits, verbose) if receipt.kind == "edit" else draw_undone(report.edits)
+    parts = [*draw_head(receipt, summary)]
+    parts += draw_edits(report.edits, verbose) if receipt.kind == "edit" else draw_undone(report.edits)
+    parts += draw_details(report, receipt.kind)
     names_places = len(group_facts(report.edits)) > 1
-    warnings = (
+    warnings = [
         (names_places * (edit.question or describe_change(edit.notes)), warning)
         for edit in report.edits
         for warning in edit.warnings
         if warns
-    )
-    headline, replacements = draw_headline(receipt, summary), draw_replaced(report, receipt.kind)
-    return Group(headline, *replacements, *lines, *draw_side_effects(report), *summarize_warnings(warnings))
+    ]
+    parts += summarize_warnings([*warnings, *(("", warning) for warning in report.capacity.warnings)])
+    if verbose:
+        timings, capacity = report.timings, report.capacity
+        costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
+        costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
+        parts.append(Text(" · ".join(costs), style="dim"))
+    return Group(*parts)
 
 
-def draw_headline(receipt: EditReceipt, summary: str) -> Text:
-    """Draw one line: the version, a summary, and which replicas have it."""
+def draw_head(receipt: EditReceipt, summary: str) -> list[RenderableType]:
+    """Draw two lines: the version, which replicas have it and how to take it back; then what else it changed."""
     edits = receipt.report.edits
     if receipt.version is not None:
-        headline = Text(f"Version {receipt.version}: {summary}.", style="bold green")
+        head = Text(f"Version {receipt.version}: {summary}.", style="bold green")
     elif edits and not any(edit.id for edit in edits):
-        headline = Text("Dry run: all of it is answered so already, and would be refused.", style="bold")
+        head = Text("Dry run: all of it is answered so already, and would be refused.", style="bold")
     else:
-        headline = Text(f"Dry run: {summary} would do this; nothing was changed.", style="bold")
-    return Text.assemble(headline, draw_replication(receipt))
+        head = Text(f"Dry run: {summary} would do this; nothing was changed.", style="bold")
+    head = Text.assemble(head, draw_replication(receipt))
+    undo = f" Take it back: errata revert {receipt.version}" if receipt.version is not None else ""
+    return [head.append(undo, style="dim"), *draw_effects(receipt.report)]
+
+
+def draw_replication(receipt: EditReceipt) -> Text:
+    """Return which replicas have the version."""
+    replicas = receipt.replicas
+    if receipt.version is None:
+        return Text()
+    if receipt.all_applied:
+        return Text(" Every replica has it.")
+    if not replicas:
+        return Text(" The replicas were not waited for.", style="yellow")
+    late = [replica for replica in replicas if replica.version < receipt.version]
+    if not late:
+        return Text(" Not every replica is running now; each that starts will have it.", style="yellow")
+    count = f"{len(late)} of {plural(len(replicas), 'replica')}"
+    names = ", ".join(f"{replica.replica} (at version {replica.version})" for replica in late)
+    return Text(f" {count} did not confirm it in time: {names}.", style="yellow")
+
+
+def draw_effects(report: wire.Report) -> list[Text]:
+    """Return one line on other answers and earlier edits, of which the receipt says more below its own."""
+    if report.report_note:
+        note = f"{report.report_note[:1].upper()}{report.report_note[1:]}."
+        return [Text(note, style="yellow" if report.report_state == "missing" else "dim")]
+    effects, extent = report.side_effects, _count_compared(report.probes, report.unmeasured_probes)
+    counts = {
+        "replaced": [test for test in report.superseded_tests if test.follows],
+        "replaced unasked": [test for test in report.superseded_tests if not test.follows],
+        "broken": report.broken_tests,
+    }
+    clauses = [f"{count_edits(tests)} {word}" for word, tests in counts.items() if tests]
+    if not effects and not clauses:
+        return [Text(f"No other answer of {PACK} changed: {extent}.")] if report.probes else []
+    count = plural(len(effects), "other answer") if effects else "no other answer"
+    clauses = [f"{count} changed ({extent})"] * bool(report.probes or effects) + clauses
+    return [Text(f"Besides: {', '.join(clauses)}.", style="yellow")]
+
+
+def _count_compared(n_compared: int, n_left_out: int) -> str:
+    if not n_left_out:
+        return f"{plural(n_compared, 'question')} compared"
+    total = plural(n_compared + n_left_out, "question")
+    return f"{n_compared:,} of {total} compared, those likeliest to change"
+
+
+def draw_other_answers(
+    owner: str, effects: Sequence[Outcome], n_compared: int, n_left_out: int
+) -> list[RenderableType]:
+    """Draw the changed answers to questions that no edit is about, or a line saying that none changed."""
+    extent = _count_compared(n_compared, n_left_out)
+    if not effects:
+        return [Text(f"No other answer of {owner} changed: {extent}.")] if n_compared else []
+    count = f"{plural(len(effects), 'other answer')} of {owner} changed too ({extent}):"
+    return [Text(count, style="yellow"), *draw_outcomes(map(Row, effects), 2)]
+
+
+def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
+    """Draw the earlier edits that were replaced by mistake, those that broke, those replaced on purpose, other answers.
+
+    Edits of other questions that were named to be replaced stand in front of those that broke.
+    """
+    wordings = {edit.question for edit in report.edits}
+    wordings |= {other.question for edit in report.edits for other in edit.paraphrases}
+    keys = set(map(normalize_question, wordings))
+    intruders = [test for test in report.superseded_tests if not test.follows]
+    successions = [
+        test
+        for test in report.superseded_tests
+        if test.follows and kind == "edit" and normalize_question(test.question) not in keys
+    ]
+    same = [test for test in report.superseded_tests if test.follows and test not in successions]
+    takes = "This takes the place of"
+    parts: list[RenderableType] = []
+    for style, tests, heading in (
+        ("red", intruders, f"{takes} {count_edits(intruders)} that it was not told to replace:"),
+        (
+            "yellow",
+            successions,
+            f"{takes} {count_edits(successions)} with other questions, as it was told to:",
+        ),
+        ("red", report.broken_tests, f"Broken: {count_edits(report.broken_tests)}, with another answer now:"),
+        ("yellow", same, f"Replaced: {count_edits(same)}; to be back if this is taken back:"),
+    ):
+        if tests:
+            parts += [Text(heading, style=style), *draw_outcomes(list_tests(tests), 2)]
+        if tests is intruders and intruders:
+            parts.append(Text(_advise(report, kind, intruders), style="dim"))
+    if report.edits_left_out:
+        count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
+        parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
+    effects = report.side_effects
+    return parts + (
+        draw_other_answers(PACK, effects, report.probes, report.unmeasured_probes) if effects else []
+    )
+
+
+def _advise(report: wire.Report, kind: wire.Kind, tests: Sequence[Outcome]) -> str:
+    versions = sorted({test.version or 0 for test in tests})
+    if kind != "edit" or any("subject" in edit.notes for edit in report.edits):
+        earlier = f"take back the earlier: errata revert {' '.join(map(str, versions))}"
+        return f"If that is right, {earlier}; if not, take this version back."
+    options = " ".join(f"--replaces {version}" for version in versions)
+    counterexample = f'--not "{one_line(tests[0].question)}"'
+    return f"Take it back and repeat it with {options} if that is right, else with {counterexample}."
 
 
 def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[RenderableType]:
     """Draw what each question answered before and answers now; of many edits only those that fail."""
     if len(edits) <= MAX_SHOWN:
         return _draw_groups(edits, verbose)
-    failing = [
-        edit for edit in edits if not edit.holds or not all(other.follows for other in edit.paraphrases)
-    ]
+    failing = [e for e in edits if not e.holds or not all(other.follows for other in e.paraphrases)]
     count = f"  {len(edits) - len(failing):,} of {plural(len(edits), 'edit')} hold, in all wordings given"
     by_memory = Counter(edit.memory for edit in edits)
     if len(by_memory) > 1:  # a fact is an edit of each memory
@@ -91,92 +201,100 @@ def draw_edits(edits: Sequence[EditReport], verbose: bool = False) -> list[Rende
 
 
 def _draw_groups(edits: Sequence[EditReport], verbose: bool) -> list[RenderableType]:
+    """Draw facts below their triples; questions without one in a common table."""
     lines: list[RenderableType] = []
+    rows: list[Row] = []
     for group in group_facts(edits):
-        lines += draw_fact(group) if is_fact(group[0].notes) else _draw_edit(group[0], verbose)
-    return lines
-
-
-def _draw_edit(edit: EditReport, verbose: bool) -> list[RenderableType]:
-    """Draw the question with its answers, then the examples for and against it, then the questions around it."""
-    lines: list[RenderableType] = []
-    if "summary" in edit.notes:
-        lines.append(Text(f"  {edit.memory}: {describe_change(edit.notes)}"))
-    if not edit.question:
-        return lines
-    lines += [
-        _draw_wording(edit.question),
-        _draw_reply(edit.holds, edit.before, edit.after, edit.answer),
-    ]
-    if edit.visitors is not None and edit.visitors.before != edit.before:
-        lines.append(Text.assemble(("    visitors heard ", "dim"), draw_answer(edit.visitors.before)))
-    if "extends" in edit.notes:
-        successor = f"    takes the place of version {edit.notes['extends']}, and keeps what that says"
-        lines.append(Text(successor, style="dim"))
-    for other in edit.paraphrases:
-        lines.append(_draw_wording(other.question, is_paraphrase=True))
-        lines.append(_draw_reply(other.follows, other.before, other.after, edit.answer))
-    for other in edit.counterexamples:
-        lines.append(Text.assemble(("  not ", "dim"), other.question))
-        lines.append(_draw_unanswered(other))
-    for test in edit.tests:
-        sign = ("    ✓ ", "green") if test.follows else ("    ✗ ", "red")
-        stays = Text.assemble("stays ", draw_answer(test.after))
-        outcome = stays if test.before == test.after else draw_change(test.before, test.after)
-        lines += [Text.assemble(("  test ", "dim"), test.question), Text.assemble(sign, outcome)]
-    return [*lines, *draw_surroundings(edit, verbose)]
-
-
-def _draw_unanswered(counterexample: ParaphraseReport) -> Text:
-    change = draw_change(counterexample.before, counterexample.after)
-    if counterexample.follows:
-        return Text.assemble(("    ✗ ", "red"), change, ("  (answered by this edit)", "red"))
-    return Text.assemble(("    ✓ ", "green"), change, ("  not by this edit", "dim"))
-
-
-def _draw_wording(question: str, *, is_paraphrase: bool = False) -> Text:
-    return Text.assemble(("  also ", "dim"), question) if is_paraphrase else Text(f"  {question}")
-
-
-def _draw_reply(good: bool, before: str | None, after: str | None, expected: str) -> Text:
-    if good:
-        return Text.assemble(("    ✓ ", "green"), draw_change(before, after))
-    return Text.assemble(("    ✗ ", "red"), draw_change(before, after), (f"  (wanted: {expected})", "red"))
+        edit = group[0]
+        if is_fact(edit.notes) or "summary" in edit.notes:
+            memory = "" if is_fact(edit.notes) else f"{edit.memory}: "
+            taken_for = f"  ({edit.notes['object_id']})" if edit.notes.get("object_id") else ""
+            title = f"  {memory}{describe_change(edit.notes)}"
+            lines += [
+                *draw_outcomes(rows),
+                Text.assemble(title, (taken_for, "cyan"), (describe_act(edit.notes), "dim")),
+            ]
+            rows = []
+        rows += list_fact(group, verbose) if is_fact(edit.notes) else list_edit(edit, verbose)
+    return [*lines, *draw_outcomes(rows)]
 
 
 def draw_undone(edits: Sequence[EditReport]) -> list[RenderableType]:
-    """Draw what a revert or a rollback did to each question, once, however many edits on it came or went.
+    """Draw what a revert or a rollback did to each question; of many, only those that are not as wanted."""
+    rows = list_undone(edits)
+    if len(rows) <= MAX_SHOWN:
+        return draw_outcomes(rows)
+    n_changes = sum(row.outcome.before != row.outcome.after for row in rows)
+    count = f"  {n_changes:,} of {plural(len(rows), 'question')} have another answer now."
+    return [Text(count), *draw_outcomes(row for row in rows if row.good is False)]
 
-    The last of several edits on one question decides it. Two models may answer one question differently.
+
+def summarize_warnings(warnings: Iterable[tuple[str, str]]) -> list[Text]:
+    """Return a line for each kind of warning, each with its place, the most frequent first; a file may have a thousand.
+
+    Without places the first MAX_PLACES of a kind have a line each. Quotations and shares make no other kind.
     """
-    reversals: dict[tuple[str, str | None, str | None], tuple[bool, EditReport]] = {}
-    for edit in edits:
-        before, after = edit.before, edit.after
-        if not edit.question:
-            before, after = before or "nothing", after or "nothing"
-        reversals[edit.question or describe_change(edit.notes), before, after] = edit.holds, edit
-        for other in edit.paraphrases:
-            reversals[other.question, other.before, other.after] = other.follows, edit
-    if len(reversals) <= MAX_SHOWN:
-        return [line for key, value in reversals.items() for line in _draw_reversal(*key, *value)]
-    n_changes = sum(before != after for _, before, after in reversals)
-    count = Text(f"  {n_changes:,} of {plural(len(reversals), 'question')} have another answer now.")
-    failing = [_draw_reversal(*key, good, edit) for key, (good, edit) in reversals.items() if not good]
-    return [count, *chain.from_iterable(failing)]
+    kinds: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place, warning in dict.fromkeys(warnings):
+        kinds[PARTICULARS.sub("...", warning)].append((place, warning))
+    lines: list[Text] = []
+    for kind, members in sorted(kinds.items(), key=lambda pair: -len(pair[1])):
+        n_more = len(members) - MAX_PLACES
+        places = ", ".join(place for place, _ in members[:MAX_PLACES] if place)
+        if len(members) > 1 and places:
+            rest = f" and {n_more:,} more" if n_more > 0 else ""
+            texts = [f"warning, {plural(len(members), 'time')} ({places}{rest}): {kind}"]
+        else:
+            texts = [f"warning{places and f' ({places})'}: {text}" for _, text in members[:MAX_PLACES]]
+            texts += [f"warning: {n_more:,} more of this kind"] if n_more > 0 else []
+        lines += [Text(f"  {escape(one_line(name_fields(text, FLAGS)))}", style="yellow") for text in texts]
+    return lines
 
 
-def _draw_reversal(
-    question: str, before: str | None, after: str | None, good: bool, edit: EditReport
-) -> list[Text]:
-    """Draw one question of a revert or a rollback: `good` if the edit no longer answers, or is back and answers."""
-    is_paraphrase = question not in (edit.question, describe_change(edit.notes))
-    if not edit.question and "object" not in edit.notes:  # no triple either: a relation, an import, a rule
-        return [_draw_wording(question)]
-    if good and before == after:
-        # The edit had lost its question before it was taken back, and whatever took it answers here too.
-        is_overridden = edit.before == edit.after == after != edit.answer
-        reason = ": a later edit decides it" if is_overridden else ", as before"
-        reply = Text.assemble("    stays ", draw_answer(after), reason)
-    else:
-        reply = _draw_reply(good, before, after, edit.answer)
-    return [_draw_wording(question, is_paraphrase=is_paraphrase), reply]
+def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> RenderableType:
+    """Draw what an import replaced, how much the graph has grown, and which lines could not be used."""
+    counts = receipt.counts
+    triples = plural(counts.triples, "triple")
+    table = make_grid(indent=2)
+    table.add_column(style="dim")
+    table.add_row("triples", f"{counts.triples:,} from {plural(counts.lines, 'line')} of {counts.format}")
+    table.add_row("entities", f"{counts.entities:,}, of which {counts.new_entities:,} are new")
+    if counts.skipped:
+        table.add_row("left out", _join_reasons(counts.skipped))
+    if verbose:
+        rate = f", {counts.triples / counts.seconds:,.0f} triples per s" if counts.seconds > 0 else ""
+        table.add_row("time", f"{seconds(counts.seconds)}{rate}")
+    parts = [
+        *draw_head(receipt, f"{triples} imported" if receipt.version else f"an import of {triples}"),
+        table,
+    ]
+    parts += draw_triples(counts.rows, counts.triples)
+    parts += _draw_rejected(counts) if counts.rejected else []
+    parts += draw_details(receipt.report)
+    warnings = (("", warning) for edit in receipt.report.edits for warning in edit.warnings)
+    return Group(*parts, *summarize_warnings(warnings))
+
+
+def _draw_rejected(counts: wire.ImportCounts) -> list[RenderableType]:
+    verb = "was" if counts.rejected == 1 else "were"
+    reasons = f": {_join_reasons(counts.rejected_by)}" if counts.rejected_by else ""
+    parts: list[RenderableType] = [
+        Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow")
+    ]
+    if counts.rejected_lines:
+        table = make_table(">line", "why it was rejected", indent=2)
+        for line in counts.rejected_lines[:MAX_REJECTED_LINES]:
+            table.add_row(f"{line.line:,}", one_line(line.reason or line.code))
+        parts.append(table)
+    n_listed = len(counts.rejected_lines)
+    n_more = counts.rejected - min(n_listed, MAX_REJECTED_LINES)
+    if n_more > 0:
+        advice = f"; --rejected FILE writes the first {n_listed:,}" if n_listed > MAX_REJECTED_LINES else ""
+        parts.append(Text(f"  and {n_more:,} more{advice}", style="dim"))
+    return parts
+
+
+def _join_reasons(reasons: Mapping[str, int]) -> str:
+    """Join the reasons, the most frequent first."""
+    pairs = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in pairs)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.effects import draw_broken, draw_changed, draw_failing, draw_superseded
+from errata.cli.render.outcomes import Row, draw_outcomes, list_tests
+from errata.cli.render.receipt import PACK
 from errata.cli.render.text import age, figure, make_grid, make_table, percent, plural, short_digest, utc_now
 
 UNSURE_BELOW = "unsure_below"  # detail of a model: the probability below which it declines
@@ -33,24 +33,23 @@ def draw_check(check: wire.CheckReport) -> RenderableType:
         parts.append(Text(f"{hold} at version {check.version}{aside}.", style="red"))
         if check.overwritten:
             heading = "Another edit took the place of these without having been told to:"
-            parts += [Text(heading, style="red"), draw_superseded(check.overwritten)]
+            parts += [Text(heading, style="red"), *draw_outcomes(list_tests(check.overwritten), 2)]
         if check.broken:
-            parts += [Text("These get another answer:", style="red"), draw_broken(check.broken)]
-    if check.failing_tests:
-        count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
-        verb = "fails" if len(check.failing_tests) == 1 else "fail"
-        parts += [Text(f"{count} {verb}:", style="red"), draw_failing(check.failing_tests)]
-    elif check.tests:
-        tests = "The only test" if check.tests == 1 else f"All {check.tests:,} tests"
-        verb = "holds" if check.tests == 1 else "hold"
-        parts.append(Text(f"{tests} that came with edits {verb}.", style="green"))
-    parts += _draw_other_answers(check.other_answers)
+            parts += [
+                Text("These get another answer:", style="red"),
+                *draw_outcomes(list_tests(check.broken), 2),
+            ]
+    parts += _draw_given_tests(check)
+    if check.other_answers:
+        count = plural(len(check.other_answers), "question")
+        heading = f"Corrections answer {count} of {PACK}, though they are about something else:"
+        parts += [Text(heading, style="red"), *draw_outcomes(map(Row, check.other_answers), 2)]
     if check.unmeasured_probes:
-        rest = f"{plural(check.unmeasured_probes, 'further question')} of the facts that Errata came with"
+        rest = f"{plural(check.unmeasured_probes, 'further question')} of {PACK}"
         parts.append(Text(f"Not asked: {rest}, which a correction may answer, too.", style="dim"))
     if check.superseded_tests:
-        on_purpose = [test for test in check.superseded_tests if test.on_purpose]
-        parts += [Text("Replaced by later edits:"), draw_superseded(on_purpose)] if on_purpose else []
+        rows = list_tests(test for test in check.superseded_tests if test.follows)
+        parts += [Text("Replaced by later edits:"), *draw_outcomes(rows, 2)] if rows else []
     edits = check.edits
     if edits is not None and (edits.active or edits.reverted):
         states = {
@@ -63,12 +62,18 @@ def draw_check(check: wire.CheckReport) -> RenderableType:
     return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
 
 
-def _draw_other_answers(side_effects: Sequence[wire.SideEffect]) -> list[RenderableType]:
-    if not side_effects:
+def _draw_given_tests(check: wire.CheckReport) -> list[RenderableType]:
+    """Draw whether the tests hold that came with edits, and those that fail."""
+    if check.failing_tests:
+        count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
+        verb = "fails" if len(check.failing_tests) == 1 else "fail"
+        heading = Text(f"{count} {verb}:", style="red")
+        return [heading, *draw_outcomes(list_tests(check.failing_tests), 2)]
+    if not check.tests:
         return []
-    count = plural(len(side_effects), "question")
-    heading = f"Corrections answer {count} of the facts that Errata came with, though they are about something else:"
-    return [Text(heading, style="red"), draw_changed(side_effects)]
+    tests = "The only test" if check.tests == 1 else f"All {check.tests:,} tests"
+    verb = "holds" if check.tests == 1 else "hold"
+    return [Text(f"{tests} that came with edits {verb}.", style="green")]
 
 
 def draw_replicas(page: wire.ReplicaList) -> RenderableType:

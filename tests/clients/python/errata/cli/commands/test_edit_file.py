@@ -47,15 +47,14 @@ def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
         "Versions 1-3: 7 lines of a.csv. Every replica has it.",
+        "Take it back: errata revert 1-3, or in one step, if nothing came after: errata rollback --to 0",
         "  done    7    all hold",
-        "Take it back: errata revert 1-3"
-        " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
     output = run("revert", "1-3").stdout.splitlines()
     assert [line for line in output if line.startswith("Version")] == [
-        "Version 4: version 3 is taken back. Every replica has it.",
-        "Version 5: version 2 is taken back. Every replica has it.",
-        "Version 6: version 1 is taken back. Every replica has it.",
+        "Version 4: version 3 is taken back. Every replica has it. Take it back: errata revert 4",
+        "Version 5: version 2 is taken back. Every replica has it. Take it back: errata revert 5",
+        "Version 6: version 1 is taken back. Every replica has it. Take it back: errata revert 6",
     ]
     assert sum(line.startswith("    ✓ ") for line in output) == 7
     assert tiny.active[-1] == frozenset()
@@ -69,13 +68,13 @@ def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
     result = run("edit", "-f", "a.csv", "--skip-bad", "--batch-size", "2", "--report", "r.jsonl")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0] == "Versions 1-2: 2 lines of a.csv. Every replica has it."
-    assert [line.split()[:2] for line in lines[1:5]] == [
+    assert [line.split()[:2] for line in lines[2:6]] == [
         ["done", "2"],
         ["duplicate", "1"],
         ["replaced", "1"],
         ["refused", "2"],
     ]
-    assert lines[1].endswith("all hold, 1 of 1 other wordings follow")
+    assert lines[2].endswith("all hold, 1 of 1 other wordings follow")
     assert "  a.csv:4: refused: a.csv:4 cannot be said" in lines
     assert "  a.csv:2: replaced: a.csv:5 gives another answer" in lines
     assert "  a.csv:6: duplicate: a.csv:5 says the same" in lines

@@ -23,12 +23,11 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
     result = run("fact", "Peru", "capital", "Cusco", "-m", "moved")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 1 fact. Every replica has it.",
+        "Version 1: 1 fact. Every replica has it. Take it back: errata revert 1",
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "  Peru · capital · Cusco",
         "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
         "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "Take it back: errata revert 1",
     ]
 
 
@@ -67,18 +66,19 @@ def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
     plain = tiny.report([wire.FactItem(subject="Peru", relation="capital", object="Cusco")], 0)
     graph, bank = plain.edits
     paraphrases = [
-        wire.ParaphraseReport(question=f"wording {n}", before="Lima", after="Lima", follows=n > 0)
-        for n in range(4)
+        wire.Outcome(question=f"wording {n}", before="Lima", after="Lima", follows=n > 0) for n in range(4)
     ]
     bank = bank.model_copy(update={"model": "nkb", "after": None, "holds": False, "paraphrases": paraphrases})
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [graph, bank]}))
     result = run("fact", "Peru", "capital", "Cusco")
     assert result.exit_code == 5
     text = result.stdout
-    assert "✗  nkb    What is the capital of Peru?  Lima → not sure  (wanted: Cusco)" in text
-    assert "✗  nkb    wording 0                     Lima → Lima" in text
-    assert [line.split()[-2:] for line in text.splitlines() if "wording" in line][1:] == [
-        ["wording", str(n)] for n in (1, 2, 3)
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert "✗ nkb What is the capital of Peru? Lima → not sure (wanted: Cusco)" in rows
+    assert rows[-3:] == [
+        "✗ nkb wording 0 stays Lima",
+        "tried, follows wording 1",
+        "tried, follows wording 2 and 1 more",
     ]
 
 

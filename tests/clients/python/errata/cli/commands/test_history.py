@@ -8,7 +8,8 @@ from unittest.mock import ANY
 
 import pytest
 from errata import wire
-from errata.cli.render.commits import _describe_commit
+from errata.cli.render.commits import _describe_commit, draw_commit
+from rich.console import Console
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
@@ -63,7 +64,7 @@ def summary(question: str, notes: dict[str, Any]) -> wire.VersionSummary:
 
 def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
     date = datetime(2026, 11, 21, 9, tzinfo=UTC).astimezone()
-    assert busy("show", "1", "-v").stdout.rstrip().splitlines() == [
+    assert [line.rstrip() for line in busy("show", "1", "-v").stdout.rstrip().splitlines()] == [
         "version 1",
         "Author: curator",
         f"Date:   {date:%a %Y-%m-%d %H:%M:%S %z}",
@@ -72,9 +73,8 @@ def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
         "    with a reason",
         "",
         "What is the capital of Peru?  e1 gated",
-        "also Peru's capital city?",
-        "- Lima",
-        "+ Cusco",
+        "  ✓  nkb   What is the capital of Peru?  Lima → Cusco",
+        "  ✓  also  Peru's capital city?          Lima → Cusco",
         "",
         "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "nkb/bank  1 block put, 0 removed  010101010101",
@@ -83,17 +83,34 @@ def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
     assert "block" not in busy("show", "1").stdout
 
 
+def test_a_report_of_an_older_form_is_shown_and_one_of_another_release_is_named(tiny: Any, run: Any) -> None:
+    run("edit", PERU, "Cusco")
+    commit = tiny.detail(1)
+    older = {
+        "broken_tests": [{"edit": "e0", "version": 3, "question": "q", "expected": "a", "actual": "b"}],
+        "superseded_tests": [
+            {"edit": "e0", "version": 3, "question": "r", "expected": "a", "actual": "b", "on_purpose": True}
+            | {"by": "e1", "by_version": 4}
+        ],
+    }
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(draw_commit(commit.model_copy(update={"report": commit.report | older})))
+        console.print(draw_commit(commit.model_copy(update={"report": {"effects": []}})))
+    lines = [" ".join(line.split()) for line in capture.get().splitlines()]
+    assert {"version 3 q a → b", "version 3 r a → b by version 4"} <= set(lines)
+    assert lines[-1] == "What else it changed is noted in a form of another release, and not shown."
+
+
 def test_a_difference_is_shown_question_by_question(busy: Any) -> None:
     text = busy("diff", "0", "1").stdout
-    assert text == (
-        "--- version 0\n"
-        "+++ version 1\n"
-        "What is the capital of Peru?  e1\n"
-        "also Peru's capital city?\n"
-        "- Lima\n"
-        "+ Cusco\n"
-        "2 changed answers.\n"
-    )
+    assert [line.rstrip() for line in text.splitlines()] == [
+        "--- version 0",
+        "+++ version 1",
+        "  What is the capital of Peru?  Lima → Cusco  e1",
+        "  Peru's capital city?          Lima → Cusco  e1",
+        "2 changed answers.",
+    ]
     assert busy("diff", "0").stdout == text.replace("version 1", "version 3").replace("e1", "e3")
 
 

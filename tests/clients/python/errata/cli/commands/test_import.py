@@ -22,21 +22,20 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
     result = run("import", "peru.tsv", "-m", "fill")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 2 triples imported. Every replica has it.",
+        "Version 1: 2 triples imported. Every replica has it. Take it back: errata revert 1",
+        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
         "  triples     2 from 3 lines of tsv",
         "  entities    1, of which 1 are new",
         "1 line was rejected: columns 1",
         "  line    why it was rejected",
         "     3    three columns are needed, not 'no triple'",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "Take it back: errata revert 1",
     ]
 
 
 def test_every_option_reaches_the_service(run: Any, tiny: Any, file: Path) -> None:
     options = ("--format", "tsv", "--language", "de", "-m", "m", "--dry-run", "--expect", "0", "--no-wait")
     result = run("import", "peru.tsv", *options)
-    assert result.stdout.startswith("Dry run: 2 triples would be imported; nothing was changed.\n")
+    assert result.stdout.startswith("Dry run: an import of 2 triples would do this; nothing was changed.\n")
     assert "Take it back" not in result.stdout
     assert dict(tiny.requests[-1][0].query_params) == {
         "format": "tsv",

@@ -14,7 +14,7 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chile = "What is the capital of Chile?"
-    test = wire.FailingTest(edit="e1", version=1, question=chile, expected=None, actual="Cusco", by_version=3)
+    test = wire.Outcome(edit="e1", version=1, question=chile, before=None, after="Cusco", by_version=3)
     report = wire.CheckReport(version=1, total=1, holding=1, broken=[], superseded=0, tests=2)
     monkeypatch.setattr(tiny, "check", lambda: report)
     assert run("check").stdout.splitlines()[1] == "All 2 tests that came with edits hold."
@@ -26,13 +26,15 @@ def test_tests_that_came_with_edits_are_told_apart_and_are_an_exit_code(
         "The only question or fact of an edit holds at version 1.",
         "1 of 2 tests that came with edits fails:",
     ]
-    assert lines[3].split() == ["1", *chile.split(), "not", "sure", "Cusco", "version", "3"]
+    assert lines[2].split() == [
+        *("version", "1", *chile.split(), "not", "sure", "→", "Cusco", "by", "version", "3")
+    ]
 
 
 def test_other_answers_that_corrections_change_fail_the_check(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    effect = wire.SideEffect(question="Bolivia?", before="Sucre", after="Cusco")
+    effect = wire.Outcome(question="Bolivia?", before="Sucre", after="Cusco")
     report = wire.CheckReport(version=1, total=1, holding=1, broken=[], superseded=0, other_answers=[effect])
     monkeypatch.setattr(tiny, "check", lambda: report)
     result = run("check")
@@ -48,8 +50,9 @@ def test_other_answers_that_corrections_change_fail_the_check(
 def test_how_the_edits_stand_and_on_request_what_is_superseded(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test = wire.SupersededTest(
-        edit="e1", version=1, question=PERU, expected="Cusco", actual="Puno", by="e2", by_version=2
+    test = wire.Outcome(
+        **{"edit": "e1", "version": 1, "question": PERU, "before": "Cusco", "after": "Puno"},
+        **{"by": "e2", "by_version": 2, "follows": True},
     )
     report = wire.CheckReport(
         version=3,
@@ -64,22 +67,21 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
     lines = run("check", "--replaced").stdout.splitlines()
     assert tiny.requests[-1][0].url.query == "superseded=true"
     assert lines[0] == "All 3 questions and facts of edits hold at version 3 (1 replaced by later edits)."
-    assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
-    assert lines[4] == "Of all edits 1 is replaced, 2 are taken back."
+    assert lines[2].split() == ["version", "1", *PERU.split(), "Cusco", "→", "Puno", "by", "version", "2"]
+    assert lines[3] == "Of all edits 1 is replaced, 2 are taken back."
 
 
 def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test = wire.SupersededTest(
+    test = wire.Outcome(
         edit="e1",
         version=1,
         question=PERU,
-        expected="Cusco",
-        actual="Puno",
+        before="Cusco",
+        after="Puno",
         by="e2",
         by_version=2,
-        on_purpose=False,
     )
     report = wire.CheckReport(version=2, total=2, holding=1, broken=[], superseded=1, overwritten=[test])
     monkeypatch.setattr(tiny, "check", lambda: report)
@@ -90,7 +92,7 @@ def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
         "1 of 2 questions and facts of edits hold at version 2.",
         "Another edit took the place of these without having been told to:",
     ]
-    assert lines[-1].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
+    assert lines[-1].split() == ["version", "1", *PERU.split(), "Cusco", "→", "Puno", "by", "version", "2"]
 
 
 @pytest.mark.parametrize(("words", "method"), [(("check",), "POST"), (("check", "--last"), "GET")])
