@@ -35,7 +35,6 @@ def locate(folder: Path, name: str, id: str = "*") -> Path:
 
 
 def read(message: bytes) -> Any:
-    """Return the value of a message."""
     return pickle.loads(message)  # noqa: S301 (Ray's handles do the same; only this user can write it)
 
 

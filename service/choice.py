@@ -18,8 +18,6 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Standing:
-    """What decides whether a reply is taken."""
-
     answers: bool  # whether it is an answer
     repeats: bool  # whether it, or the best guess of a decline, only repeats words of the question
     score: float  # probability that it is right
@@ -44,7 +42,6 @@ class Standing:
 
     @property
     def is_sure_fact(self) -> bool:
-        """Return whether it is surely what the graph says."""
         return self.answers and self.rests_on_facts and self.score >= SURE_QUESTION
 
     def is_about_another(self, fact: Standing) -> bool:

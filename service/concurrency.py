@@ -85,7 +85,6 @@ class Refreshing(Generic[T]):
 
     @property
     def is_new(self) -> bool:
-        """Return True until the first reading ends."""
         return self._tried_at == float("-inf")
 
     def current(self, max_age_s: float) -> T | None:
@@ -134,7 +133,6 @@ class KeyedSemaphore:
 
     @asynccontextmanager
     async def hold(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for a place, and keep it while the block runs."""
         semaphore = self._semaphores.setdefault(key, asyncio.Semaphore(self._maximum))
         async with semaphore:
             yield

@@ -43,7 +43,6 @@ LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can connect to the host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -326,13 +325,11 @@ class Settings(BaseModel):
 
     @property
     def min_replicas(self) -> int:
-        """The smallest number of replicas of a model."""
         assert self.replicas is not None, "share_cores() comes first"
         return self.replicas
 
     @property
     def n_threads(self) -> int:
-        """Threads of each replica."""
         assert self.torch_threads is not None, "share_cores() comes first"
         return self.torch_threads
 
@@ -368,7 +365,6 @@ class Settings(BaseModel):
 
     @property
     def open_to_all(self) -> bool:
-        """True if asking needs no key."""
         return self.anonymous_access == "everyone" or (
             self.anonymous_access == "loopback" and not self.is_reachable
         )
@@ -396,20 +392,16 @@ class Settings(BaseModel):
 
     @property
     def replica_limit(self) -> int:
-        """The largest number of replicas of a model."""
         return self.max_replicas or self.min_replicas
 
     @property
     def thresholds(self) -> Thresholds:
-        """The probabilities of the scope."""
         return Thresholds(self.scope_opens, self.scope_near, self.scope_replaces)
 
     def device_of(self, model: str) -> str:
-        """Return the device of a model: auto, cpu, cuda or cuda:N."""
         return self.device.get(model) or self.device.get(ALL, "auto")
 
     def dtype_of(self, model: str) -> str:
-        """Return the dtype of a model: float32 or bfloat16."""
         return self.dtype.get(model) or self.dtype.get(ALL, "float32")
 
 

@@ -27,7 +27,6 @@ class RouteRefusal(Exception):
 
     @property
     def code(self) -> str:
-        """Return the stable code of the problem."""
         return str(self.problem.get("code", ""))
 
 
@@ -65,12 +64,10 @@ class LocalRoutes:
         )
 
     async def post(self, path: str, body: Mapping[str, object], key: str | None = None) -> JSON:
-        """Send a body to a route, with an idempotency key."""
         headers = {} if key is None else {"idempotency-key": key}
         return await self.call("POST", path, json=body, headers=headers)
 
     async def delete(self, path: str) -> JSON:
-        """Delete a thing by its route."""
         return await self.call("DELETE", path)
 
     async def call(self, method: str, path: str, headers: Mapping[str, str] = {}, **content: Any) -> JSON:

@@ -187,6 +187,6 @@ def test_the_client_needs_nothing_of_the_server() -> None:
 
 
 def test_the_test_sees_imports_at_all() -> None:
-    assert "service.errors.NotFound" in imports_of(Path("service/http/errors.py"))
+    assert "service.errors.NotFound" in imports_of(Path("service/http/responses.py"))
     assert len(sources()) > 100
     assert "tests" not in sys.stdlib_module_names

@@ -43,8 +43,6 @@ class TokenVerifier(Protocol):
 
 
 class Authenticator:
-    """Recognises callers."""
-
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
         self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
         self._good_tokens: TTLCache[str, None] = TTLCache(MAX_GOOD_TOKENS, GOOD_TOKEN_S)
@@ -117,7 +115,6 @@ class KeyCache:
         self._away: set[str] = set()  # Names whose last read failed, which wait no more
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the cache has a key of this name."""
         return name in self._keys
 
     async def get(self, name: str) -> ApiKey | None:

@@ -189,7 +189,6 @@ class KeyStore:
         return await self.swap(key.name, b"", key)
 
     async def _change(self, name: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
-        """Replace a key's record by compare-and-set."""
         if name == ADMIN.name:
             raise NotFound(
                 "the key of admin is in VAR/admin.key, ERRATA_ADMIN_KEY or ERRATA_ADMIN_KEY_FILE: "

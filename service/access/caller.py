@@ -21,14 +21,11 @@ ALL_SCOPES: tuple[Scope, ...] = ("ask", "read", "propose", "edit", "admin")
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated caller."""
-
     name: str  # author of the caller's commits in the ledger
     scopes: tuple[Scope, ...]  # Rights of the caller. Scopes are not nested.
     by: Method = "key"  # how the caller was recognised
 
     def check(self, scope: Scope) -> None:
-        """Raise Forbidden unless the caller has the scope."""
         if scope not in self.scopes:
             raise Forbidden(f"{self.name!r} lacks the scope {scope!r}: use a key that has it", scope=scope)
 

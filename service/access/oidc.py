@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Claims:
-    """The claims that are read."""
-
     issuer: str
     audience: str
     # The claim with the scopes, a list or words in one text; those that begin with `prefix` are ours

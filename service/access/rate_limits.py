@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Rate:
-    """A limit of one caller."""
-
     limit: RateLimitItem | None  # Calls in a window, e.g. `600/minute`; None for any number.
     max_concurrent: int | None  # calls under way at once; None for any number
 

@@ -94,7 +94,6 @@ def _read(file: BinaryIO, offset: int, size: int) -> bytes:
 
 
 def _digest(file: BinaryIO, end: int) -> str:
-    """Return the digest of the first `end` bytes."""
     total, remaining = sha256(), end
     file.seek(0)
     while remaining and (piece := file.read(min(READ_BYTES, remaining))):

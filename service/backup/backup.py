@@ -29,10 +29,10 @@ from service.curation.upkeep import Reviews
 from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
 from service.ledger import manifests as rows
+from service.ledger.beside import Reports, Tags
 from service.ledger.manifests import BLOCKS_PER_CALL
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Reports, Tags
 
 CALLS_PER_MEMBER = 1_000
 
@@ -59,7 +59,6 @@ class Backup:
     async def restore(
         self, file: BinaryIO, checkpoints: Mapping[str, str], with_keys: bool = False
     ) -> RestoreReceipt:
-        """Restore a backup; see `Restore.run`."""
         return await Restore(self.ledger, self.keys, self.audit, checkpoints, with_keys).run(file)
 
     async def _members(self, checkpoints: Mapping[str, str]) -> AsyncIterator[tuple[str, bytes]]:
@@ -113,8 +112,6 @@ def _lines(texts: Sequence[str]) -> bytes:
 
 @dataclass(frozen=True)
 class Restore:
-    """A restore."""
-
     ledger: RedisLedger  # the ledger to restore into
     keys: KeyStore  # the issued keys
     audit: Audit

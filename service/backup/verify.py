@@ -24,8 +24,8 @@ from service.errors import InvalidInput, LedgerCorrupt
 from service.graph import layout
 from service.graph.imports.bucket_builder import chunk_of
 from service.ledger import manifests as rows
+from service.ledger.beside import StoredReport, Tag
 from service.ledger.commit import Commit
-from service.ledger.tags import StoredReport, Tag
 
 T = TypeVar("T")
 
@@ -34,8 +34,6 @@ LACKS_ROWS = "this backup lacks rows that its commits name: make it again"
 
 @dataclass(frozen=True)
 class VerifiedBackup:
-    """The parts of a backup that has passed all checks."""
-
     archive: Archive  # the file
     about: About  # its description
     digests: Sequence[str]  # digests of its commits, from the first

@@ -14,9 +14,8 @@ from typing import Any
 from errata.wire.documents import DOCUMENT, DOCUMENTS
 from fastapi import APIRouter, Response
 
-from service.console.pages import ConsolePage, Page, lines_of, read_number, redirect
+from service.console.pages import ConsolePage, Page, lines_of, own_path, read_number, redirect
 from service.console.session import PATH, Form
-from service.console.sign_in import own_path
 from service.local_routes import JSON, RouteRefusal
 
 CORRECT = f"{PATH}/correct"

@@ -99,7 +99,6 @@ def build_router() -> APIRouter:
 
 
 async def export(page: ConsolePage, suffix: str) -> Response:
-    """Return every active edit and fact as a table."""
     if suffix not in TABLES:
         raise RouteRefusal(404, {"code": "not_found", "detail": f"It is there as {', '.join(TABLES)}."})
     edits = ActiveEditList.model_validate(await page.api.get("/admin/edits"))

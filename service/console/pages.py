@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, get_args
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from errata.wire import ImportedTriple, Scope
 from errata.wire.wording import name_fields
@@ -22,7 +22,7 @@ from service.http.body import BUDGET
 from service.local_routes import JSON, KeyNeeded, LocalRoutes, RouteRefusal
 
 STATIC = Path(__file__).parent / "static"
-SIGN_IN = f"{PATH}/sign-in"
+SIGN_IN, START = f"{PATH}/sign-in", f"{PATH}/ask"
 NEEDS_RESENDING = (
     "This form is from a session that has ended. Nothing was changed and nothing is lost: send it again."
 )
@@ -68,7 +68,6 @@ def write_words(edit: dict[str, Any]) -> str:
 
 
 def write_item(edit: dict[str, Any]) -> str:
-    """Return an edit as it was sent, in one line."""
     if "question" in edit:
         return f"{edit['question']} → {edit.get('answer', '')}"
     names = ("act", "subject", "relation", "object", "define", "memory", "kind")
@@ -76,7 +75,6 @@ def write_item(edit: dict[str, Any]) -> str:
 
 
 def read_rows(notes: JSON) -> list[ImportedTriple]:
-    """Return the first facts of an import."""
     return [ImportedTriple.model_validate(row) for row in notes.get("rows", ())[:MAX_ROWS]]
 
 
@@ -231,6 +229,13 @@ ConsolePage = Annotated[Page, Depends(open_page)]
 def redirect(path: str) -> Response:
     """Send the browser to a page by GET, so that a reload repeats nothing."""
     return RedirectResponse(path, 303)
+
+
+def own_path(path: str) -> str:
+    """Return a path of the console; another place is replaced by the first page."""
+    parts = urlsplit(path)
+    is_own = not parts.scheme and not parts.netloc and parts.path.startswith(f"{PATH}/")
+    return path if is_own and "\\" not in path and parts.path != SIGN_IN else START
 
 
 def read_number(text: str) -> int | str:

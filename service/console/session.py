@@ -28,7 +28,6 @@ Form = dict[str, str]
 
 
 def read_key(request: Request) -> str | None:
-    """Return the key of the reader who is signed in."""
     return request.cookies.get(KEY)
 
 

@@ -13,9 +13,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Response
 
 from service.console.correcting import REFUSALS
-from service.console.pages import ConsolePage, Page, redirect
+from service.console.pages import ConsolePage, Page, own_path, redirect
 from service.console.session import PATH, Form
-from service.console.sign_in import own_path
 from service.local_routes import JSON, RouteRefusal
 
 WORKLIST = f"{PATH}/worklist"
@@ -70,7 +69,6 @@ def read_lines(form: Form) -> list[int]:
 
 
 async def drop_lines(page: Page, form: Form) -> Response:
-    """Take out the lines of a form."""
     for line in read_lines(form):
         try:
             await page.api.delete(f"/admin/gaps/{line}")

@@ -37,7 +37,6 @@ class Call(Generic[R]):
     def __init_subclass__(
         cls, limit_s: float = READ_S, attempts: int = ATTEMPTS, old_work: int = 1, writes: bool = False
     ) -> None:
-        """Make the type a frozen dataclass."""
         cls.limit_s, cls.attempts, cls.old_work, cls.writes = limit_s, attempts, old_work, writes
         dataclass(frozen=True)(cls)
 
@@ -51,18 +50,15 @@ class Call(Generic[R]):
 
     @classmethod
     def reply(cls) -> type[R]:
-        """Return the type of the reply."""
         reply: type[R] = get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
         return reply
 
     @classmethod
     def function_name(cls) -> str:
-        """Return the name of the call as that of a function."""
         return re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
 
     @property
     def work(self) -> int:
-        """Return its work in short questions."""
         return 1 if getattr(self, "version", None) is None else self.old_work
 
     @property

@@ -19,9 +19,9 @@ from service.editing.operations import ImportId
 from service.editing.pipeline import Order, Result
 from service.editing.plans.edit import EditPlan
 from service.editing.plans.memories import UndoPlan
-from service.editing.queries.memories import refuse_documents
+from service.editing.queries.systems import refuse_documents
 from service.editing.replication import receipt
-from service.ledger import tags
+from service.ledger import beside
 from service.metrics import metrics
 from service.outcome import Outcome
 
@@ -130,7 +130,7 @@ async def list_tags(editor: Editor, call: calls.ListTags) -> TagList:
 @calls.PutTag.handler
 async def put_tag(editor: Editor, call: calls.PutTag) -> Tag:
     version = (await editor.pipeline.at_hand()).find_version(call.version)
-    tag = tags.Tag(name=call.name, version=version, by=call.author, time=time.time())
+    tag = beside.Tag(name=call.name, version=version, by=call.author, time=time.time())
     await editor.tags.put(tag)
     return _tag_to_wire(tag)
 
@@ -140,5 +140,5 @@ async def delete_tag(editor: Editor, call: calls.DeleteTag) -> Tag:
     return _tag_to_wire(await editor.tags.remove(call.tag))
 
 
-def _tag_to_wire(tag: tags.Tag) -> Tag:
+def _tag_to_wire(tag: beside.Tag) -> Tag:
     return Tag.model_validate(tag.model_dump())

@@ -30,8 +30,6 @@ MemoriesAtVersion = Mapping[str, MemoryAtVersion]
 
 @dataclass(frozen=True, eq=False)
 class EditorState:
-    """The ledger at its newest version."""
-
     commits: tuple[Commit, ...]  # all commits, packed to save memory
     edits: Mapping[str, EditRecord] = field(repr=False)  # every edit ever made, by id, in ledger order
     active: frozenset[str]  # ids of the active edits
@@ -55,7 +53,6 @@ class EditorState:
 
     @cached_property
     def active_records(self) -> ActiveRecords:
-        """The active edits."""
         return ActiveRecords(self.edits, self.active)
 
     def active_ids(self, change: Switch) -> frozenset[str]:
@@ -77,8 +74,6 @@ EXTENDS = "extends"  # name of the note with the version of the edit that this o
 
 @dataclass(frozen=True)
 class PlannedEdit:
-    """One edit of one memory, before its rows are built."""
-
     place: int  # place of its item in the request
     model: str  # the model whose answers show what the edit does
     memory: str
@@ -103,12 +98,10 @@ class PlannedEdit:
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """The note as JSON values."""
         return dump_note(self.note)
 
     @cached_property
     def paraphrases(self) -> tuple[str, ...]:
-        """The given paraphrases without repetitions."""
         distinct = {normalize_question(self.question): self.question}
         for wording in self.given_paraphrases:
             distinct.setdefault(normalize_question(wording), wording)

@@ -34,26 +34,23 @@ from service.editing.later import LaterReports
 from service.editing.models import Models
 from service.editing.pipeline import Pipeline
 from service.editing.plans.import_ import Importer
-from service.editing.queries import entities, history, upkeep, why
-from service.editing.queries import memories as documents
+from service.editing.queries import entities, history, systems, upkeep
 from service.editing.queries.upkeep import Upkeep
 from service.editing.replication import Patience, watch_replicas
 from service.editing.state_builder import StateBuilder
 from service.errors import ErrataError, Internal
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup, find_informer
-from service.ledger import tags
+from service.ledger.beside import SUSPECT, Reports, Suspects, Tags
 from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
-from service.ledger.suspects import SUSPECT, Suspects
-from service.ledger.tags import Reports
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 
-MODULES = (changes, documents, entities, history, upkeep, why)  # their functions run the calls
+MODULES = (changes, entities, history, systems, upkeep)  # their functions run the calls
 RETRY_S = 2.0  # seconds between two attempts to reach the ledger
 
 
@@ -70,7 +67,7 @@ class Editor:
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self.ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         connection = self.ledger.connection
-        self.upkeep, self.tags = Upkeep.over(connection), tags.Tags(connection)
+        self.upkeep, self.tags = Upkeep.over(connection), Tags(connection)
         lookup = find_informer((bundle.system for bundle in bundles.values()), connection)
         count = metrics.CRASHING.labels("editor").inc
         suspects = Suspects(connection, "editor", "nothing was changed", count)

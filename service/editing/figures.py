@@ -28,8 +28,6 @@ PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
 
 
 class Timings:
-    """Adds up the seconds of each part of a commit."""
-
     def __init__(self) -> None:
         self._seconds: dict[Part, float] = defaultdict(float)
 
@@ -60,7 +58,6 @@ FAILURES = (
 
 
 def create_series() -> None:
-    """Begin the series of the editor at zero."""
     metrics.begin_at_zero(metrics.EDITS, KINDS, ("committed", REPETITION, *FAILURES))
     metrics.begin_at_zero(metrics.COMMIT_PARTS, PARTS)
     metrics.begin_at_zero(metrics.REDIS_FAILURES, ["editor"])

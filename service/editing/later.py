@@ -19,8 +19,8 @@ from errata.wire import Report
 from service.editing.draft import Build, EditorState
 from service.editing.evaluation.report import Evaluator
 from service.errors import ErrataError, LedgerUnavailable
+from service.ledger.beside import Reports, StoredReport
 from service.ledger.commit import EditRecord
-from service.ledger.tags import Reports, StoredReport
 
 MAX_WAITING = 32  # commits whose reports wait to be measured; each further one is measured before its commit
 RETRY_S = 2.0  # seconds between two attempts to keep a report
@@ -46,8 +46,6 @@ class Commission:
 
 
 class LaterReports:
-    """Completes the reports of commits, one after the other."""
-
     def __init__(self, evaluator: Evaluator, reports: Reports) -> None:
         self.evaluator, self._reports = evaluator, reports
         self._queue: asyncio.Queue[Commission] = asyncio.Queue()
@@ -67,7 +65,6 @@ class LaterReports:
         self._queue.put_nowait(commission)
 
     async def run(self) -> None:
-        """Complete reports for ever."""
         while True:
             commission = await self._queue.get()
             try:

@@ -26,9 +26,9 @@ from models.memory import EditRefused as MemoryRefusal
 from models.system import Ask, Bundle, NearbyEdit, Probes, Reply, Side, System
 from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
+from service.ledger.beside import SUSPECT, Suspects
 from service.ledger.commit import EditRecord
-from service.ledger.suspects import SUSPECT, Suspects
-from service.scheduling.priority import CommitPriority, piece_size
+from service.scheduling.turns import CommitPriority, piece_size
 
 CHANGES_PER_TURN = 64  # changes built in one turn, a quarter of a second; then other work gets its turn
 QUESTIONS_PER_PASS = 64  # questions in one forward pass; between two passes other work gets its turn
@@ -216,7 +216,6 @@ class ModelAtVersion:
         return differing
 
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
-        """Encode questions, so that `differing_since` is quick."""
         if isinstance(self.system, Foresees):
             for batch in chunked(questions, piece_size(QUESTIONS_PER_COMPARISON)):
                 side = Side(await self._asks(batch), self.views)
@@ -274,7 +273,6 @@ class Models:
 
     @property
     def fact_readers(self) -> tuple[str, ...]:
-        """The models that read the memory of facts."""
         return self.readers_of(self.fact_memory)
 
     def check_takes_facts(self) -> None:
@@ -290,7 +288,6 @@ class Models:
 
     @property
     def probes(self) -> dict[str, Probes]:
-        """The probes of each system."""
         return {name: system.probes for name, system in self._systems.items()}
 
     def readers_of(self, memory: str) -> tuple[str, ...]:
@@ -329,7 +326,6 @@ class Models:
         return self._lookup is not None and self._lookup.memory in memories
 
     def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
-        """Return a model with those of the memories that it reads."""
         system = self.system(model)
         reach = system.reach if isinstance(system, ReadsNeighbours) else None
         return ModelAtVersion(
@@ -406,7 +402,6 @@ def _assign(material: Material, edit: str) -> Material:
 
 
 def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
-    """Return the memories that systems read, by name."""
     memories: dict[str, Memory] = {}
     for model, bundle in bundles.items():
         for memory in bundle.memories:

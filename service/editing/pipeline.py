@@ -36,7 +36,7 @@ from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersi
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import RedisLedger
-from service.scheduling.priority import CommitPriority
+from service.scheduling.turns import CommitPriority
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +62,6 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Order:
-    """Author and conditions of a commit."""
-
     author: str
     expected_version: int | None = None
     dry_run: bool = False
@@ -74,16 +72,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A build with the report of what it does."""
-
     build: Build
     report: Report
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a request."""
-
     commit: Commit | None  # the commit; None for a dry run
     report: Mapping[str, Any]  # the report as it is written, in JSON values
     extra: Mapping[str, Any] = field(default_factory=dict)  # further fields of the receipt
@@ -173,7 +167,6 @@ class Pipeline:
         return state
 
     async def remembers(self, author: str, idempotency_key: str) -> bool:
-        """Return whether this author made a commit with this key."""
         return await self._ledger.find_version(author, idempotency_key) is not None
 
     async def first_result(self, plan: Plan, author: str, idempotency_key: str) -> Result | None:
@@ -251,7 +244,6 @@ class Pipeline:
         return (await self._ledger.get(version)).digest == commit.digest
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
-        """Return the result of the first request with a key."""
         commit = await self._ledger.get(version)
         if commit.report.get(REQUEST) != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"

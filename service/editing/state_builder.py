@@ -151,7 +151,6 @@ class StateBuilder:
         return complete
 
     async def state_at(self, state: EditorState, version: int) -> EditorState:
-        """Return the state as it was at an old version."""
         if version == state.version:
             return state
         if version not in self._old:
@@ -162,7 +161,6 @@ class StateBuilder:
         return EditorState(state.commits[:version], state.edits, *self._old[version])
 
     async def view_at(self, state: EditorState, version: int, memory: str) -> View:
-        """Return one memory alone at a version."""
         if version == state.version:
             return state.memories[memory].view
         key = memory, version

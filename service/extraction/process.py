@@ -12,8 +12,6 @@ AT_ONCE = 2  # files that are read at the same time by one ingress
 
 
 class FileText(NamedTuple):
-    """The text of a file."""
-
     text: str  # the text, with an empty line between paragraphs
     title: str  # the title in the file's metadata, or ""
 
@@ -32,7 +30,7 @@ class Extractor:
         """Return the text of a file.
 
         Args:
-            media_type: One that `formats.READERS` has.
+            media_type: One that `__main__.READERS` has.
 
         Raises:
             Unreadable: The file has no text that can be read, or takes too much memory or time.

@@ -36,8 +36,6 @@ RawStatements: TypeAlias = Sequence[Sequence[str]]
 
 
 class Bucket(NamedTuple):
-    """One bucket."""
-
     statements: Mapping[str, RawStatements]  # entity id -> the statements about it
     # Entity id -> the number of its first further part, and the count of them
     parts: Mapping[str, tuple[int, int]]
@@ -103,7 +101,6 @@ def is_names(key: str) -> bool:
 
 
 def source_of(key: str) -> str:
-    """Return the import to which a key belongs."""
     return key.removeprefix(PREFIX).split(":")[1]
 
 

@@ -51,8 +51,6 @@ LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 @dataclass(frozen=True)
 class InformedBatch:
-    """Questions with their facts."""
-
     asks: list[Ask | ErrataError]  # the questions, or the error of a question
     link_s: float  # seconds of finding names in the words of the batch
     read_s: float  # seconds of reading their facts
@@ -133,7 +131,6 @@ class Lookup:
             await asyncio.to_thread(self.linker.replace, names)
 
     async def list_ids(self, manifest: Manifest) -> set[str]:
-        """Return the entities that an import names."""
         return {id async for names in self._rows.names(manifest) for _, id in names}
 
     async def _link_edits(self, view: GraphView) -> None:
@@ -242,7 +239,6 @@ class Lookup:
         return first + await self._rows.further_statements(manifest, id) if first else ()
 
     async def entities_named(self, name: str, view: GraphView) -> list[Entity]:
-        """Return the entities that have this name at the view's version."""
         return (await self.entities_by_name([name], view))[name]
 
     async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:

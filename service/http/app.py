@@ -20,7 +20,7 @@ from service.console.routes import include_console
 from service.curation.gaps import Sighting, Worklist
 from service.curation.proposals import Proposals
 from service.curation.upkeep import HitCounts, Hits, Tally
-from service.http import errors, openapi
+from service.http import openapi
 from service.http.auth import Guard
 from service.http.auto import AutoRouter
 from service.http.deployment_client import EditorClient
@@ -35,18 +35,9 @@ from service.http.middleware.edge import (
 )
 from service.http.model_router import ModelRouter
 from service.http.openai import chat, responses
-from service.http.readiness import Readiness
-from service.http.routes import (
-    answers,
-    backup,
-    documents,
-    edits,
-    gaps,
-    graph,
-    keys,
-    proposals,
-    status,
-)
+from service.http.responses import install_handlers
+from service.http.routes import answers, edits, gaps, graph, operators, proposals, status
+from service.http.routes.status import Readiness
 from service.mcp.server import include_mcp
 from service.metrics import metrics
 
@@ -78,7 +69,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app = FastAPIOffline(
         title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
     )
-    errors.install(app)
+    install_handlers(app)
     openapi.install(app, settings.open_to_all)
     tallies = _include_routes(app, settings, access, models, editor)
     readiness = Readiness(models, editor, settings.min_replicas)
@@ -119,7 +110,7 @@ def _include_routes(
     )
     # Questions of curators are neither gaps nor hits of users.
     inquiries = AutoRouter(models, settings.max_batch, settings.model_to_ask)
-    proposal_store = Proposals(access.connection)
+    proposal_store, max_bytes = Proposals(access.connection), settings.import_limits.disk_bytes
     ask, read, propose, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     for router, guard in (
         (answers.build_router(questions), ask),
@@ -128,8 +119,8 @@ def _include_routes(
         (status.build_router(models, editor), ask),
         (graph.build_router(editor), ask),
         (graph.build_senses_router(editor), ask),
-        (documents.build_router(editor), ask),
-        (documents.build_edit_router(editor), edit),
+        (graph.build_documents_router(editor), ask),
+        (graph.build_document_edit_router(editor), edit),
         (edits.build_router(editor), edit),
         (graph.build_import_router(editor), edit),
         (graph.build_table_router(editor), read),
@@ -140,10 +131,10 @@ def _include_routes(
         (proposals.build_propose_router(proposal_store, editor), propose),
         (proposals.build_decision_router(proposal_store, editor, settings.self_approval), edit),
         (edits.build_tag_router(editor), edit),
-        (keys.build_self_router(), Guard(access.gate, None)),
-        (keys.build_router(access.keys, access.gate), admin),
-        (keys.build_audit_router(access.audit), admin),
-        (backup.build_router(Backup.over(access), models, settings.import_limits.disk_bytes), admin),
+        (operators.build_self_router(), Guard(access.gate, None)),
+        (operators.build_router(access.keys, access.gate), admin),
+        (operators.build_audit_router(access.audit), admin),
+        (operators.build_backup_router(Backup.over(access), models, max_bytes), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
     return [hits] if sightings is None else [hits, sightings]
@@ -174,7 +165,6 @@ def _add_middleware(app: FastAPI, settings: Settings, access: Access) -> None:
 
 
 def _verify_tokens(settings: Settings) -> OidcVerifier | None:
-    """Return the verifier of an issuer's tokens; None if no issuer is trusted."""
     oidc = settings.oidc
     if oidc is None:
         return None

@@ -67,13 +67,11 @@ def get_source(request: Request) -> str:
 
 
 def get_caller(request: Request) -> Caller:
-    """Return the caller that the route's guard has let in."""
     caller: Caller = request.state.caller
     return caller
 
 
 async def get_account(request: Request) -> Account:  # FastAPI would run a plain function in a thread
-    """Return the account of a request that the route's guard has let in."""
     account: Account = request.state.account
     return account
 

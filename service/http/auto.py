@@ -48,8 +48,6 @@ ALONE = frozenset({"question", "model", "min_version", "top_k", "explain", "aske
 
 @dataclass(frozen=True)
 class AutoQuestion:
-    """One question on its way to several systems."""
-
     request: AnswerRequest  # request of the caller
     parts: tuple[Question, ...]  # the question as each system is asked it
     # Systems that are not asked, with the field of the request that they do not read
@@ -63,8 +61,6 @@ class AutoQuestion:
 
 @dataclass(frozen=True)
 class Opinion:
-    """The outcome of one system."""
-
     model: str  # name of the system
     outcome: Outcome  # the outcome as its replica made it
     body: Mapping[str, Any]  # the wire's Answer, or a problem document
@@ -97,7 +93,6 @@ class SystemInputs:
         return dict(zip(names, await asyncio.gather(*map(self.find, names)), strict=True))
 
     async def find(self, model: str) -> frozenset[str] | None:
-        """Return the inputs of a system; None where it does not answer and never did."""
         at, inputs = self._inputs_by_model.get(model, (float("-inf"), None))
         if monotonic() - at >= INPUTS_S:
             with suppress(ErrataError, TimeoutError):
@@ -215,7 +210,6 @@ class AutoRouter:
         ]
 
     async def _ask_many(self, questions: Sequence[Question | AutoQuestion]) -> list[Replies]:
-        """Return the replies of each question's systems."""
         slots = asyncio.Semaphore(self._max_batch)
 
         async def ask(question: AutoQuestion) -> Replies:

@@ -69,8 +69,6 @@ Kind = TypeVar("Kind", bound=WireRequest)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bytes and parts that a body may have."""
-
     bytes: int
     parts: int
 
@@ -110,7 +108,6 @@ class JsonBody(Generic[Kind]):
     text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
     async def __call__(self, request: Request) -> Kind:
-        """Read the body."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if not JSON_TYPE.fullmatch(media_type):
             raise UnsupportedMediaType("the body has to be JSON: send content-type: application/json")
@@ -213,7 +210,6 @@ def describe_invalid(error: ValidationError, of: Sequence[str] = (), in_query: b
 
 
 def _count_chars(value: str | list[str]) -> int:
-    """Count the characters of a text, or of the texts of a context."""
     return len(value.strip()) if isinstance(value, str) else sum(map(len, value))
 
 

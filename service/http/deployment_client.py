@@ -1,7 +1,7 @@
 """The deployments behind the ingress, as typed calls; the one place that maps foreign exceptions of a call to ours.
 
 A call that died with its replica is sent again if that is harmless, so that the loss of a replica costs a question
-some milliseconds and not its answer. It is sent with an id, and refused if it ended two processes (ledger/suspects.py).
+some milliseconds and not its answer. It is sent with an id, and refused if it ended two processes (ledger/beside.py).
 Ray is imported only after a call has failed, so that the application can be built, and tested, without it.
 """
 
@@ -70,7 +70,6 @@ class DeploymentClient:
         raise self._not_ready()
 
     def _suspect(self) -> str:
-        """Return a new id for a call whose process died."""
         suspect = uuid4().hex[:12]
         log.warning("%s: a process died during a call, which gets the id %s", self._name, suspect)
         return suspect
@@ -168,12 +167,10 @@ class ModelClient(DeploymentClient):
                 stream.cancel()
 
     async def describe(self) -> dict[str, Any]:
-        """Return one replica's description of its system."""
         description: dict[str, Any] = await self.send(self.handle.describe, timeout_s=READ_S)
         return description
 
     async def state(self) -> dict[str, Any]:
-        """Return the state of one replica."""
         state: dict[str, Any] = await self.send(self.handle.state, timeout_s=READY_S)
         return state
 

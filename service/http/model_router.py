@@ -47,8 +47,6 @@ LANES = 16  # single questions of one caller under way at one model; further one
 
 @dataclass(frozen=True)
 class Question:
-    """One question on its way to a replica."""
-
     model: str  # name of the model
     fields: Mapping[str, object]  # the fields that cross the handle: the request, its asker and its trace
     asker: Asker  # the asker, whose questions take turns with those of others

@@ -3,30 +3,31 @@
 A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
 that has one. A route names only its answer, and the problems of its own. The name of its function is the id of the
 operation and the first sentence of its docstring the summary; descriptions.toml has what the docstrings of wire types
-leave out.
+leave out. A route that only forwards a call to the editor is made here: its parameters are the fields of the call.
 """
 
-from __future__ import annotations
-
+# `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 import tomllib
 from collections.abc import Iterator
 from http import HTTPStatus
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from errata.wire import Problem, Response
-from fastapi import FastAPI
+from errata import wire
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import RouteContext, iter_route_contexts
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from service.http.auth import Guard
+from service.editing.call import Call
+from service.http.auth import Account, Guard, RequestAccount
 from service.http.body import JsonBody
-from service.http.errors import CHAT, RESPONSES
+from service.http.deployment_client import EditorClient
 from service.http.openai.replies import ChatError
-from service.http.responses import PROBLEM
+from service.http.responses import CHAT, PROBLEM, RESPONSES, respond
 
 DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("descriptions.toml").read_text())
 FIELDS, PARAMETERS, EXAMPLES = (DESCRIPTIONS[name] for name in ("fields", "parameters", "examples"))
@@ -43,7 +44,7 @@ UNUSED_SCHEMAS = ("HTTPValidationError", "ValidationError")  # FastAPI's own sha
 
 
 def document(
-    returns: type[Response] | None, *problems: int, status: int = 200, streams: str | None = None
+    returns: type[wire.Response] | None, *problems: int, status: int = 200, streams: str | None = None
 ) -> dict[str, Any]:
     """Return keyword arguments of a route.
 
@@ -61,7 +62,7 @@ def document(
 def describe_problem(status: int) -> dict[str, Any]:
     return {
         "description": f"{HTTPStatus(status).phrase}: a problem document",
-        "content": {PROBLEM: {"schema": {"$ref": SCHEMA.format(model=Problem.__name__)}}},
+        "content": {PROBLEM: {"schema": {"$ref": SCHEMA.format(model=wire.Problem.__name__)}}},
     }
 
 
@@ -77,7 +78,7 @@ def install(app: FastAPI, open_to_all: bool = True) -> None:
             document = get_openapi(
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
-            models: dict[str, type[BaseModel]] = {Problem.__name__: Problem}
+            models: dict[str, type[BaseModel]] = {wire.Problem.__name__: wire.Problem}
             for route in iter_route_contexts(app.routes):
                 operations = document["paths"].get(route.path_format, {})
                 for verb in route.methods or ():
@@ -161,3 +162,20 @@ def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
     for dependency in dependant.dependencies:
         yield dependency
         yield from _dependencies(dependency)
+
+
+def forward(
+    router: APIRouter, editor: EditorClient, route: str, call: type[Call[Any]], *problems: int
+) -> None:
+    verb, path = route.split()
+
+    async def endpoint(account: Account, **fields: Any) -> Response:
+        query = call(**fields)
+        await account.charge(query.work)
+        return respond(await editor.call(query))
+
+    parameters = signature(call).parameters.values()
+    account = Parameter("account", Parameter.KEYWORD_ONLY, annotation=RequestAccount)
+    endpoint.__signature__ = signature(call).replace(parameters=[*parameters, account])  # type: ignore[attr-defined]
+    endpoint.__name__, endpoint.__doc__ = call.function_name(), call.__doc__
+    router.add_api_route(path, endpoint, methods=[verb], **document(call.reply(), *problems))

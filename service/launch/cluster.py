@@ -148,7 +148,6 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
 
 
 def deploy(settings: Settings, places: Places) -> None:
-    """Deploy the service and return when every deployment runs."""
     import ray
     from ray import serve
     from ray.serve.config import HTTPOptions

@@ -77,7 +77,6 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
 
 
 def _close(folder: Path) -> None:
-    """Make a folder if it is missing, and close it to other users."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
@@ -129,7 +128,6 @@ def free_port() -> int:
 
 
 def ray_folder(var: Path) -> Path:
-    """Return the private folder around Ray's own."""
     digest = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
     name = f"errata-{os.getuid()}-{digest}"
     return temporary_folder(f"{name}/{RAY_SOCKET}") / name
@@ -162,7 +160,6 @@ def check_systems(settings: Settings) -> None:
 
 
 def check_tls(settings: Settings) -> None:
-    """Check the certificate and its key."""
     if settings.tls_cert is None or settings.tls_key is None:
         return
     try:

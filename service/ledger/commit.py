@@ -163,7 +163,6 @@ class Commit:
         return packed
 
     def unpack(self) -> Commit:
-        """Return a copy whose report is a plain map."""
         return replace(self, report=self.report.unpack()) if isinstance(self.report, PackedReport) else self
 
     @staticmethod

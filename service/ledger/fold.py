@@ -35,12 +35,10 @@ class ActiveRecords:
 
     @cached_property
     def in_order(self) -> list[EditRecord]:
-        """The active edits in ledger order."""
         return [edit for id, edit in self.all_edits.items() if id in self.ids]
 
 
 def edits(commits: Iterable[Commit]) -> dict[str, EditRecord]:
-    """Collect every edit ever made, in ledger order."""
     return {edit.id: edit for commit in commits for edit in commit.edits}
 
 
@@ -98,7 +96,6 @@ def rollback(commits: Sequence[Commit], to: int) -> Change:
 
 
 def find(commits: Sequence[Commit], version: int) -> Commit:
-    """Return the commit of a version; raise NotFound if there is none."""
     if not 1 <= version <= len(commits):
         head = len(commits)
         raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)

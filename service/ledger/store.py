@@ -48,7 +48,6 @@ class RedisLedger:
         await self.connection.aclose()
 
     async def check(self) -> Server:
-        """Check that this server can hold the ledger, and how well."""
         return await check_server(self.connection)
 
     async def head(self) -> int:
@@ -146,7 +145,6 @@ class RedisLedger:
         return version
 
     async def find_version(self, author: str, idempotency_key: str) -> int | None:
-        """Return the version that a request of this author with this key made."""
         async with self.connection.call("look up an Idempotency-Key"):
             version = await self._redis.get(keys.idempotency(author, idempotency_key))
         return None if version is None else int(version)
@@ -178,7 +176,6 @@ class RedisLedger:
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
-        """Read one commit."""
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
         if not entries:
             head = await self.head()
@@ -186,7 +183,6 @@ class RedisLedger:
         return decode_chain(entries, version, None)[0]
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
-        """Load the rows of `entries`, in their order."""
         return await rows.load(self.connection, entries, self._known_blocks)
 
     def remember(self, image: Image) -> None:

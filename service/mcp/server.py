@@ -47,7 +47,6 @@ class RouteVerifier:
         self._app = app
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return the caller of a key or token; None if it is not valid."""
         try:
             caller = await routes_of(self._app, token).get("/admin/keys/self")
         except KeyNeeded:
@@ -94,7 +93,6 @@ class Endpoint:
         await self._app(scope, receive, explain)
 
     async def aclose(self) -> None:
-        """End the sessions."""
         self._is_closing.set()
         if self._task is not None:
             await self._task

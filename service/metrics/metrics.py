@@ -146,7 +146,6 @@ _authors: set[str] = set()
 def observe_graph(
     model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]
 ) -> None:
-    """Record the cost of the graph for a batch."""
     GRAPH_PARTS.labels(model, "link").observe(link_s)
     GRAPH_PARTS.labels(model, "read").observe(read_s)
     GRAPH_ROWS.labels(model, "hit").inc(cache[0])
@@ -156,7 +155,6 @@ def observe_graph(
 
 
 def set_edit_states(counts: Mapping[str, int]) -> None:
-    """Set the number of edits of the newest version in each state."""
     for state in ("holding", "broken", "superseded", "reverted"):
         EDIT_STATES.labels(state).set(counts[state])
 
@@ -184,7 +182,6 @@ def count_start(part: str) -> None:
 
 
 def count_end(part: str) -> None:
-    """Count this process as ended on request."""
     ENDS.labels(part).inc()
     RUNNING.labels(part).set(0)
 
@@ -222,7 +219,6 @@ def begin_at_zero(metric: Counter | Histogram | Gauge, *labels: Iterable[object]
 
 
 def count_rate_limited(by: str, limit: str) -> None:
-    """Count a call that a limit refused."""
     RATE_LIMITED.labels(by, limit).inc()
 
 
@@ -237,5 +233,4 @@ def find_registry() -> CollectorRegistry:
 
 
 def render() -> bytes:
-    """Return the Prometheus text of this machine's processes."""
     return generate_latest(find_registry())

@@ -11,7 +11,7 @@ from typing import Any
 
 from models.system import AnswerDelta, Ask, Reply, System
 from service.errors import InvalidInput
-from service.replicas.snapshot import Snapshot
+from service.replicas.follower import Snapshot
 from service.scheduling.batch_queue import NO_ASKER
 from service.scheduling.turns import Asker
 from service.scheduling.work import INPUT_OF_FIELD, to_ask
@@ -19,8 +19,6 @@ from service.scheduling.work import INPUT_OF_FIELD, to_ask
 
 @dataclass(eq=False)
 class QueuedQuestion:
-    """One question in the queue."""
-
     ask: Ask
     # The snapshot that it reads; None reads the newest when its batch begins
     snapshot: Snapshot | None = None
@@ -42,8 +40,6 @@ class QueuedQuestion:
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One question after its batch."""
-
     reply: Reply
     snapshot: Snapshot
     seconds: Mapping[str, float]  # the seconds of its parts: queue, graph and model, in this order
@@ -68,12 +64,10 @@ def read_ask(request: Mapping[str, Any], system: System) -> Ask:
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:
-    """Write the wire's AnswerDelta as JSON."""
     return json.dumps({"text": delta.text, "progress": delta.progress}).encode()
 
 
 def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | None) -> bytes:
-    """Write the wire's Answer as JSON."""
     reply = item.reply
     return json.dumps(
         {

@@ -39,15 +39,21 @@ from service.errors import (
     VersionAhead,
 )
 from service.graph.lookup import find_informer
+from service.ledger.beside import Suspects
 from service.ledger.startup import check_layout, wait_for_ledger
 from service.ledger.store import RedisLedger
-from service.ledger.suspects import Suspects
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
 from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, read_ask, to_wire
-from service.replicas.ledger_follower import Backlog, Heartbeat, LedgerFollower
-from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
+from service.replicas.follower import (
+    Backlog,
+    Heartbeat,
+    LedgerFollower,
+    Snapshot,
+    SnapshotHistory,
+    SnapshotLoader,
+)
 from service.scheduling.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 
 log = logging.getLogger(__name__)
@@ -383,7 +389,6 @@ def _model_failure(error: Exception) -> Internal:
 
 
 def _create_series(model: str, reads_graph: bool) -> None:
-    """Begin the series of a replica at zero."""
     metrics.begin_at_zero(metrics.ANSWER_PARTS, [model], PARTS)
     metrics.begin_at_zero(metrics.BATCH, [model])
     metrics.begin_at_zero(metrics.QUEUE, [model], ["replica"])

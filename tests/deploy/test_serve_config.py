@@ -11,9 +11,9 @@ import yaml
 from ray.serve._private.build_app import build_app
 from ray.serve.schema import ServeDeploySchema
 
+from service.__main__ import parse
 from service.app import build
 from service.config import Settings
-from service.launch.arguments import parse
 from service.launch.environment import REPLICA_ENVIRONMENT
 from service.launch.serve_deploy import application, read_settings
 from service.ledger.embedded.server import EmbeddedValkey

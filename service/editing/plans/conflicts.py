@@ -86,15 +86,12 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two places of the request that answer one wording differently."""
-
     earlier: int
     later: int
     wording: str
 
 
 def find_contradiction(edits: Sequence[PlannedEdit]) -> Contradiction | None:
-    """Return the first contradiction, None if there is none."""
     for first, edit, wording in _shared_wordings(edits):
         if _contradicts(first, edit):
             return Contradiction(first.place, edit.place, wording)

@@ -170,7 +170,6 @@ class EditPlan:
                 )
 
     def _plan_changes(self) -> Iterator[PlannedEdit]:
-        """Plan the changes that only their memories know."""
         for place, item in enumerate(self._items):
             if isinstance(item, MemoryItem):
                 with self._version_independent.collect(place):

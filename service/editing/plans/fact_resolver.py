@@ -39,8 +39,6 @@ ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # texts that look like 
 
 @dataclass(frozen=True)
 class ResolvedFact:
-    """A fact with its names resolved."""
-
     subject: str
     label: str
     relation: str
@@ -59,8 +57,6 @@ class ResolvedFact:
 
 @dataclass
 class Subject:
-    """An entity with the changes of the request so far."""
-
     id: str
     label: str
     entity: Entity | None  # the entity as the graph has it; None for a new one
@@ -87,8 +83,6 @@ class Subject:
 
 @dataclass
 class FactResolver:
-    """Resolves the facts of one request on one version."""
-
     view: GraphView
     lookup: Lookup
     # Subjects of the request so far, by id and by each of their names
@@ -160,7 +154,6 @@ class FactResolver:
         return replace(fact, object_id=later.id) if later and not fact.object_id else fact
 
     def _check_relation(self, name: str, relation: str, where: str) -> None:
-        """Check a relation's name."""
         relations_in_use = {fold(id): id for id in (*self.view.relations, *self.holds)}
         relations_in_use |= {
             fold(relation.label): relation.id for relation in self.view.base.relations.values()
@@ -177,7 +170,6 @@ class FactResolver:
         return subject.label != subject.id and (is_new or self.view.is_defined_by_edits(subject.id))
 
     async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
-        """Return the subject, and a warning if it is new."""
         subject = self.subjects.get(name) or self.subjects.get(fold(name))
         if subject is not None:
             return subject, []
@@ -285,7 +277,6 @@ def _removal(
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:
-    """Check a name of an entity."""
     if relation not in (LABEL, ALIAS) or item.act == "remove":
         return
     place = f"{where}.object"

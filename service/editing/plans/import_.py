@@ -90,7 +90,6 @@ class ImportSession:
     is_whole: bool = False
 
     def keep(self, data: bytes) -> None:
-        """Append a part of the file."""
         self.file.write(data)
         self.content.update(data)
 
@@ -120,7 +119,6 @@ class ImportSession:
     def note(
         self, manifest: Manifest, n_new_entities: int, warnings: Sequence[str], respect: Respect
     ) -> ImportNote:
-        """Return the note with the counts of the import."""
         counts = self.resolver.counts
         return ImportNote(
             self.reader.format or "tsv",
@@ -194,8 +192,6 @@ class ImportPlan:
 
 
 class Importer:
-    """All import sessions of the one writer."""
-
     def __init__(self, pipeline: Pipeline, models: Models, store: ImportStore, limits: ImportLimits) -> None:
         self._pipeline, self._models, self._store, self._limits = pipeline, models, store, limits
         self._sessions: dict[str, ImportSession] = {}
@@ -241,7 +237,6 @@ class Importer:
             raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
 
     async def watch(self) -> None:
-        """Give up idle sessions, for ever."""
         while True:
             for session in list(self._sessions.values()):
                 if not session.is_whole and monotonic() - session.last_feed_at > IDLE_S:
@@ -392,7 +387,6 @@ class Importer:
 
 
 def open_reader(order: ImportOrder) -> GraphFileReader:
-    """Return the reader of a file."""
     try:
         columns = {
             heading.strip(): relation.strip()

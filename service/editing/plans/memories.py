@@ -10,15 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from errata.wire import (
-    EditItem,
-    EditRequest,
-    FactItem,
-    MemoryItem,
-    RelationItem,
-    RevertRequest,
-    RollbackRequest,
-)
+from errata import wire
 from pydantic import ValidationError
 
 from models.memory import ChecksFields, Fields, Memory, Options, TakesFields
@@ -32,7 +24,7 @@ from service.ledger import fold
 from service.ledger.commit import Commit, Kind
 
 
-def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
+def resolve_options(request: wire.EditRequest, models: Models) -> dict[str, Options]:
     """Return the options of each memory that the request may write, by its name.
 
     An option goes to every memory that knows it.
@@ -42,15 +34,15 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
         if "method" in values:
             raise InvalidInput("`method` is given twice: leave it out of `options`", field="options.method")
         values["method"] = request.method
-    has_facts = any(isinstance(item, FactItem | RelationItem) for item in request.edits)
-    named_models = {item.model for item in request.edits if isinstance(item, EditItem)}
+    has_facts = any(isinstance(item, wire.FactItem | wire.RelationItem) for item in request.edits)
+    named_models = {item.model for item in request.edits if isinstance(item, wire.EditItem)}
     by_name = {m.name: m for model, m in models.answer_memories.items() if has_facts or model in named_models}
     if has_facts and models.fact_memory:
         by_name[models.fact_memory] = models.memories[models.fact_memory]
     by_name |= {
         item.memory: models.memories[item.memory]
         for item in request.edits
-        if isinstance(item, MemoryItem) and item.memory in models.memories
+        if isinstance(item, wire.MemoryItem) and item.memory in models.memories
     }
     memories = list(by_name.values())
     names = {name for memory in memories for name in memory.options.names()}
@@ -81,8 +73,7 @@ def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
         ) from error
 
 
-def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
-    """Plan one change."""
+def plan_change(item: wire.MemoryItem, place: int, models: Models) -> PlannedEdit:
     where = f"edits.{place}"
     memory = models.memories.get(item.memory)
     if memory is None:
@@ -111,7 +102,7 @@ def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
     )
 
 
-def _read_fields(item: MemoryItem, memory: Memory, where: str) -> Fields:
+def _read_fields(item: wire.MemoryItem, memory: Memory, where: str) -> Fields:
     kinds = dict(memory.fields) if isinstance(memory, TakesFields) else {}
     kind = next((kind for kind in kinds if kind == item.kind), None)
     if kind is None:
@@ -159,11 +150,11 @@ async def find_unfit(
 class UndoPlan:
     """The plan of POST /admin/reverts and /admin/rollbacks."""
 
-    def __init__(self, request: RevertRequest | RollbackRequest) -> None:
+    def __init__(self, request: wire.RevertRequest | wire.RollbackRequest) -> None:
         self.kind: Kind
         self._change: Callable[[Sequence[Commit]], fold.Change]
         self._target: int | None = None
-        if isinstance(request, RollbackRequest):
+        if isinstance(request, wire.RollbackRequest):
             self.kind, self._target, field = "rollback", request.to, "to"
             self._change = partial(fold.rollback, to=request.to)
         elif request.version is not None:

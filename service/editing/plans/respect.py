@@ -29,8 +29,6 @@ REPEAT = "nothing was imported; repeat it with `keep_corrections` or without str
 
 @dataclass(frozen=True)
 class Respect:
-    """The effects of an import on the graph."""
-
     rows: Sequence[ImportedTriple] = ()  # the first triples, and those with an effect
     n_replaced: int = 0
     n_by_hand: int = 0

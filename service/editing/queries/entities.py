@@ -9,16 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from errata.wire import (
-    EntityFact,
-    EntityHead,
-    EntityList,
-    EntityState,
-    GraphRelation,
-    GraphTable,
-    RelationList,
-    RemovedFact,
-)
+from errata import wire
 from more_itertools import map_reduce
 
 from models.blocks import Block
@@ -47,7 +38,7 @@ Key = tuple[str, str]  # relation and object; the object's id if it has one, for
 
 
 @FindEntities.handler
-async def find_entities(editor: Editor, call: FindEntities) -> EntityList:
+async def find_entities(editor: Editor, call: FindEntities) -> wire.EntityList:
     view, version = await editor.graph_at(call.version)
     lookup, n_names = editor.models.lookup, NAMES_PER_ENTITY * call.limit
     while True:
@@ -61,11 +52,11 @@ async def find_entities(editor: Editor, call: FindEntities) -> EntityList:
         if len(matches) >= call.limit or len(names) < n_names or n_names >= MAX_NAMES:
             break
         n_names *= NAMES_PER_ENTITY
-    return EntityList(version=version, entities=list(map(_head, list(matches.values())[: call.limit])))
+    return wire.EntityList(version=version, entities=list(map(_head, list(matches.values())[: call.limit])))
 
 
 @GetEntity.handler
-async def get_entity(editor: Editor, call: GetEntity) -> EntityState:
+async def get_entity(editor: Editor, call: GetEntity) -> wire.EntityState:
     view, version = await editor.graph_at(call.version)
     lookup, state = editor.models.lookup, await editor.pipeline.at_hand()
     entity = await lookup.load_entity(call.id, view)
@@ -76,11 +67,11 @@ async def get_entity(editor: Editor, call: GetEntity) -> EntityState:
     history = _History(call.id, state, editor.builder.materials, lookup, view, version)
     since, removed_facts = await asyncio.to_thread(history.replay, await history.read())
     facts = [
-        EntityFact(**asdict(fact), added_in=since.get((fact.relation, object_id or text), 0))
+        wire.EntityFact(**asdict(fact), added_in=since.get((fact.relation, object_id or text), 0))
         for fact in entity.facts[:MAX_FACTS]
         for text, object_id in (fact.statement_object,)
     ]
-    return EntityState(
+    return wire.EntityState(
         **dict(_head(entity)),
         version=version,
         facts=facts,
@@ -91,8 +82,6 @@ async def get_entity(editor: Editor, call: GetEntity) -> EntityState:
 
 @dataclass(frozen=True)
 class _History:
-    """The statements of one entity up to a version."""
-
     id: str
     state: EditorState
     materials: MaterialStore
@@ -100,7 +89,9 @@ class _History:
     view: GraphView  # the graph at `version`
     version: int
 
-    def replay(self, sources: Mapping[str, SourceStatements]) -> tuple[Mapping[Key, int], list[RemovedFact]]:
+    def replay(
+        self, sources: Mapping[str, SourceStatements]
+    ) -> tuple[Mapping[Key, int], list[wire.RemovedFact]]:
         """Return the version since which each value holds, and each time that a value was removed, the latest first.
 
         The entity is folded again at every version that switched one of its edits.
@@ -108,7 +99,7 @@ class _History:
         base = SourceStatements("", self.view.base.statements.get(self.id, ()))
         before = _values([base])
         since = dict.fromkeys(before, 0)
-        removed_facts: list[RemovedFact] = []
+        removed_facts: list[wire.RemovedFact] = []
         active: set[str] = set()
         for commit in self.state.commits[: self.version]:
             if sources.keys().isdisjoint((*commit.activates, *commit.deactivates)):
@@ -117,7 +108,7 @@ class _History:
             in_order = sorted(active, key=lambda edit: self.state.edits[edit].order)
             after = _values([base, *(sources[edit] for edit in in_order)])
             removed_facts += (
-                RemovedFact(
+                wire.RemovedFact(
                     relation=key[0],
                     label=self.view.label(key[0]),
                     object=value.object,
@@ -168,31 +159,31 @@ def _values(sources: Sequence[SourceStatements]) -> dict[Key, Value]:
     }
 
 
-def _head(entity: Entity) -> EntityHead:
-    return EntityHead.model_validate(entity, from_attributes=True)
+def _head(entity: Entity) -> wire.EntityHead:
+    return wire.EntityHead.model_validate(entity, from_attributes=True)
 
 
 MAX_ROWS = 50_000
 
 
 @ListRelations.handler
-async def list_relations(editor: Editor, call: ListRelations) -> RelationList:
+async def list_relations(editor: Editor, call: ListRelations) -> wire.RelationList:
     view, version = await editor.graph_at(call.version)
     relations = [
-        GraphRelation(
+        wire.GraphRelation(
             relation=relation,
             label=view.label(relation),
             holds=view.cardinality(relation) if view.is_defined(relation) else None,
         )
         for relation in view.relations
     ]
-    return RelationList(
+    return wire.RelationList(
         version=version, relations=sorted(relations, key=lambda r: (r.label.casefold(), r.relation))
     )
 
 
 @MakeTable.handler
-async def make_table(editor: Editor, call: MakeTable) -> GraphTable:
+async def make_table(editor: Editor, call: MakeTable) -> wire.GraphTable:
     query, lookup = call.query, editor.models.lookup
     view, version = await editor.graph_at(query.version)
     n_imported = sum(active.manifest.entities for active in view.imports)
@@ -223,7 +214,7 @@ async def make_table(editor: Editor, call: MakeTable) -> GraphTable:
             "choose its things with `where`",
             field="where",
         )
-    return GraphTable(
+    return wire.GraphTable(
         version=version,
         columns=[query.subject, *headings.values()],
         rows=[[entity.label, *_cells(entity, headings)] for entity in rows],

@@ -7,20 +7,7 @@ from itertools import islice
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from errata.wire import (
-    ActiveEditList,
-    Diff,
-    EditDetail,
-    EditHead,
-    EditState,
-    KeptTest,
-    MemoryState,
-    ReplicaList,
-    VersionDetail,
-    VersionLog,
-    VersionSummary,
-    WriteSummary,
-)
+from errata import wire
 
 from service.editing.draft import EditorState
 from service.editing.evaluation.diff import diff_versions
@@ -55,7 +42,7 @@ DAY_S, EPOCH = 86_400, date(1970, 1, 1)
 
 
 @ListVersions.handler
-async def list_versions(editor: Editor, call: ListVersions) -> VersionLog:
+async def list_versions(editor: Editor, call: ListVersions) -> wire.VersionLog:
     state = await editor.pipeline.at_hand()
     head = state.version
     last = head if call.before is None else min(call.before - 1, head)
@@ -68,7 +55,7 @@ async def list_versions(editor: Editor, call: ListVersions) -> VersionLog:
     )
     commits = list(islice(matches, call.limit))
     summaries = [
-        VersionSummary(
+        wire.VersionSummary(
             **_head(state, commit),
             edits=len(commit.edits),
             first=_first(state, commit),
@@ -76,7 +63,7 @@ async def list_versions(editor: Editor, call: ListVersions) -> VersionLog:
         )
         for commit in commits
     ]
-    return VersionLog(versions=summaries, head=head, edits_by_day=_count_by_day(state, call.by_day))
+    return wire.VersionLog(versions=summaries, head=head, edits_by_day=_count_by_day(state, call.by_day))
 
 
 def _count_by_day(state: EditorState, n_days: int) -> dict[date, int]:
@@ -90,34 +77,36 @@ def _count_by_day(state: EditorState, n_days: int) -> dict[date, int]:
 
 
 @GetVersion.handler
-async def show(editor: Editor, call: GetVersion) -> VersionDetail:
+async def show(editor: Editor, call: GetVersion) -> wire.VersionDetail:
     state = await editor.pipeline.at_hand()
     commit = fold.find(state.commits, call.version)
     successors = await find_successors(commit.edits, state, editor.models)
     edits = [_edit_state(state, edit, successors.get(edit.id)) for edit in commit.edits]
-    return VersionDetail(
+    return wire.VersionDetail(
         **_head(state, commit),
         edits=await editor.upkeep.note(edits),
         checksums=_checksums(commit),
         writes={
-            memory: WriteSummary(puts=len(write.puts), removes=len(write.removes), checksum=write.checksum)
+            memory: wire.WriteSummary(
+                puts=len(write.puts), removes=len(write.removes), checksum=write.checksum
+            )
             for memory, write in commit.writes.items()
         },
         report=dict(await editor.later.find(call.version, commit.unpack().report, call.wait_report)),
     )
 
 
-def describe_edit(state: EditorState, id: str) -> EditDetail:
+def describe_edit(state: EditorState, id: str) -> wire.EditDetail:
     """Return one edit with the head of its commit."""
     record = state.edits.get(id)
     if record is None:
         raise NotFound(f"there is no edit {id!r}: errata log shows what there is")
     commit = fold.find(state.commits, version_of(record))
-    return EditDetail(**_head(state, commit), edit=_edit_state(state, record))
+    return wire.EditDetail(**_head(state, commit), edit=_edit_state(state, record))
 
 
 @GetEdit.handler
-async def show_edit(editor: Editor, call: GetEdit) -> EditDetail:
+async def show_edit(editor: Editor, call: GetEdit) -> wire.EditDetail:
     state = await editor.pipeline.at_hand()
     [detail] = await editor.upkeep.note_details([describe_edit(state, call.id)])
     successor = (await find_successors([state.edits[call.id]], state, editor.models)).get(call.id)
@@ -126,20 +115,20 @@ async def show_edit(editor: Editor, call: GetEdit) -> EditDetail:
     return detail.model_copy(update={"replaced_by": successor.id, "replaced_in": version_of(successor)})
 
 
-def _edit_state(state: EditorState, edit: EditRecord, successor: EditRecord | None = None) -> EditState:
-    return EditState(
+def _edit_state(state: EditorState, edit: EditRecord, successor: EditRecord | None = None) -> wire.EditState:
+    return wire.EditState(
         **{**describe(edit), "notes": dict(edit.notes)},
         id=edit.id,
         paraphrases=list(edit.paraphrases),
         counterexamples=list(edit.counterexamples),
-        tests=[KeptTest(question=test.question, answer=test.answer) for test in edit.tests],
+        tests=[wire.KeptTest(question=test.question, answer=test.answer) for test in edit.tests],
         active=edit.id in state.active,
         replaced_in=version_of(successor) if successor else None,
     )
 
 
 @GetMemory.handler
-async def get_memory(editor: Editor, call: GetMemory) -> MemoryState:
+async def get_memory(editor: Editor, call: GetMemory) -> wire.MemoryState:
     state = await editor.pipeline.at_hand()
     status = await current_status(state.active_records, state.models)
     capacities = {
@@ -147,7 +136,7 @@ async def get_memory(editor: Editor, call: GetMemory) -> MemoryState:
         for name, memory in state.memories.items()
         if memory.usage.slots_reserved is None  # otherwise the memory has no limit
     }
-    return MemoryState(
+    return wire.MemoryState(
         version=state.version,
         checksums={name: memory.image.checksum for name, memory in state.memories.items()},
         edits=status.counts(len(state.edits)),
@@ -156,14 +145,14 @@ async def get_memory(editor: Editor, call: GetMemory) -> MemoryState:
 
 
 @ListActiveEdits.handler
-async def list_active_edits(editor: Editor, call: ListActiveEdits) -> ActiveEditList:
+async def list_active_edits(editor: Editor, call: ListActiveEdits) -> wire.ActiveEditList:
     state, memory = await editor.pipeline.at_hand(), editor.models.fact_memory
     view, lookup = (state.memories[memory].view, editor.models.lookup) if memory else (None, None)
     return await Items(state, editor.models.memories, editor.builder.materials, lookup, view).collect()
 
 
 @CompareVersions.handler
-async def compare_versions(editor: Editor, call: CompareVersions) -> Diff:
+async def compare_versions(editor: Editor, call: CompareVersions) -> wire.Diff:
     state = await editor.pipeline.at_hand()
     pair = state.find_version(call.older), state.find_version(call.to)
     older, newer = [await editor.builder.state_at(state, version) for version in pair]
@@ -171,9 +160,9 @@ async def compare_versions(editor: Editor, call: CompareVersions) -> Diff:
 
 
 @ListReplicas.handler
-async def list_replicas(editor: Editor, call: ListReplicas) -> ReplicaList:
+async def list_replicas(editor: Editor, call: ListReplicas) -> wire.ReplicaList:
     head = await editor.ledger.head()
-    return ReplicaList(head=head, replicas=await live_replicas(editor.ledger, head))
+    return wire.ReplicaList(head=head, replicas=await live_replicas(editor.ledger, head))
 
 
 def _head(state: EditorState, commit: Commit) -> dict[str, Any]:
@@ -190,7 +179,7 @@ def _head(state: EditorState, commit: Commit) -> dict[str, Any]:
     }
 
 
-def _first(state: EditorState, commit: Commit) -> EditHead | None:
+def _first(state: EditorState, commit: Commit) -> wire.EditHead | None:
     """Return the first edit of a commit, or of those that a revert takes back, in short."""
     ids = (*commit.deactivates, *commit.activates) if commit.kind == "revert" else ()
     edits = commit.edits or [state.edits[id] for id in ids[:1]]
@@ -198,7 +187,7 @@ def _first(state: EditorState, commit: Commit) -> EditHead | None:
         return None
     edit = edits[0]
     notes = {name: edit.notes[name] for name in HEAD_NOTES if name in edit.notes}
-    return EditHead(
+    return wire.EditHead(
         question=edit.question[:MAX_HEAD_CHARS],
         answer=edit.answer[:MAX_HEAD_CHARS],
         notes={name: v[:MAX_HEAD_CHARS] if isinstance(v, str) else v for name, v in notes.items()},

@@ -35,8 +35,6 @@ NO_ITEM = "{count:,} changes of {memory} are left out: a backup (errata backup) 
 
 @dataclass
 class Items:
-    """The active edits of a state as items."""
-
     state: EditorState
     memories: Mapping[str, Memory]  # the memories, whose usual methods need no mention
     materials: MaterialStore
@@ -48,7 +46,6 @@ class Items:
     values: dict[tuple[str, str], set[tuple[str, bool]]] = field(default_factory=dict)
 
     async def collect(self) -> ActiveEditList:
-        """Return every active edit."""
         edits: list[ActiveEdit] = []
         counts: Counter[str] = Counter()
         for version, group in groupby(self.state.edits.values(), version_of):
@@ -106,7 +103,6 @@ class Items:
         return is_news
 
     def _question_of(self, record: EditRecord) -> str:
-        """Return the question whose answer a fact changes."""
         if record.question or record.triple is None or self.view is None:
             return record.question
         return QUESTION.format(self.view.label(record.triple.relation), record.notes.get("subject", ""))
@@ -131,7 +127,6 @@ class Items:
         return self.names[id, text]
 
     async def _triples(self, record: EditRecord) -> AsyncIterator[Item]:
-        """Yield the statements of an import as facts."""
         assert self.lookup is not None, "an import is of the graph"
         assert self.view is not None, "an import is of the graph"
         manifest = read_manifest(self.materials.of([record])[0].block)

@@ -91,7 +91,6 @@ class Upkeep:
         ]
 
     async def note_details(self, details: Sequence[D]) -> list[D]:
-        """Return the details of edits, noted as `note` does."""
         edits = await self.note([detail.edit for detail in details])
         return [detail.model_copy(update={"edit": edit}) for detail, edit in zip(details, edits, strict=True)]
 

@@ -134,8 +134,6 @@ Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", 
 
 
 class Row(NamedTuple):
-    """One statement of a file."""
-
     kind: Kind  # kind of the statement
     subject: str  # an id if `by_id`, otherwise the name as written, which the graph has to resolve
     relation: str  # relation of a fact; "" for other kinds

@@ -42,7 +42,6 @@ class Columns:
 
     @staticmethod
     def of(header: list[str]) -> Columns:
-        """Find the columns in a header."""
         names = [header_name(cell) for cell in header]
         twice = sorted(n for n, times in Counter(names).items() if times > 1 and n in _COLUMN_NAMES)
         if twice:

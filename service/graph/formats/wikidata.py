@@ -99,7 +99,6 @@ class WikidataReader(Reader):
                     yield _rejection(refused, property, line)
 
     def _value(self, snak: dict[str, Any]) -> Value:
-        """Read a value."""
         if snak.get("snaktype") in ("novalue", "somevalue"):
             raise Skipped("no_value")
         if snak.get("datatype") == "external-id":

@@ -66,8 +66,6 @@ class BucketBatch:
 
 @dataclass
 class BucketBuilder:
-    """Builds the buckets of one import."""
-
     spool: Spool  # the rows of the import
     source: str  # the id of the import
     buckets: int  # number of buckets

@@ -19,8 +19,6 @@ MAX_COMPARED = 100_000
 
 @dataclass(frozen=True)
 class FileFact:
-    """A fact of a file, with its names resolved."""
-
     line: int
     subject: str
     relation: str
@@ -31,8 +29,6 @@ class FileFact:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A fact of a file beside the graph."""
-
     fact: FileFact
     label: str  # how the subject is called
     values: tuple[str, ...]  # values that the graph has for its relation

@@ -136,7 +136,6 @@ class RowResolver:
             self.counts.reject(row.line, error.code, error.detail)
 
     def _add(self, row: Row, subject: str, relation: str, text: str, act: str) -> None:
-        """Write one statement of a row to the spool."""
         is_fact, object_id = row.kind == "fact", row.object_id
         if is_fact and self.objects_by_name and not object_id:
             # An object whose name belongs to a single entity becomes that entity.
@@ -152,12 +151,10 @@ class RowResolver:
 
     @property
     def new_names(self) -> list[str]:
-        """Return the names of the file for which the graph has no entity."""
         return [name for name, id in self.ids_by_name.items() if id not in self._graph_ids]
 
     @property
     def new_relations(self) -> list[str]:
-        """Return the relations of the file that the graph did not have."""
         return [relation for relation in self.relations if relation not in self._view.relations]
 
     def _keep(self, fact: FileFact) -> None:
@@ -167,7 +164,6 @@ class RowResolver:
             self.is_compared = False
 
     def has_entity(self, entity: str, label: str) -> bool:
-        """Return whether the graph had this entity before the file."""
         view = self._view
         if entity in view.base.statements or entity in view.edits or entity in self._graph_ids:
             return True

@@ -57,7 +57,6 @@ class ImportNote:
 
     @staticmethod
     def of(import_keys: Iterable[str]) -> ImportNote:
-        """Make the note of an import from its keys."""
         note = ImportNote(0)
         for key in import_keys:
             numbers = layout.numbers(key)

@@ -144,7 +144,6 @@ class Words(NamedTuple):
 
 
 def split(text: str) -> Words:
-    """Split a folded text into words."""
     starts: list[int] = []
     ends: list[int] = []
     kinds: list[int] = []
@@ -179,7 +178,6 @@ def head(name: str) -> str:
 
 
 def word_starts(name: str) -> list[int]:
-    """Return where the words of a folded name begin."""
     if name.isascii():
         return [match.start() for match in _ASCII.finditer(name)]
     words = split(name)

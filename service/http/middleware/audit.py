@@ -15,7 +15,7 @@ from service.access.audit.audit import Audit
 from service.access.audit.calls import CLIENT_GONE, READ_METHODS, Call
 from service.access.caller import Caller
 from service.concurrency import finish, run_to_end
-from service.http.errors import ADMIN
+from service.http.responses import ADMIN
 from service.logs import WITHOUT_LIMIT
 from service.metrics import metrics
 from service.outcome import CODE, VERSION, Outcome
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 
 
 def summarize(request: Request, summary: str) -> None:
-    """Set the audit's summary of a request, in a few words."""
     request.state.summary = summary[:MAX_CHARS]
 
 
@@ -110,7 +109,6 @@ class _Body:
 
 
 def _is_audited(scope: Scope) -> bool:
-    """Return whether a call is of an admin route or changes a document."""
     path: str = scope["path"]
     return path.startswith(ADMIN) or (path.startswith(DOCUMENTS) and scope["method"] not in READ_METHODS)
 

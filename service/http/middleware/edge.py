@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.audit.calls import CLIENT_GONE
 from service.errors import Forbidden
-from service.http.errors import respond_error
+from service.http.responses import respond_error
 from service.logs import request_id
 from service.metrics import metrics
 from service.tracing import set_attributes

@@ -39,7 +39,6 @@ class ChatLogprobs(Response):
 
     @staticmethod
     def of(answer: Answer) -> ChatLogprobs | None:
-        """Return the tokens of an answer; None where it has none."""
         if answer.tokens is None:
             return None
         return ChatLogprobs(

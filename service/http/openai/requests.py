@@ -10,20 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from errata.wire import (
-    MAX_BATCH,
-    MAX_CONTEXT_CHARS,
-    MAX_LOGPROBS,
-    MAX_SEED,
-    MAX_TOKENS,
-    Name,
-    Passages,
-    Request,
-    Sampling,
-    Text,
-    Version,
-    say_instead,
-)
+from errata import wire
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -59,7 +46,7 @@ OF_RESPONSES: Refusals = {
 }
 
 Stop = Annotated[str, StringConstraints(min_length=1)]
-StopRule = say_instead("no_stop", "has to be a text or a list of texts, of which none is empty")
+StopRule = wire.say_instead("no_stop", "has to be a text or a list of texts, of which none is empty")
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 TokenLimit = Annotated[int, Field(ge=1)]
 
@@ -77,7 +64,7 @@ def _join(parts: list[JsonValue], *kinds: str) -> str:
     return " ".join(texts)
 
 
-class ChatMessage(Request):
+class ChatMessage(wire.Request):
     """Only the question is read, so the other messages may hold anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -92,35 +79,35 @@ class ChatMessage(Request):
             self.content if isinstance(self.content, list) else [{"type": "text", "text": self.content}]
         )
         text = _join(parts, "text")
-        return text if len(text) > MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
+        return text if len(text) > wire.MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
 
 
-class StreamOptions(Request):
+class StreamOptions(wire.Request):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     include_usage: bool = False
 
 
-class ChatOptions(Request):
+class ChatOptions(wire.Request):
     """Fields of AnswerRequest that OpenAI lacks. In OpenAI's client: `extra_body={"errata": {...}}`."""
 
-    version: Version | None = None
-    min_version: Version | None = None
+    version: wire.Version | None = None
+    min_version: wire.Version | None = None
     kg: Literal["graph", "none"] = "graph"
-    context: Passages | None = None
-    candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
+    context: wire.Passages | None = None
+    candidates: Annotated[list[wire.Text], Field(min_length=1, max_length=wire.MAX_BATCH)] | None = None
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
     decline_as: Literal["refusal", "content"] | None = None
     """Field of the reply with the reason of a declined answer; None for the service's choice."""
 
 
-class OpenAIRequest(Request):
+class OpenAIRequest(wire.Request):
     """The base of both shapes, with the fields that both have; the second part has no effect, the third is refused."""
 
     unsupported: ClassVar[Refusals] = {}
 
-    model: Name
+    model: wire.Name
     stream: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -165,7 +152,7 @@ class ChatRequest(OpenAIRequest):
 
     seed: int | None = None
     logprobs: bool | None = None
-    top_logprobs: Annotated[int, Field(ge=0, le=MAX_LOGPROBS)] | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=wire.MAX_LOGPROBS)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     prompt_cache_options: JsonValue = None
@@ -200,7 +187,6 @@ class ChatRequest(OpenAIRequest):
 
     @property
     def answer_limit(self) -> int | None:
-        """The smaller of the two limits."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
         return min(limits, default=None)
 
@@ -214,13 +200,13 @@ class ChatRequest(OpenAIRequest):
         """True if the request asks for tokens with their log-probabilities."""
         return bool(self.logprobs or self.top_logprobs)
 
-    def to_sampling(self, seed: int) -> Sampling:
+    def to_sampling(self, seed: int) -> wire.Sampling:
         """Return the sampling of the answer; `seed` is used where the request has none."""
-        return Sampling(
+        return wire.Sampling(
             temperature=self.temperature or 0.0,
             top_p=self.top_p or 1.0,
-            seed=seed if self.seed is None else self.seed % (MAX_SEED + 1),
-            max_tokens=None if self.answer_limit is None else min(self.answer_limit, MAX_TOKENS),
+            seed=seed if self.seed is None else self.seed % (wire.MAX_SEED + 1),
+            max_tokens=None if self.answer_limit is None else min(self.answer_limit, wire.MAX_TOKENS),
             stop=self.stops,
             logprobs=self.top_logprobs or 0 if self.wants_tokens else None,
         )

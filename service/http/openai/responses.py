@@ -15,7 +15,6 @@ from fastapi import APIRouter, Response
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, json_body
-from service.http.errors import RESPONSES, describe_chat_error
 from service.http.openai.chat import build_completion, respond_chat, settle
 from service.http.openai.replies import (
     ChatCompletion,
@@ -26,7 +25,7 @@ from service.http.openai.replies import (
 )
 from service.http.openai.requests import ChatRequest, ResponseRequest
 from service.http.openapi import document
-from service.http.responses import EVENTS
+from service.http.responses import EVENTS, RESPONSES, describe_chat_error
 from service.outcome import Outcome
 
 EMPTY_TEXT = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
@@ -84,8 +83,6 @@ def _build_response(completion: ChatCompletion, id: str, message_id: str) -> Res
 
 
 class Events:
-    """The numbered events of one stream."""
-
     def __init__(self) -> None:
         self.response_id, self.message_id = f"resp_{uuid4().hex}", f"msg_{uuid4().hex}"
         self._numbers = count()

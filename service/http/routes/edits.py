@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from errata.wire import (
-    LARGEST_VERSION,
-    MAX_TEXT_CHARS,
-    Answer,
-    EditItem,
-    EditReceipt,
-    EditRequest,
-    RevertRequest,
-    RollbackRequest,
-    Tag,
-    TagName,
-    TagRequest,
-    WhyReport,
-)
+from errata import wire
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from service.editing import operations as calls
@@ -27,18 +14,17 @@ from service.http.auth import RequestAccount, get_caller
 from service.http.auto import AutoRouter
 from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
-from service.http.forward import forward
 from service.http.middleware.audit import summarize
-from service.http.openapi import document
+from service.http.openapi import document, forward
 from service.http.responses import respond
 from service.http.routes.answers import answer_query
 
-PENDING = {"model": EditReceipt, "description": "Committed; not every replica has it yet"}
-DRY_RUN = {"model": EditReceipt, "description": "Measured; nothing is committed"}
+PENDING = {"model": wire.EditReceipt, "description": "Committed; not every replica has it yet"}
+DRY_RUN = {"model": wire.EditReceipt, "description": "Measured; nothing is committed"}
 
-EditBody = Annotated[EditRequest, json_body(EditRequest, EDITS)]
-RevertBody = Annotated[RevertRequest, json_body(RevertRequest)]
-RollbackBody = Annotated[RollbackRequest, json_body(RollbackRequest)]
+EditBody = Annotated[wire.EditRequest, json_body(wire.EditRequest, EDITS)]
+RevertBody = Annotated[wire.RevertRequest, json_body(wire.RevertRequest)]
+RollbackBody = Annotated[wire.RollbackRequest, json_body(wire.RollbackRequest)]
 
 
 def build_router(editor: EditorClient) -> APIRouter:
@@ -71,7 +57,7 @@ def build_router(editor: EditorClient) -> APIRouter:
 
 
 def _document(answers: dict[int, Any]) -> dict[str, Any]:
-    description = document(EditReceipt, 404, 409, status=201)
+    description = document(wire.EditReceipt, 404, 409, status=201)
     description["responses"] |= {202: PENDING, **answers}
     return description
 
@@ -80,27 +66,26 @@ def _trial(is_trial: bool) -> str:
     return "tried: " if is_trial else ""
 
 
-def _summarize_edits(request: EditRequest) -> str:
+def _summarize_edits(request: wire.EditRequest) -> str:
     first, *rest = request.edits
     trial = _trial(request.dry_run or not request.measure)
     count = f" and {len(rest):,} more" if rest else ""
     message = f" ({request.message})" if request.message else ""
-    if isinstance(first, EditItem):
+    if isinstance(first, wire.EditItem):
         item = f"{first.question!r} -> {first.answer!r}"
     else:
         item = " ".join(str(value) for value in first.model_dump(exclude_unset=True).values())
     return f"{trial}{item}{count}{message}"
 
 
-Name = Annotated[TagName, Path(description="The tag.")]
-TagBody = Annotated[TagRequest, json_body(TagRequest)]
-Question = Annotated[str, Query(min_length=1, max_length=MAX_TEXT_CHARS)]
+Name = Annotated[wire.TagName, Path(description="The tag.")]
+TagBody = Annotated[wire.TagRequest, json_body(wire.TagRequest)]
+Question = Annotated[str, Query(min_length=1, max_length=wire.MAX_TEXT_CHARS)]
 Model = Annotated[str | None, Query(max_length=256)]
-Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
+Version = Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)]
 
 
 def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
-    """Build the routes that read."""
     router = APIRouter(tags=["history"])
     forward(router, editor, "GET /admin/edits", calls.ListActiveEdits, 413)
     forward(router, editor, "GET /admin/edits/{id}", calls.GetEdit, 404)
@@ -111,7 +96,7 @@ def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
     forward(router, editor, "GET /admin/replicas", calls.ListReplicas)
     forward(router, editor, "GET /admin/tags", calls.ListTags)
 
-    @router.get("/admin/why", **document(WhyReport, 404, 413))
+    @router.get("/admin/why", **document(wire.WhyReport, 404, 413))
     async def explain_answer(
         question: Question,
         account: RequestAccount,
@@ -124,7 +109,7 @@ def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
         outcome = await answer_query(models, account, fields)
         if outcome.status >= 400:
             return respond(outcome)
-        answer = Answer.model_validate_json(outcome.body)
+        answer = wire.Answer.model_validate_json(outcome.body)
         return respond(await editor.call(calls.ExplainAnswer(question, answer)))
 
     forward(router, editor, "GET /admin/scope", calls.GetScope, 404)
@@ -134,10 +119,9 @@ def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
 
 
 def build_tag_router(editor: EditorClient) -> APIRouter:
-    """Build the routes that change tags."""
     router = APIRouter(tags=["history"])
 
-    @router.put("/admin/tags/{name}", **document(Tag, 404))
+    @router.put("/admin/tags/{name}", **document(wire.Tag, 404))
     async def put_tag(name: Name, body: TagBody, request: Request) -> Response:
         """Give a version this name, or move the name there."""
         summarize(request, f"version {body.version}")

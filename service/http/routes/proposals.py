@@ -9,14 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from errata.wire import (
-    ApprovalRequest,
-    EditRequest,
-    Proposal,
-    ProposalList,
-    ProposalRequest,
-    RejectionRequest,
-)
+from errata import wire
 from errata.wire.base import MAX_TEXT_CHARS
 from fastapi import APIRouter, Path, Query, Request, Response
 
@@ -39,24 +32,23 @@ LOOK_EVERY_S = 0.1  # pause between two looks at the approval of another
 
 State = Annotated[Literal["open", "all"], Query(description="Only open ones, or all.")]
 Number = Annotated[int, Path(ge=1, le=10**12 - 1, description="The number of the proposal.")]
-ProposalBody = Annotated[ProposalRequest, json_body(ProposalRequest, ASKING)]
-ApprovalBody = Annotated[ApprovalRequest, json_body(ApprovalRequest)]
-RejectionBody = Annotated[RejectionRequest, json_body(RejectionRequest)]
+ProposalBody = Annotated[wire.ProposalRequest, json_body(wire.ProposalRequest, ASKING)]
+ApprovalBody = Annotated[wire.ApprovalRequest, json_body(wire.ApprovalRequest)]
+RejectionBody = Annotated[wire.RejectionRequest, json_body(wire.RejectionRequest)]
 
 
 def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
-    """Build the routes that read proposals."""
     router = APIRouter(tags=["proposals"])
 
-    @router.get("/admin/proposals", **document(ProposalList))
-    async def list_proposals(state: State = "open") -> ProposalList:
+    @router.get("/admin/proposals", **document(wire.ProposalList))
+    async def list_proposals(state: State = "open") -> wire.ProposalList:
         """List proposals, the newest first."""
         entries, now = await store.all(), store.clock()
         matches = [item for item in entries if state == "all" or item.is_open(now)]
-        return ProposalList(proposals=[_to_wire(item, entries, now) for item in matches])
+        return wire.ProposalList(proposals=[_to_wire(item, entries, now) for item in matches])
 
-    @router.get("/admin/proposals/{number}", **document(Proposal, 404))
-    async def get_proposal(number: Number) -> Proposal:
+    @router.get("/admin/proposals/{number}", **document(wire.Proposal, 404))
+    async def get_proposal(number: Number) -> wire.Proposal:
         """Return a proposal. The report of an open one is measured now, on the newest version."""
         item, entries, now = await store.get(number), await store.all(), store.clock()
         measures = await _measure(editor, item) if item.is_open(now) else {}
@@ -66,10 +58,9 @@ def build_router(store: Proposals, editor: EditorClient) -> APIRouter:
 
 
 def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
-    """Build the route by which edits are proposed."""
     router = APIRouter(tags=["proposals"])
 
-    @router.post("/admin/proposals", **document(Proposal, 404, 409, status=201))
+    @router.post("/admin/proposals", **document(wire.Proposal, 404, 409, status=201))
     async def propose(body: ProposalBody, request: Request, response: Response) -> Any:
         """Store edits that another key may approve. They are measured by a dry run first, and refused as it is."""
         summarize(request, f"{len(body.edits):,} edits proposed")
@@ -96,7 +87,7 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
     """
     router = APIRouter(tags=["proposals"])
 
-    @router.post("/admin/proposals/{number}/approval", **document(Proposal, 404, 409))
+    @router.post("/admin/proposals/{number}/approval", **document(wire.Proposal, 404, 409))
     async def approve(number: Number, body: ApprovalBody, request: Request, response: Response) -> Any:
         """Make the commit of a proposal. Its author may not, unless the service allows it.
 
@@ -125,8 +116,8 @@ def build_decision_router(store: Proposals, editor: EditorClient, self_approval:
         response.headers[VERSION] = str(holding.version)
         return _to_wire(Entry(row=item.row, decision=holding), [], store.clock())
 
-    @router.post("/admin/proposals/{number}/rejection", **document(Proposal, 404, 409))
-    async def reject(number: Number, body: RejectionBody, request: Request) -> Proposal:
+    @router.post("/admin/proposals/{number}/rejection", **document(wire.Proposal, 404, 409))
+    async def reject(number: Number, body: RejectionBody, request: Request) -> wire.Proposal:
         """Decide that a proposal will not be made, with a reason for its author."""
         item = await store.get(number)
         summarize(request, f"proposal {number} by {item.row.author}: {body.reason}")
@@ -164,7 +155,9 @@ async def _claim(store: Proposals, item: Entry, decision: Decision) -> Decision:
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def _commit(editor: EditorClient, item: Entry, decision: Decision, request: ApprovalRequest) -> Outcome:
+async def _commit(
+    editor: EditorClient, item: Entry, decision: Decision, request: wire.ApprovalRequest
+) -> Outcome:
     """Make the commit of an approval; its idempotency key is that of the proposal, so one repeated makes no other."""
     day = item.row.review and max(item.row.review, decision.day)
     order = _order(item.row.edits, describe(item), day).model_copy(update=dict(request))
@@ -180,9 +173,9 @@ def _refuse_closed(number: int, decision: Decision) -> ProposalClosed:
 
 def _order(
     edits: Sequence[dict[str, Any]], message: str, review: date | None = None, dry_run: bool = False
-) -> EditRequest:
+) -> wire.EditRequest:
     fields = {"edits": edits, "message": message, "review": review, "dry_run": dry_run}
-    return EditRequest.model_validate(fields)
+    return wire.EditRequest.model_validate(fields)
 
 
 async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
@@ -203,7 +196,7 @@ async def _read_head(editor: EditorClient) -> int:
     return head
 
 
-def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any) -> Proposal:
+def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any) -> wire.Proposal:
     row, decision = item.row, item.decision
     rivals = [other.row for other in entries if other.row.number != row.number and other.is_open(now)]
     fields: dict[str, Any] = (
@@ -216,7 +209,7 @@ def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any)
             "version": decision.version,
         }
     )
-    return Proposal(
+    return wire.Proposal(
         number=row.number,
         state=decision.kind if decision else "open" if item.is_open(now) else "expired",
         author=row.author,

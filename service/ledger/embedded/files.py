@@ -190,7 +190,6 @@ class FolderLock:
 
     @property
     def is_taken(self) -> bool:
-        """Whether this object holds the lock."""
         return self._fd is not None
 
     @property

@@ -13,7 +13,7 @@ from service.editing.editor import Editor
 from service.editing.evaluation.report import Evaluator
 from service.editing.operations import GetVersion
 from service.errors import LedgerUnavailable
-from service.ledger.tags import Reports
+from service.ledger.beside import Reports
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, revert
 from tests.service.parts import body_of, wait_until

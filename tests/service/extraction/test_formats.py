@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.extraction.formats import READERS, read_html, read_pdf
+from service.extraction.__main__ import READERS, read_html, read_pdf
 from service.extraction.process import FileText, Unreadable
 from tests.service.extraction.pdfs import write_pdf
 

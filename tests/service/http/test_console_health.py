@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from service.console import facts as looking_back
 from service.errors import NotReady
-from service.http.readiness import Readiness
+from service.http.routes.status import Readiness
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import FRANCE, PERU

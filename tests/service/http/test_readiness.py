@@ -11,8 +11,8 @@ from errata.wire import ReplicaList, ReplicaState
 
 from service.editing.operations import ListReplicas
 from service.errors import ErrataError, LedgerUnavailable, NotReady
-from service.http import readiness
-from service.http.readiness import Readiness
+from service.http.routes import status
+from service.http.routes.status import Readiness
 from service.outcome import Outcome
 from tests.service.http.conftest import local_editor, local_router
 
@@ -101,7 +101,7 @@ async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
 @pytest.fixture
 async def watch(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[[Part], Awaitable[Readiness]]]:
     """Return a function that starts to watch a part and has described it once."""
-    monkeypatch.setattr(readiness, "FRESH_S", 0.01)
+    monkeypatch.setattr(status, "FRESH_S", 0.01)
     probes: list[Readiness] = []
 
     async def start(part: Part) -> Readiness:
@@ -132,7 +132,7 @@ async def test_a_probe_waits_for_no_look_up_that_hangs(
 async def test_what_is_known_of_an_editor_that_hangs_grows_too_old(
     monkeypatch: pytest.MonkeyPatch, watch: Callable[[Part], Awaitable[Readiness]]
 ) -> None:
-    monkeypatch.setattr(readiness, "STALE_S", 0.5)
+    monkeypatch.setattr(status, "STALE_S", 0.5)
     part = Part([HEAD, HEAD])
     probe = await watch(part)
     part.hanging = {"ready", "replicas"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from service.__main__ import GROUPS, parse
 from service.config import Settings
-from service.launch.arguments import GROUPS, parse
 
 FROM_ENVIRONMENT = {"admin_key_sha256", "redis_url"}
 BESIDE_ANOTHER = {"max_replicas", "oidc"}  # --replicas 1-4, --oidc-issuer and so on

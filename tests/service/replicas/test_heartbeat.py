@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.replicas.ledger_follower import Backlog
+from service.replicas.follower import Backlog
 
 
 class Clock:

@@ -13,8 +13,7 @@ from service.concurrency import cancel_and_wait
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
-from service.replicas.ledger_follower import LedgerFollower
-from service.replicas.snapshot import SnapshotLoader
+from service.replicas.follower import LedgerFollower, SnapshotLoader
 from tests.service.ledger.writing import SlotMemory, Writer, fill
 from tests.service.parts import wait_until
 

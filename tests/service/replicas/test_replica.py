@@ -20,8 +20,8 @@ from service.ledger.keys import SCHEMA
 from service.ledger.startup import LAYOUT
 from service.ledger.store import RedisLedger
 from service.metrics import metrics
+from service.replicas.follower import Snapshot
 from service.replicas.replica import Replica
-from service.replicas.snapshot import Snapshot
 from tests.service.parts import (
     PATIENCE_S,
     as_ray_runs,

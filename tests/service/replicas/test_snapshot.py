@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from service.ledger.store import RedisLedger
-from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
+from service.replicas.follower import Snapshot, SnapshotHistory, SnapshotLoader
 from tests.service.ledger.writing import SLOTS, SlotMemory, fill
 from tests.service.parts import PATIENCE_S, run_ready
 

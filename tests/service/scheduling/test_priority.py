@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from service.scheduling import priority
-from service.scheduling.priority import CommitPriority
+from service.scheduling import turns as scheduling
+from service.scheduling.turns import CommitPriority
 from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 
@@ -34,7 +34,7 @@ async def commit(turns: CommitPriority, order: list[str], pause: Callable[[], Aw
 async def test_a_commit_waits_for_no_piece_that_others_queue(
     order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(priority, "MAX_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(scheduling, "MAX_WAIT_S", PATIENCE_S)
     turns = CommitPriority()
     async with asyncio.TaskGroup() as group:
         for number in range(4):
@@ -44,7 +44,7 @@ async def test_a_commit_waits_for_no_piece_that_others_queue(
 
 
 async def test_long_commits_do_not_stop_the_others(order: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(priority, "MAX_WAIT_S", 0.01)
+    monkeypatch.setattr(scheduling, "MAX_WAIT_S", 0.01)
     turns = CommitPriority()
     async with asyncio.TaskGroup() as group:
         group.create_task(commit(turns, order, lambda: wait_until(lambda: "diff" in order)))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import TooLarge
-from service.graph.formats import lines as bounds
-from service.graph.formats.lines import BLOCK_BYTES, open_unpacked
+from service.graph.formats import reader as bounds
+from service.graph.formats.reader import BLOCK_BYTES, open_unpacked
 from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import read
 

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 
 from service.editing.operations import ListReplicas
 from service.errors import LedgerUnavailable
-from service.http.readiness import FRESH_S, Readiness
 from service.http.routes import status
+from service.http.routes.status import FRESH_S, Readiness
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
 from tests.service.http.conftest import client_of, local_editor, local_router
