@@ -66,6 +66,10 @@ class Fields(BaseModel):
         """Return the change in one line of words, for logs and diffs."""
         return ", ".join(f"{name} {value}" for name, value in self.model_dump(exclude_unset=True).items())
 
+    def subject(self) -> str:
+        """Return what it is about; a change of another subject in the same request has no effect on its check."""
+        return ""
+
     def outline(self) -> dict[str, Any]:
         """Return the fields as reports and the log keep them, as JSON values. A memory of long texts cuts them."""
         return self.model_dump(mode="json", exclude_unset=True)

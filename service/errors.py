@@ -1,41 +1,5 @@
 """Every way a request can fail, so that each failure has one status, one stable code and one place to look.
 
-    ErrataError                          500 internal
-    ├── Malformed                        the request cannot be used
-    │   ├── MalformedJson                400 malformed_json
-    │   ├── InvalidInput                 422 invalid_input
-    │   ├── TooLarge                     413 too_large
-    │   ├── TooSlow                      408 too_slow
-    │   ├── UnsupportedMediaType         415 unsupported_media_type
-    │   └── EditRefused                  422 edit_refused         extras: reason
-    ├── AccessDenied
-    │   ├── Unauthorized                 401 unauthorized
-    │   └── Forbidden                    403 forbidden
-    ├── Missing
-    │   ├── NotFound                     404 not_found
-    │   └── UnknownModel                 404 unknown_model
-    ├── Conflict                         the request does not fit the current state
-    │   ├── StaleVersion                 409 stale_version        extras: current, expected
-    │   ├── GraphMoved                   409 graph_moved          extras: current, expected
-    │   ├── Ambiguous                    409 ambiguous            extras: candidates
-    │   ├── AddOrSet                     409 add_or_set           extras: values
-    │   ├── SimilarName                  409 similar_name         extras: candidates
-    │   ├── BreaksTests                  409 breaks_tests         extras: tests, side_effects
-    │   ├── MemoryFull                   409 memory_full          extras: used, slots
-    │   ├── KeyTaken                     409 key_taken
-    │   ├── LedgerNotEmpty               409 ledger_not_empty     extras: version
-    │   ├── ProposalClosed               409 proposal_closed      extras: state, by
-    │   └── NothingToDo                  409 nothing_to_do
-    ├── TooMany                          429 too_many             Retry-After; retry_after_s where it is known
-    ├── Unavailable                      the same request may succeed later
-    │   ├── VersionAhead                 503 version_ahead        Retry-After
-    │   ├── NotReady                     503 not_ready            Retry-After
-    │   └── LedgerUnavailable            503 ledger_unavailable   Retry-After
-    │                                    both: in_doubt where a write may be made, idempotency_key to repeat it
-    ├── LedgerCorrupt                    503 ledger_corrupt       extras: version or block
-    ├── Crashed                          500 crashed              extras: crash_id
-    └── Internal                         500 internal
-
 The domain raises, one handler answers. Status, title and Retry-After follow from the code by a table that the client
 shares, `errata.wire.PROBLEMS`. Every class is built the same way, from a detail and extras, so that an error survives
 pickling on its way from a replica to the ingress.
@@ -43,7 +7,7 @@ pickling on its way from a replica to the ingress.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
 from errata.wire import PROBLEMS
@@ -77,7 +41,7 @@ class ErrataError(Exception):
 
 
 class Malformed(ErrataError, code="invalid_input"):
-    pass
+    """The request cannot be used."""
 
 
 class MalformedJson(Malformed, code="malformed_json"):
@@ -125,11 +89,14 @@ class NotFound(Missing):
 
 
 class UnknownModel(Missing, code="unknown_model"):
-    pass
+    @classmethod
+    def of(cls, name: str, models: Iterable[str], advice: str = "") -> UnknownModel:
+        names = list(models)
+        return cls(f"there is no model {name!r} here: there is {', '.join(names)}{advice}", models=names)
 
 
 class Conflict(ErrataError, code="nothing_to_do"):
-    pass
+    """The request does not fit the current state."""
 
 
 class StaleVersion(Conflict, code="stale_version"):
@@ -165,7 +132,7 @@ class BreaksTests(Conflict, code="breaks_tests"):
 
 
 class MemoryFull(Conflict, code="memory_full"):
-    pass
+    """The edits need more than the free ones of the memory's `slots`, of which `used` are taken."""
 
 
 class KeyTaken(Conflict, code="key_taken"):
@@ -173,11 +140,11 @@ class KeyTaken(Conflict, code="key_taken"):
 
 
 class LedgerNotEmpty(Conflict, code="ledger_not_empty"):
-    """A backup is restored only into an empty ledger, or to continue a restore of itself."""
+    """A backup is restored only into an empty ledger (it has a `version`), or to continue a restore of itself."""
 
 
 class ProposalClosed(Conflict, code="proposal_closed"):
-    """A proposal is approved, rejected or expired already."""
+    """A proposal is approved, rejected or expired already (`state`, `by`)."""
 
 
 class NothingToDo(Conflict):
@@ -189,7 +156,10 @@ class TooMany(ErrataError, code="too_many"):
 
 
 class Unavailable(ErrataError, code="not_ready"):
-    pass
+    """The same request may succeed later.
+
+    Where a write may have been made, the extras are `in_doubt` and the `idempotency_key` to repeat it.
+    """
 
 
 class VersionAhead(Unavailable, code="version_ahead"):
@@ -205,7 +175,7 @@ class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
 
 
 class LedgerCorrupt(ErrataError, code="ledger_corrupt"):
-    """The stored data was altered or lost. A person has to act, so there is no Retry-After."""
+    """The stored data was altered or lost, at a `version` or `block`. A person has to act: no Retry-After."""
 
 
 class Crashed(ErrataError, code="crashed"):

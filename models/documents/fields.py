@@ -68,6 +68,9 @@ class DocumentFields(Fields):
             )
         return self
 
+    def subject(self) -> str:
+        return self.id
+
     def summarize(self) -> str:
         """Return the change in one line of words."""
         if self.action == "replace":

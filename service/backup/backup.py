@@ -22,8 +22,7 @@ from service.access.access import Access
 from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.backup import archive as members
-from service.backup.archive import About, seal
-from service.backup.verify import VerifiedBackup
+from service.backup.archive import About, VerifiedBackup, seal
 from service.concurrency import iterate_in_thread
 from service.curation.upkeep import Reviews
 from service.errors import InvalidInput, LedgerNotEmpty

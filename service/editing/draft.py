@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from errata.wire import EditReport, RefusedEdit
 from errata.wire.wording import normalize_question
+from more_itertools import map_reduce
 
 from models.graph.blocks import EntityStatements
 from models.graph.memory import TripleChange
@@ -54,6 +55,11 @@ class EditorState:
     @cached_property
     def active_records(self) -> ActiveRecords:
         return ActiveRecords(self.edits, self.active)
+
+    @cached_property
+    def edits_by_subject(self) -> Mapping[str, Sequence[EditRecord]]:
+        """Every fact ever edited, by the entity that it is about; imports and corrections are under ""."""
+        return map_reduce(self.edits.values(), lambda edit: edit.triple.subject if edit.triple else "")
 
     def active_ids(self, change: Switch) -> frozenset[str]:
         """Return the ids of the active edits, as if `change` were applied."""

@@ -300,10 +300,7 @@ class Models:
 
     def system(self, model: str) -> System:
         if model not in self._systems:
-            names = ", ".join(self._systems)
-            raise UnknownModel(
-                f"there is no model {model!r} here: there is {names}", models=list(self._systems)
-            )
+            raise UnknownModel.of(model, self._systems)
         return self._systems[model]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

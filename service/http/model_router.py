@@ -99,10 +99,8 @@ class ModelRouter:
 
     def get(self, name: str) -> ModelClient:
         if name not in self._clients:
-            names = ", ".join(self._clients)
-            detail = f"there is no model {name!r} here: there is {names}"
             advice = f"; a question may name {AUTO!r} as well, which asks all of them"
-            raise UnknownModel(detail + advice, models=list(self._clients))
+            raise UnknownModel.of(name, self._clients, advice)
         return self._clients[name]
 
     def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question:

@@ -59,6 +59,16 @@ def document(
     return {"responses": responses, "status_code": status, "response_model": None}
 
 
+def document_commit(*problems: int) -> dict[str, Any]:
+    """Return keyword arguments of a route that makes a commit, or tries one."""
+    description = document(wire.EditReceipt, 404, 409, *problems, status=201)
+    description["responses"] |= {
+        200: {"model": wire.EditReceipt, "description": "Measured; nothing is committed"},
+        202: {"model": wire.EditReceipt, "description": "Committed; not every replica has it yet"},
+    }
+    return description
+
+
 def describe_problem(status: int) -> dict[str, Any]:
     return {
         "description": f"{HTTPStatus(status).phrase}: a problem document",

@@ -208,6 +208,11 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
     return SentinelAddress(unquote(name), master, tuple(sentinels))
 
 
+def load_script(name: str) -> str:
+    """Return an atomic step, a script with a legend of its KEYS and ARGV."""
+    return (Path(__file__).parent / f"lua/{name}.lua").read_text(encoding="utf-8")
+
+
 def redact(url: str) -> str:
     """Return the address without user, password and query, as a message may show it."""
     try:

@@ -29,8 +29,7 @@ from redis.exceptions import (
 from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import corrupt
-from service.ledger.connection import Connection
-from service.ledger.lua import load_script
+from service.ledger.connection import Connection, load_script
 
 LAYOUT = 3
 log = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from service.errors import LedgerNotEmpty, NotFound, NotReady, StaleVersion
 from service.ledger import keys, manifests
 from service.ledger import manifests as rows
 from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
-from service.ledger.connection import LIMIT_S, TAIL_BLOCK_S, Connection
-from service.ledger.lua import load_script
+from service.ledger.connection import LIMIT_S, TAIL_BLOCK_S, Connection, load_script
 from service.ledger.manifests import Manifest
 from service.ledger.startup import Server, check_server
 

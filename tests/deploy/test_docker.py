@@ -114,7 +114,7 @@ def test_what_is_copied_is_the_service_with_its_checkpoint(package_folder: Path)
 import json, torch, service.app, service.ledger.store
 from models.nkb.system import load
 from models.system import Ask
-from service.ledger.lua import load_script
+from service.ledger.connection import load_script
 nkb = load(torch.device("cpu"), torch.float32)
 views = {memory.name: memory.view(memory.base) for memory in nkb.memories}
 [reply] = nkb.system.answer([Ask("What is the capital of Peru?")], [views])

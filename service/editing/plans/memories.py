@@ -6,6 +6,7 @@ The plan of a revert of one commit or of single edits, or of a rollback to an ol
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -126,15 +127,16 @@ async def find_unfit(
     """Find the changes that their memory does not take on this version, by place in the request.
 
     Args:
-        edits: The edits in the order of the request; each is checked after those before it.
+        edits: The edits in the order of the request; each is checked after those before it of the same subject.
         build: Returns the memories with some of these edits.
     """
     unfit: dict[int, ErrataError] = {}
-    earlier: list[PlannedEdit] = []
+    by_subject: dict[tuple[str, str], list[PlannedEdit]] = defaultdict(list)
     for edit in edits:
         memory = models.memories[edit.memory]
         if edit.fields is None or not isinstance(memory, ChecksFields):
             continue
+        earlier = by_subject[edit.memory, edit.fields.subject()]
         memories = (await build(earlier)).memories if earlier else state.memories
         refusal = await models.run(memory.check, edit.fields, memories[memory.name].view)
         if refusal is None:

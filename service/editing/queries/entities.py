@@ -129,22 +129,23 @@ class _History:
 
         An import that is damaged and not active cannot be read, and its statements are not needed.
         """
-        sources: dict[str, SourceStatements] = {}
-        active_imports = {source.edit for source in self.view.imports}
-        for edit in self.state.edits.values():
-            statements: tuple[Statement, ...] = ()
-            if edit.method == IMPORT:
-                try:
-                    manifest = read_manifest(self._block(edit))
-                    statements = await self.lookup.import_statements(manifest, self.id)
-                except LedgerCorrupt:
-                    if edit.id in active_imports:
-                        raise
-            elif edit.triple is not None and edit.triple.subject == self.id:
-                statements = read_statements(self._block(edit)).get(self.id, ())
-            if statements:
-                sources[edit.id] = SourceStatements(edit.id, statements)
-        return sources
+        by_subject = await asyncio.to_thread(lambda: self.state.edits_by_subject)
+        imports = [edit for edit in by_subject.get("", ()) if edit.method == IMPORT]
+        edits = by_subject.get(self.id, ())
+        statements = [
+            *await asyncio.gather(*map(self._read_import, imports)),
+            *(read_statements(self._block(edit)).get(self.id, ()) for edit in edits),
+        ]
+        sources = zip([*imports, *edits], statements, strict=True)
+        return {edit.id: SourceStatements(edit.id, part) for edit, part in sources if part}
+
+    async def _read_import(self, edit: EditRecord) -> tuple[Statement, ...]:
+        try:
+            return await self.lookup.import_statements(read_manifest(self._block(edit)), self.id)
+        except LedgerCorrupt:
+            if edit.id in {source.edit for source in self.view.imports}:
+                raise
+            return ()
 
     def _block(self, edit: EditRecord) -> Block:
         return self.materials.of([edit])[0].block

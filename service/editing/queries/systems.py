@@ -103,8 +103,7 @@ def find_model(models: Mapping[str, ModelAtVersion], name: str | None) -> tuple[
             raise UnknownModel(NO_SENSES, models=list(models))
         name = with_senses[0]
     if name not in models:
-        names = ", ".join(models)
-        raise UnknownModel(f"there is no model {name!r} here: there is {names}", models=list(models))
+        raise UnknownModel.of(name, models)
     if name not in with_senses:
         advice = f"ask {with_senses[0]}" if with_senses else NO_SENSES
         raise InvalidInput(f"the words of {name!r} have no senses: {advice}", field="model")
@@ -119,8 +118,7 @@ async def examine_scope(editor: Editor, call: GetScope) -> wire.ScopeReport:
     ]
     name = model or (with_scope[0] if with_scope else next(iter(state.models)))
     if name not in state.models:
-        names = ", ".join(state.models)
-        raise UnknownModel(f"there is no model {name!r} here: there is {names}", models=list(state.models))
+        raise UnknownModel.of(name, state.models)
     verdicts = await state.models[name].examine_scope(question)
     candidates = []
     for verdict in verdicts:

@@ -23,8 +23,7 @@ from service.graph import layout
 from service.graph.imports.bucket_builder import BucketBuilder, chunk
 from service.graph.rows import read
 from service.ledger import keys as ledger_keys
-from service.ledger.connection import Connection
-from service.ledger.lua import load_script
+from service.ledger.connection import Connection, load_script
 
 log = logging.getLogger(__name__)
 

@@ -54,11 +54,6 @@ ChatBody = Annotated[ChatRequest, json_body(ChatRequest, MESSAGES)]
 
 
 def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
-    """Build the route.
-
-    Args:
-        declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
-    """
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
@@ -79,7 +74,11 @@ async def respond_chat(
     stream: Callable[[ChatRequest, AsyncIterator[bytes | Outcome]], AsyncIterator[bytes]],
     encode: Callable[[ChatCompletion], str],
 ) -> Response:
-    """Answer a chat, in events made by `stream` or in JSON made by `encode`."""
+    """Answer a chat, in events made by `stream` or in JSON made by `encode`.
+
+    Args:
+        declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
+    """
     chat, request = await _read_chat(models, body, declines_in_content)
     question = await models.prepare(request, account.asker)
     await account.charge(question.work)
@@ -152,7 +151,23 @@ def _cut(request: ChatRequest, text: str) -> tuple[str, Finish]:
     return text, "stop"
 
 
-def settle(request: ChatRequest, text: str) -> str:
+async def read_pieces(
+    request: ChatRequest, items: AsyncIterator[bytes | Outcome]
+) -> AsyncIterator[str | ChatCompletion | Outcome]:
+    """Yield the parts of the text that cannot change any more, and last the completion or the problem."""
+    text = content = ""
+    async for item in items:
+        if isinstance(item, Outcome):
+            is_answer = item.status < 400
+            yield build_completion(request, Answer.model_validate_json(item.body)) if is_answer else item
+            continue
+        text += AnswerDelta.model_validate_json(item).text
+        if piece := _settle(request, text)[len(content) :]:
+            yield piece
+            content += piece
+
+
+def _settle(request: ChatRequest, text: str) -> str:
     """Return the beginning of an unfinished text that cannot change any more: its end may begin a stop."""
     content, _ = _cut(request, text)
     longest = max(map(len, request.stops), default=1)
@@ -166,24 +181,18 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
     """
     constant = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": request.model}
     encode = partial(_encode, constant, request.wants_usage)
-    text = content = ""
-    outcome: Outcome | None = None
-    async for item in items:
-        if isinstance(item, Outcome):
-            outcome = item
-            continue
-        text += AnswerDelta.model_validate_json(item).text
-        if piece := settle(request, text)[len(content) :]:
+    content = ""
+    async for item in read_pieces(request, items):
+        if isinstance(item, str):
             if not content:
                 yield encode(delta=ChatDelta(role="assistant", content=""))
-            yield encode(delta=ChatDelta(content=piece))
-            content += piece
-    assert outcome is not None, "it comes last"
-    if outcome.status >= 400:
-        yield b"data: " + describe_chat_error(outcome, CHAT).model_dump_json().encode() + b"\n\n"
+            yield encode(delta=ChatDelta(content=item))
+            content += item
+    if isinstance(item, Outcome):
+        yield b"data: " + describe_chat_error(item, CHAT).model_dump_json().encode() + b"\n\n"
         return
-    completion = build_completion(request, Answer.model_validate_json(outcome.body))
-    [choice] = completion.choices
+    assert isinstance(item, ChatCompletion), "it comes last"
+    completion, [choice] = item, item.choices
     message = choice.message
     if message.content is None:
         yield encode(delta=ChatDelta(role="assistant", refusal=""))

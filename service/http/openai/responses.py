@@ -9,13 +9,12 @@ from time import time
 from typing import Annotated, Any
 from uuid import uuid4
 
-from errata.wire import Answer, AnswerDelta
 from fastapi import APIRouter, Response
 
 from service.http.auth import RequestAccount
 from service.http.auto import AutoRouter
 from service.http.body import MESSAGES, json_body
-from service.http.openai.chat import build_completion, respond_chat, settle
+from service.http.openai.chat import read_pieces, respond_chat
 from service.http.openai.replies import (
     ChatCompletion,
     ResponseMessage,
@@ -33,11 +32,6 @@ ResponseBody = Annotated[ResponseRequest, json_body(ResponseRequest, MESSAGES)]
 
 
 def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRouter:
-    """Build the route.
-
-    Args:
-        declines_in_content: Whether a reply has the reason of a declined answer as its text, unless the request says.
-    """
     router = APIRouter(tags=["answers"])
 
     @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
@@ -126,26 +120,20 @@ async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -
         id=events.response_id, created_at=int(time()), status="in_progress", model=request.model, output=[]
     )
     yield events.make("created", response=_to_json(response))
-    text = content = ""
-    outcome: Outcome | None = None
-    async for item in items:
-        if isinstance(item, Outcome):
-            outcome = item
-            continue
-        text += AnswerDelta.model_validate_json(item).text
-        if piece := settle(request, text)[len(content) :]:
+    content = ""
+    async for item in read_pieces(request, items):
+        if isinstance(item, str):
             for event in events.begin_message(EMPTY_TEXT) if not content else ():
                 yield event
-            yield events.of_part("output_text.delta", delta=piece, logprobs=[])
-            content += piece
-    assert outcome is not None, "it comes last"
-    if outcome.status >= 400:
-        fault = {"code": "server_error", "message": describe_chat_error(outcome, RESPONSES).error.message}
+            yield events.of_part("output_text.delta", delta=item, logprobs=[])
+            content += item
+    if isinstance(item, Outcome):
+        fault = {"code": "server_error", "message": describe_chat_error(item, RESPONSES).error.message}
         failure = response.model_copy(update={"status": "failed", "error": fault})
         yield events.make("failed", response=_to_json(failure))
         return
-    completion = build_completion(request, Answer.model_validate_json(outcome.body))
-    for event in events.end(_build_response(completion, events.response_id, events.message_id), content):
+    assert isinstance(item, ChatCompletion), "it comes last"
+    for event in events.end(_build_response(item, events.response_id, events.message_id), content):
         yield event
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from errata import wire
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -15,12 +15,9 @@ from service.http.auto import AutoRouter
 from service.http.body import EDITS, json_body, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
-from service.http.openapi import document, forward
+from service.http.openapi import document, document_commit, forward
 from service.http.responses import respond
 from service.http.routes.answers import answer_query
-
-PENDING = {"model": wire.EditReceipt, "description": "Committed; not every replica has it yet"}
-DRY_RUN = {"model": wire.EditReceipt, "description": "Measured; nothing is committed"}
 
 EditBody = Annotated[wire.EditRequest, json_body(wire.EditRequest, EDITS)]
 RevertBody = Annotated[wire.RevertRequest, json_body(wire.RevertRequest)]
@@ -30,14 +27,14 @@ RollbackBody = Annotated[wire.RollbackRequest, json_body(wire.RollbackRequest)]
 def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["editing"])
 
-    @router.post("/admin/edits", **_document({200: DRY_RUN}))
+    @router.post("/admin/edits", **document_commit())
     async def edit(body: EditBody, request: Request) -> Response:
         """Make one commit of all edits, or none. 409 `stale_version`: read the version again and repeat."""
         summarize(request, _summarize_edits(body))
         author, key = get_caller(request).name, read_idempotency_key(request)
         return respond(await editor.call(Edit(body, author, key)))
 
-    @router.post("/admin/reverts", **_document({200: DRY_RUN}))
+    @router.post("/admin/reverts", **document_commit())
     async def revert(body: RevertBody, request: Request) -> Response:
         """Take one commit back, however old, or single edits by their ids, in a new commit."""
         subject = f"edits {', '.join(body.edits[:MAX_NAMED])}" if body.edits else f"version {body.version}"
@@ -45,7 +42,7 @@ def build_router(editor: EditorClient) -> APIRouter:
         author, key = get_caller(request).name, read_idempotency_key(request)
         return respond(await editor.call(Undo(body, author, key)))
 
-    @router.post("/admin/rollbacks", **_document({200: DRY_RUN}))
+    @router.post("/admin/rollbacks", **document_commit())
     async def rollback(body: RollbackBody, request: Request) -> Response:
         """Make an old version the current one, as a new commit."""
         summarize(request, f"{_trial(body.dry_run)}back to version {body.to}")
@@ -54,12 +51,6 @@ def build_router(editor: EditorClient) -> APIRouter:
 
     forward(router, editor, "POST /admin/checks", RunChecks)
     return router
-
-
-def _document(answers: dict[int, Any]) -> dict[str, Any]:
-    description = document(wire.EditReceipt, 404, 409, status=201)
-    description["responses"] |= {202: PENDING, **answers}
-    return description
 
 
 def _trial(is_trial: bool) -> str:

@@ -32,7 +32,7 @@ from service.http.body import (
 )
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import set_outcome, summarize
-from service.http.openapi import document, forward
+from service.http.openapi import document, document_commit, forward
 from service.http.responses import NO_BUFFERING, respond
 from service.outcome import Outcome
 
@@ -217,14 +217,14 @@ def build_documents_router(editor: EditorClient) -> APIRouter:
 def build_document_edit_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["documents"])
 
-    @router.put("/v1/documents/{id}", **_document_answers())
+    @router.put("/v1/documents/{id}", **document_commit(422))
     async def put_document(id: DocumentPath, body: DocumentIn, request: Request) -> Response:
         """Put a document, or another text in its place, in one commit. /admin/edits corrects a part of one."""
         change = {"id": id, "text": body.text, "media_type": body.media_type}
         change |= {"title": body.title} if body.title else {}
         return await _edit_document(editor, request, f"{len(body.text):,} characters", change, body)
 
-    @router.delete("/v1/documents/{id}", **_document_answers())
+    @router.delete("/v1/documents/{id}", **document_commit(422))
     async def remove_document(
         id: DocumentPath, options: Annotated[wire.RemovalOptions, Query()], request: Request
     ) -> Response:
@@ -252,12 +252,3 @@ async def _edit_document(
     )
     author, key = get_caller(request).name, read_idempotency_key(request)
     return respond(await editor.call(Edit(edits, author, key, of_document=True)))
-
-
-def _document_answers() -> dict[str, Any]:
-    description = document(wire.EditReceipt, 404, 409, 422, status=201)
-    description["responses"] |= {
-        200: {"model": wire.EditReceipt, "description": "Measured; nothing is committed"},
-        202: {"model": wire.EditReceipt, "description": "Committed; not every replica has it yet"},
-    }
-    return description

@@ -15,19 +15,20 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from service.curation.proposals import Decision, Entry, Proposals
 from service.editing.operations import Edit, ListVersions
-from service.errors import Forbidden, ProposalClosed
+from service.errors import Forbidden, ProposalClosed, StaleVersion
 from service.http.auth import get_caller
 from service.http.body import ASKING, json_body
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
-from service.outcome import VERSION, Outcome
+from service.outcome import CODE, VERSION, Outcome
 
 NEEDS_ANOTHER = (
     "proposal {} is your own: another key approves it, or the service is started with --self-approval"
 )
 CUT_OFF_S = 60.0  # after which an approval without a commit was cut off, and another may complete it
+TRIALS = 10  # dry runs of one proposal, while others make a commit before each
 LOOK_EVERY_S = 0.1  # pause between two looks at the approval of another
 
 State = Annotated[Literal["open", "all"], Query(description="Only open ones, or all.")]
@@ -65,9 +66,7 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
         """Store edits that another key may approve. They are measured by a dry run first, and refused as it is."""
         summarize(request, f"{len(body.edits):,} edits proposed")
         author, edits = get_caller(request).name, body.model_dump(mode="json", exclude_unset=True)["edits"]
-        head = await _read_head(editor)
-        trial = _order(edits, body.message, body.review, dry_run=True)
-        outcome = await editor.call(Edit(trial, author, f"trial-{uuid4().hex}"))
+        outcome, head = await _try(editor, author, _order(edits, body.message, body.review, dry_run=True))
         if outcome.status >= 400:
             return respond(outcome)
         row = await store.add(author, body.message, edits, body.expires_in_s, body.review)
@@ -180,9 +179,7 @@ def _order(
 
 async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
     """Return the report of a dry run on the newest version, or why the edits are refused there."""
-    head = await _read_head(editor)
-    order = _order(item.row.edits, "", dry_run=True)
-    outcome = await editor.call(Edit(order, item.row.author, f"trial-{uuid4().hex}"))
+    outcome, head = await _try(editor, item.row.author, _order(item.row.edits, "", dry_run=True))
     body = json.loads(outcome.body)
     if outcome.status >= 500:
         return {}
@@ -191,9 +188,18 @@ async def _measure(editor: EditorClient, item: Entry) -> dict[str, Any]:
     )
 
 
-async def _read_head(editor: EditorClient) -> int:
-    head: int = json.loads((await editor.call(ListVersions(limit=1))).body).get("head", 0)
-    return head
+async def _try(editor: EditorClient, author: str, order: wire.EditRequest) -> tuple[Outcome, int]:
+    """Return the outcome of a dry run, and the version that it was measured on."""
+    for _ in range(TRIALS):
+        log = await editor.call(ListVersions(limit=1))
+        if log.status >= 400:
+            return log, 0
+        head: int = json.loads(log.body)["head"]
+        trial = Edit(order.model_copy(update={"expected_version": head}), author, f"trial-{uuid4().hex}")
+        outcome = await editor.call(trial)
+        if outcome.headers.get(CODE) != StaleVersion.code:
+            break
+    return outcome, head
 
 
 def _to_wire(item: Entry, entries: Sequence[Entry], now: float, **measures: Any) -> wire.Proposal:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, ValuesView
+from dataclasses import replace
 
 import pytest
 from errata.wire import EntityList, EntityState
 
 from service.editing.editor import Editor
 from service.editing.operations import FindEntities, GetEntity
+from service.ledger.commit import EditRecord
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, revert, rollback
 from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values
@@ -187,3 +189,21 @@ async def test_each_time_that_a_value_was_said_is_kept_although_it_is_said_again
         ("Lea", 3, 4),
         ("Noor", 2, 3),
     ]
+
+
+async def test_many_looks_at_one_version_pass_over_all_edits_once(editor: Editor) -> None:
+    passes = 0
+
+    class Edits(dict[str, EditRecord]):
+        def values(self) -> ValuesView[str, EditRecord]:  # type: ignore[override, type-arg]
+            nonlocal passes
+            passes += 1
+            return super().values()
+
+    await fact(editor, "Peru", "capital", "Cusco")
+    state = editor.pipeline.state
+    assert state is not None
+    editor.pipeline.state = replace(state, edits=Edits(state.edits))
+    for _ in range(3):
+        assert ("Cusco", 1) in await dates(editor, "peru", "capital")
+    assert passes == 1

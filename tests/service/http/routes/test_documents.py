@@ -12,6 +12,8 @@ import pytest
 from errata.cli.app import build_cli
 from typer.testing import CliRunner, Result
 
+from models.blocks import Image
+from models.documents.memory import DocumentsView, Texts
 from tests.service.extraction.pdfs import write_pdf
 from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
@@ -219,3 +221,27 @@ async def test_a_text_is_changed_on_a_page_after_a_trial(http: httpx.AsyncClient
     assert "Change the text" not in (await http.get("/console/documents/mill?version=1")).text
     empty = await http.post("/console/correct", data=form | {"text": "", "do": "try"})
     assert (empty.status_code, 'role="alert"' in empty.text) == (422, True)
+
+
+async def test_many_documents_of_one_request_are_not_folded_for_each(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_views, view = 0, Texts.view
+
+    def count(texts: Texts, image: Image) -> DocumentsView:
+        nonlocal n_views
+        n_views += 1
+        return view(texts, image)
+
+    monkeypatch.setattr(Texts, "view", count)
+    items = [
+        {
+            "memory": "documents/texts",
+            "kind": "document",
+            "change": {"id": id, "action": action, "text": TEXT},
+        }
+        for id, action in [*((f"mill-{number}", "put") for number in range(40)), ("mill-7", "append")]
+    ]
+    receipt = await http.post("/admin/edits", json={"edits": items})
+    assert (receipt.status_code, n_views < 10) == (201, True)
+    assert (await http.get("/v1/documents/mill-7")).json()["characters"] > len(TEXT)

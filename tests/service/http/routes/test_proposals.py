@@ -17,6 +17,8 @@ from service.config import Settings
 from service.curation import upkeep as reviews
 from service.curation.proposals import Decision, Proposals
 from service.editing.editor import Editor
+from service.editing.operations import ListVersions
+from service.http.deployment_client import EditorClient
 from service.http.routes.proposals import CUT_OFF_S
 from tests.service.http.conftest import ADMIN, Run, client_of, serve
 from tests.service.http.listening import listening
@@ -146,6 +148,27 @@ async def test_its_report_is_made_anew_when_the_version_has_moved_on(
     stale = await cy.post("/admin/proposals/1/approval", json={"expected_version": 0})
     assert (stale.status_code, stale.json()["code"]) == (409, "stale_version")
     assert (await cy.post("/admin/proposals/1/approval", json={"expected_version": 1})).json()["version"] == 2
+
+
+async def test_its_report_is_of_the_version_that_it_names_although_others_commit_meanwhile(
+    people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another key makes a commit when the newest version has been looked up, before the dry run begins."""
+    bo, cy = people["bo"], people["cy"]
+    await propose(bo)
+    call, is_first = EditorClient.call, True
+
+    async def call_late(editor: EditorClient, query: Any, *rest: Any) -> Any:
+        nonlocal is_first
+        outcome = await call(editor, query, *rest)
+        if is_first and isinstance(query, ListVersions):
+            is_first = False
+            await cy.post("/admin/edits", json={"edits": [EDIT | {"answer": "Eve"}]})
+        return outcome
+
+    monkeypatch.setattr(EditorClient, "call", call_late)
+    item = (await bo.get("/admin/proposals/1")).json()
+    assert (item["measured_at"], item["report"]["edits"][0]["before"]) == (1, "Eve")
 
 
 async def test_what_would_be_refused_now_says_so(people: Mapping[str, httpx.AsyncClient]) -> None:
