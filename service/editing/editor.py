@@ -18,7 +18,6 @@ from errata.wire import CheckReport
 from ray import serve
 
 from models.graph.view import GraphView
-from models.memory import View
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing import changes
@@ -100,17 +99,18 @@ class Editor:
 
     def _watches(self, lookup: Lookup | None) -> list[Coroutine[Any, Any, None]]:
         """Return what runs as long as the editor."""
+
+        def newest_view() -> GraphView | None:
+            state = self.pipeline.state
+            return None if state is None else state.memories[self.models.fact_memory].view
+
         return [
             watch_replicas(self.ledger, self.patience.expected),
             self.later.run(),
             self.importer.watch(),
             self.upkeep.watch(lambda: self.pipeline.state, self.models),
-            *([] if lookup is None else [lookup.watch_damage(lambda: self._newest_view(lookup.memory))]),
+            *([] if lookup is None else [lookup.watch_damage(newest_view)]),
         ]
-
-    def _newest_view(self, memory: str) -> View | None:
-        state = self.pipeline.state
-        return None if state is None else state.memories[memory].view
 
     async def aclose(self) -> None:
         """Stop the tasks first: one in the middle of a command would keep its connection from being closed."""

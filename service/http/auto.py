@@ -20,7 +20,6 @@ from time import monotonic, time
 from typing import Any, cast
 
 from errata.wire import AnswerDelta, AnswerRequest
-from pydantic import JsonValue
 
 from service.choice import Standing, choose, repeats_words
 from service.concurrency import cancel_and_wait
@@ -186,7 +185,9 @@ class AutoRouter:
                 async for model, outcome in replies:
                     outcomes[model] = outcome
                     if any(reply.status < 400 for reply in outcomes.values()):
-                        yield _describe_progress(model, len(outcomes), len(question.parts))
+                        counts = {"n_replied": len(outcomes), "n_asked": len(question.parts)}
+                        delta = AnswerDelta(text="", progress={"model": model, **counts})
+                        yield delta.model_dump_json().encode()
             [outcome] = await self._conclude([question], [outcomes])
             yield outcome
 
@@ -254,7 +255,7 @@ class AutoRouter:
 
     async def _ask_all(self, parts: Sequence[Question]) -> AsyncGenerator[tuple[str, Outcome]]:
         """Yield each system's name and outcome as it replies; one that lags behind the others is not waited for."""
-        models = {asyncio.create_task(self._ask(part)): part.model for part in parts}
+        models = {asyncio.create_task(self._models.try_answer(part)): part.model for part in parts}
         has_replies = any("max_version" in part.fields for part in parts)
         pending, timeout_s = set(models), self._patience_s if has_replies else None
         try:
@@ -273,12 +274,6 @@ class AutoRouter:
                 yield models[task], Outcome.of(NotReady(detail), None)
         finally:
             await cancel_and_wait(models)
-
-    async def _ask(self, part: Question) -> Outcome:
-        try:
-            return await self._models.answer(part)
-        except ErrataError as error:
-            return Outcome.of(error, None)
 
 
 def find_others(
@@ -395,11 +390,6 @@ def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
         outcome.wording,
     )
     return Opinion(model, outcome, body, standing)
-
-
-def _describe_progress(model: str, n_replied: int, n_asked: int) -> bytes:
-    progress: dict[str, JsonValue] = {"model": model, "n_replied": n_replied, "n_asked": n_asked}
-    return AnswerDelta(text="", progress=progress).model_dump_json().encode()
 
 
 def _describe(opinion: Opinion) -> dict[str, object]:

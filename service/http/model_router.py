@@ -132,6 +132,13 @@ class ModelRouter:
         _count(model, outcome)
         return outcome
 
+    async def try_answer(self, question: Question) -> Outcome:
+        """Answer one question; a failed call is an outcome as well."""
+        try:
+            return await self.answer(question)
+        except ErrataError as error:
+            return Outcome.of(error, None)
+
     async def stream(self, question: Question) -> AsyncIterator[bytes | Outcome]:
         """Yield the deltas of one answer as JSON, and last its outcome. A failed call is an outcome as well."""
         model, client = question.model, self.get(question.model)
@@ -155,10 +162,7 @@ class ModelRouter:
 
         async def answer(question: Question) -> Outcome:
             async with slots:
-                try:
-                    return await self.answer(question)
-                except ErrataError as error:
-                    return Outcome.of(error, None)
+                return await self.try_answer(question)
 
         return await asyncio.gather(*map(answer, questions))
 

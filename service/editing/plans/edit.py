@@ -79,7 +79,7 @@ class EditPlan:
             models.check_takes_facts()
         self._options = resolve_options(request, models)
         self._version_independent = Refusals(request.skip_refused or not request.measure)
-        self._given_edits = [*self._plan_answers(), *self._plan_changes()]
+        self._given_edits = list(self._plan_given())
         self._version, self._refusals = -1, self._version_independent
         self._ids: dict[tuple[int, str, str], str] = defaultdict(new_edit_id)
         self._needed_edits: set[str] = set()
@@ -142,38 +142,36 @@ class EditPlan:
                 with self._refusals.collect(edit.place):
                     find_named(edit, state)
 
-    def _plan_answers(self) -> Iterator[PlannedEdit]:
-        """Yield the corrections of answers, which do not depend on the version."""
+    def _plan_given(self) -> Iterator[PlannedEdit]:
+        """Yield the corrections of answers and the memories' own changes, which do not depend on the version."""
         for place, item in enumerate(self._items):
-            if not isinstance(item, EditItem):
-                continue
             with self._version_independent.collect(place):
-                model = item.model or self._models.default
-                memory = self._models.memory_for(model, "answer")
-                if memory is None:
-                    detail = (
-                        f"{model} answers from the graph: correct it with {{subject, relation, object}}, "
-                        "not with a free answer"
-                    )
-                    raise EditRefused(detail, reason="triples_only")
-                yield PlannedEdit(
-                    place,
-                    model,
-                    memory.name,
-                    _method(self._options[memory.name]),
-                    item.question,
-                    item.answer,
-                    tuple(item.paraphrases),
-                    tuple(item.counterexamples),
-                    tuple(item.replaces),
-                    tuple(GivenTest(test.question, test.answer) for test in item.tests),
-                )
-
-    def _plan_changes(self) -> Iterator[PlannedEdit]:
-        for place, item in enumerate(self._items):
-            if isinstance(item, MemoryItem):
-                with self._version_independent.collect(place):
+                if isinstance(item, EditItem):
+                    yield self._plan_answer(item, place)
+                elif isinstance(item, MemoryItem):
                     yield plan_change(item, place, self._models)
+
+    def _plan_answer(self, item: EditItem, place: int) -> PlannedEdit:
+        model = item.model or self._models.default
+        memory = self._models.memory_for(model, "answer")
+        if memory is None:
+            detail = (
+                f"{model} answers from the graph: correct it with {{subject, relation, object}}, "
+                "not with a free answer"
+            )
+            raise EditRefused(detail, reason="triples_only")
+        return PlannedEdit(
+            place,
+            model,
+            memory.name,
+            _method(self._options[memory.name]),
+            item.question,
+            item.answer,
+            tuple(item.paraphrases),
+            tuple(item.counterexamples),
+            tuple(item.replaces),
+            tuple(GivenTest(test.question, test.answer) for test in item.tests),
+        )
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
         """Plan all edits in the order of the request, without refused ones."""

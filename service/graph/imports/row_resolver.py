@@ -144,10 +144,12 @@ class RowResolver:
                 object_id = self._only_bearer(text, candidates) or ""
         self.spool.add((subject, relation, text, object_id, act))
         self.counts.triples += is_fact
-        if is_fact and not relation.startswith("@"):
-            self._keep(FileFact(row.line, subject, relation, text, object_id, act))
-        else:
+        if not is_fact or relation.startswith("@"):
             self.has_names = True
+        elif len(self.facts) < MAX_COMPARED or subject in self._view.edits:
+            self.facts.append(FileFact(row.line, subject, relation, text, object_id, act))
+        else:
+            self.is_compared = False
 
     @property
     def new_names(self) -> list[str]:
@@ -156,12 +158,6 @@ class RowResolver:
     @property
     def new_relations(self) -> list[str]:
         return [relation for relation in self.relations if relation not in self._view.relations]
-
-    def _keep(self, fact: FileFact) -> None:
-        if len(self.facts) < MAX_COMPARED or fact.subject in self._view.edits:
-            self.facts.append(fact)
-        else:
-            self.is_compared = False
 
     def has_entity(self, entity: str, label: str) -> bool:
         view = self._view

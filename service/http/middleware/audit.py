@@ -42,7 +42,9 @@ class AuditMiddleware:
         self._app, self._audit = app, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _is_audited(scope):
+        may_change = scope["type"] == "http" and scope["method"] not in READ_METHODS
+        prefixes = (ADMIN, DOCUMENTS) if may_change else ADMIN
+        if scope["type"] != "http" or not scope["path"].startswith(prefixes):
             await self._app(scope, receive, send)
             return
         status, headers, is_written = CLIENT_GONE, dict[str, str](), False
@@ -73,7 +75,6 @@ class AuditMiddleware:
             finally:
                 await write()
 
-        may_change = scope["method"] not in READ_METHODS
         await run_to_end(call(), lambda: HANG_UP_S if body.keep_or_give_up() and may_change else 0.0)
 
     async def _write(self, call: Call) -> None:
@@ -106,11 +107,6 @@ class _Body:
         """Return whether the body was received whole; if not, no further part is received."""
         self._is_given_up = not self._is_whole
         return self._is_whole
-
-
-def _is_audited(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.startswith(ADMIN) or (path.startswith(DOCUMENTS) and scope["method"] not in READ_METHODS)
 
 
 def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:

@@ -37,9 +37,8 @@ def build_router(models: AutoRouter, declines_in_content: bool = False) -> APIRo
     @router.post(RESPONSES, **document(ResponseObject, 404, streams=EVENTS))
     async def create_response(body: ResponseBody, account: RequestAccount) -> Response:
         """Answer a text by a text. Nothing is kept: each request holds its whole question."""
-        return await respond_chat(
-            models, account, body.to_chat(), declines_in_content, RESPONSES, _stream, _encode
-        )
+        chat = body.to_chat()
+        return await respond_chat(models, account, chat, declines_in_content, RESPONSES, _stream, _encode)
 
     return router
 

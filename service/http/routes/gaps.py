@@ -60,12 +60,18 @@ def build_router(worklist: Worklist | None, days: float) -> APIRouter:
 
 
 def build_edit_router(worklist: Worklist | None, models: AutoRouter, editor: EditorClient) -> APIRouter:
-    """Build the routes that take lines out of the worklist.
+    """Build the routes that take lines out of the worklist, and set the day of a review.
 
     Args:
         models: Answers without counting the questions as gaps once more.
     """
-    router = _build_review_edit_router(editor)
+    router = APIRouter(tags=["history"])
+
+    @router.put("/admin/edits/{id}/review", **document(EditDetail, 404, 409))
+    async def put_review(id: EditId, body: ReviewBody, request: Request) -> Response:
+        """Set the day on which a person looks at an edit again, or take it away."""
+        summarize(request, f"edit {id} is looked at again {'on no day' if body.on is None else body.on}")
+        return respond(await editor.call(PutReview(id, body.on)))
 
     @router.delete("/admin/gaps/{line}", **document(WireGap, 404))
     async def delete_gap(line: Line) -> WireGap:
@@ -103,18 +109,6 @@ async def _find_answered(models: AutoRouter, account: RequestAccount, gaps: Sequ
         for gap, outcome in zip(prepared_gaps, outcomes, strict=True)
         if outcome.status == 200 and not outcome.declined and not outcome.is_near
     ]
-
-
-def _build_review_edit_router(editor: EditorClient) -> APIRouter:
-    router = APIRouter(tags=["history"])
-
-    @router.put("/admin/edits/{id}/review", **document(EditDetail, 404, 409))
-    async def put_review(id: EditId, body: ReviewBody, request: Request) -> Response:
-        """Set the day on which a person looks at an edit again, or take it away."""
-        summarize(request, f"edit {id} is looked at again {'on no day' if body.on is None else body.on}")
-        return respond(await editor.call(PutReview(id, body.on)))
-
-    return router
 
 
 def _open(worklist: Worklist | None) -> Worklist:
