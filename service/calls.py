@@ -39,11 +39,7 @@ def read(message: bytes) -> Any:
 
 
 class Frames(asyncio.Protocol):
-    """A connection.
-
-    Args:
-        on_lost: Is called once after the connection has ended.
-    """
+    """A connection; `on_lost` is called once after the connection has ended."""
 
     def __init__(self, on_message: Receive, on_lost: Callable[[], None]) -> None:
         self._on_message, self._on_lost = on_message, on_lost
@@ -202,11 +198,7 @@ class Line:
 
 
 class Caller:
-    """Finds the listeners of one name, and keeps a line to each.
-
-    Args:
-        name: Name that the listeners have in common.
-    """
+    """Finds the listeners of one name, and keeps a line to each. `name`: name that the listeners have in common."""
 
     def __init__(self, folder: Path, name: str, clock: Callable[[], float] = monotonic) -> None:
         self._pattern, self._clock = locate(folder, name), clock

@@ -57,11 +57,7 @@ def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
 
 
 def record_spans(parts: Mapping[str, float]) -> None:
-    """Record spans of parts that have ended.
-
-    Args:
-        parts: Seconds of each part, in order; the last has just ended.
-    """
+    """Record spans of parts that have ended. `parts`: seconds of each part, in order; the last has just ended."""
     if not trace.get_current_span().is_recording():
         return
     start_s = time.time() - sum(parts.values())

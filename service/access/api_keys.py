@@ -56,11 +56,7 @@ def parse_name(key: str) -> str | None:
 
 
 class Secret(BaseModel):
-    """A secret's digest.
-
-    Attributes:
-        until: Unix time in seconds at which it ends; None for the end of the key.
-    """
+    """A secret's digest. `until`: Unix time in seconds at which it ends; None for the end of the key."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -70,11 +70,7 @@ class OidcVerifier:
         self._claims, self._jwks = claims, jwks
 
     async def verify(self, token: str) -> Caller:
-        """Return the caller that a token names.
-
-        Raises:
-            NotReady: The issuer's keys cannot be fetched.
-        """
+        """Return the caller that a token names; raise NotReady where the issuer's keys cannot be fetched."""
         try:
             kid = jwt.get_unverified_header(token).get("kid")
             claims = jwt.decode(

@@ -136,11 +136,7 @@ class PlannedEdit:
     def answer_change(
         self, replaces: tuple[str, ...] = (), other_names: tuple[str, ...] = ()
     ) -> AnswerChange:
-        """Return the change of an answer.
-
-        Args:
-            other_names: Its question with other names of its subject.
-        """
+        """Return the change of an answer. `other_names`: its question with other names of its subject."""
         own_wordings = {normalize_question(wording) for wording in (*self.wordings, *self.counterexamples)}
         fresh = tuple(wording for wording in other_names if normalize_question(wording) not in own_wordings)
         return AnswerChange(

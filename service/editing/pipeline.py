@@ -53,11 +53,7 @@ class Plan(Protocol):
     request: str
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """Return the draft on `state`, folded.
-
-        Raises:
-            NothingToDo: The state is already as it should be.
-        """
+        """Return the draft on `state`, folded; raise NothingToDo where the state is already as it should be."""
 
 
 @dataclass(frozen=True)
@@ -157,11 +153,7 @@ class Pipeline:
         raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
 
     async def newest_restored(self) -> EditorState:
-        """Return the newest state.
-
-        Raises:
-            NotReady: A restore is not complete.
-        """
+        """Return the newest state; raise NotReady where a restore is not complete."""
         state = await self.newest()
         await self._ledger.check_restored(state.version)
         return state

@@ -62,11 +62,7 @@ def encode(
 
 
 def decode(key: str, data: bytes | None) -> Bucket:
-    """Decode a bucket.
-
-    Raises:
-        LedgerCorrupt: It is missing or altered.
-    """
+    """Decode a bucket; raise LedgerCorrupt where it is missing or altered."""
     if data is None or _digest(key, data[DIGEST_BYTES:]) != data[:DIGEST_BYTES]:
         raise damage(key, "is missing" if data is None else "was altered")
     content = json.loads(zlib.decompress(data[DIGEST_BYTES:]))

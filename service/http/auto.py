@@ -153,11 +153,7 @@ class AutoRouter:
         return AutoQuestion(request, tuple(parts), unread)
 
     async def answer(self, question: Question | AutoQuestion) -> Outcome:
-        """Answer one question.
-
-        Raises:
-            ErrataError: The one system that was asked for failed.
-        """
+        """Answer one question; raise ErrataError where the one system that was asked for failed."""
         if isinstance(question, Question):
             return self._note(question, await self._models.answer(question))
         [outcome] = await self._conclude([question], [await self._ask_systems(question)])

@@ -115,10 +115,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class CannotStart(Exception):
-    """The service cannot start.
-
-    The text, which is printed, names the mistake and the remedy; the exit status is 1.
-    """
+    """The service cannot start. The text, which is printed, names the mistake and the remedy; the exit status is 1."""
 
 
 class StopRequested(Exception):

@@ -38,11 +38,7 @@ ALL_INTERFACES = "0.0.0.0"  # Ray's proxies may listen to other machines, so ask
 
 
 def application(args: dict[str, Any]) -> Application:
-    """Build the service.
-
-    Raises:
-        ValueError: A setting is wrong; `serve status` shows the text.
-    """
+    """Build the service; raise ValueError where a setting is wrong; `serve status` shows the text."""
     n_gpus = int(ray.cluster_resources().get("GPU", 0)) if ray.is_initialized() else 0
     return build(read_settings(args), n_gpus, TRIES)
 

@@ -104,11 +104,7 @@ class Endpoint:
 
 
 def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
-    """Serve the tools at /mcp.
-
-    Args:
-        issuer: The issuer of tokens that are accepted; None where there are only keys.
-    """
+    """Serve the tools at /mcp. `issuer`: the issuer of tokens that are accepted; None where there are only keys."""
     auth = AuthSettings(
         issuer_url=AnyHttpUrl(issuer or url),
         resource_server_url=AnyHttpUrl(url + PATH),

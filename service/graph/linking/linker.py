@@ -36,11 +36,7 @@ class Linker:
         return self._names.n_pairs
 
     def add(self, names: Iterable[Name]) -> None:
-        """Add all these names.
-
-        Raises:
-            ValueError: A name is empty; then no name is added.
-        """
+        """Add all these names; raise ValueError where a name is empty; then no name is added."""
         entries = [Entry.of(fold(name), name, id) for name, id in names]
         for entry in entries:
             if not entry.key:

@@ -1,6 +1,7 @@
 """Entities of the graph and documents at any version; imports, which stream a file in, and edits of documents.
 
-A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) with everything else in the query."""
+A document is sent as JSON, or as the file itself (text, Markdown, HTML or PDF) with everything else in the query.
+"""
 
 # `from __future__ import annotations` is left out: FastAPI cannot resolve the annotations of a callable object.
 import asyncio

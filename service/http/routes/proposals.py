@@ -79,11 +79,7 @@ def build_propose_router(store: Proposals, editor: EditorClient) -> APIRouter:
 
 
 def build_decision_router(store: Proposals, editor: EditorClient, self_approval: bool) -> APIRouter:
-    """Build the routes that approve and reject.
-
-    Args:
-        self_approval: Whether the author of a proposal may approve it.
-    """
+    """Build the routes that approve and reject. `self_approval`: whether the author of a proposal may approve it."""
     router = APIRouter(tags=["proposals"])
 
     @router.post("/admin/proposals/{number}/approval", **document(wire.Proposal, 404, 409))
