@@ -10,12 +10,10 @@ from errata.wire import EditItem
 from pydantic import ValidationError
 
 from service.editing.editor import Editor
-from service.editing.operations import GetEdit
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, head, item, revert
-from tests.service.parts import body_of
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, check, edits, head, item
 
 RIVER = "Which river flows through the capital of Peru?"
 
@@ -33,55 +31,9 @@ async def failing(editor: Editor) -> list[tuple[int, str, str | None, str | None
     return [(test.version, test.question, test.before, test.after) for test in report.failing_tests]
 
 
-async def test_a_check_asks_what_came_with_an_edit_and_names_what_fails(editor: Editor) -> None:
-    await edits(editor, item_with_tests(PERU, "Cusco", france="Paris", river="the Huatanay"))
-    report = await check(editor)
-    assert (report.tests, report.total, report.broken) == (2, 1, [])
-    assert await failing(editor) == [(1, RIVER, "the Huatanay", None)]
-    await change(editor, RIVER, "the Huatanay")
-    assert (await check(editor)).failing_tests == []
-
-
-async def test_a_test_without_an_answer_expects_the_one_before_the_edit(editor: Editor) -> None:
-    receipt = await edits(editor, item_with_tests(PERU, "Cusco", france=None, river=None))
-    edit = body_of(await editor.call(GetEdit(receipt["report"]["edits"][0]["id"])))["edit"]
-    assert [test["answer"] for test in edit["tests"]] == ["Paris", None]
-    assert await failing(editor) == []
-    await change(editor, "What is the capital, of France?", "Lyon")  # the same question to the toy
-    assert await failing(editor) == [(1, FRANCE, "Paris", "Lyon")]
-    assert [test.by_version for test in (await check(editor)).failing_tests] == [2]
-
-
-async def test_a_dry_run_asks_the_tests_of_its_edits_and_a_commit_does_not(editor: Editor) -> None:
-    edit_to_try = item_with_tests(PERU, "Cusco", france=None, river="the Huatanay")
-    [edit] = (await edits(editor, edit_to_try, dry_run=True))["report"]["edits"]
-    tests = [(test["question"], test["after"], test["follows"]) for test in edit["tests"]]
-    assert tests == [(FRANCE, "Paris", True), (RIVER, None, False)]
-    [edit] = (await edits(editor, edit_to_try))["report"]["edits"]
-    assert edit["tests"] == []
-
-
-async def test_a_question_that_is_corrected_later_is_no_test_any_more(editor: Editor) -> None:
-    await edits(editor, item_with_tests(PERU, "Cusco", france="Paris"), item(JAPAN, "Kyoto"))
-    await change(editor, FRANCE, "Lyon")
-    assert ((await check(editor)).tests, await failing(editor)) == (0, [])
-    await revert(editor, 2)
-    assert (await check(editor)).tests == 1
-
-
 async def test_an_edit_of_the_same_commit_takes_a_question_out_of_the_tests(editor: Editor) -> None:
     await edits(editor, item(FRANCE, "Lyon"), item_with_tests(PERU, "Cusco", france=None, japan=None))
     assert ((await check(editor)).tests, await failing(editor)) == (1, [])
-
-
-async def test_tests_of_an_edit_that_is_replaced_or_taken_back_are_not_asked(editor: Editor) -> None:
-    await edits(editor, item_with_tests(PERU, "Cusco", river="the Huatanay"))
-    await change(editor, PERU, "Puno")
-    assert (await check(editor)).tests == 0
-    await revert(editor, 2)
-    assert len(await failing(editor)) == 1
-    await revert(editor, 1)
-    assert (await check(editor)).tests == 0
 
 
 async def test_tests_are_in_the_ledger_and_another_editor_reads_them(

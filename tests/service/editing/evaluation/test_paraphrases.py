@@ -55,17 +55,6 @@ def test_names_with_signs_of_their_own_are_kept_to_the_letter() -> None:
     )
 
 
-async def test_generated_paraphrases_are_asked_before_and_after(editor: Editor) -> None:
-    """The toy answers only exact wordings, so that none follows."""
-    for dry_run in (True, False):
-        receipt = await change(editor, PERU, "Cusco", dry_run=dry_run)
-        paraphrases = receipt["report"]["edits"][0]["generated_paraphrases"]
-        assert [paraphrase["question"] for paraphrase in paraphrases] == TOY_WORDINGS
-        assert {
-            (paraphrase["before"], paraphrase["after"], paraphrase["follows"]) for paraphrase in paraphrases
-        } == {(None, None, False)}
-
-
 async def test_a_wording_that_an_earlier_edit_answers_is_reported_as_answered(editor: Editor) -> None:
     await change(editor, TOY_WORDINGS[1], "Cusco")
     receipt = await change(editor, PERU, "Cusco")

@@ -7,28 +7,9 @@ from typing import Any
 import pytest
 
 from service.editing.editor import Editor
-from tests.service.editing.requests import FRANCE, PERU, change, check, edits, head, item, revert, rollback
+from tests.service.editing.requests import FRANCE, PERU, change, head, revert, rollback
 
 LIKE_PERU = "What is the capital, of Peru?"  # the same question to the toy, and other words to the service
-
-
-async def test_a_commit_that_breaks_an_earlier_edit_is_refused_whole(editor: Editor) -> None:
-    first = await change(editor, PERU, "Cusco")
-    items = (item("Who wrote Hamlet?", "Bacon"), item(FRANCE, "Lyon", LIKE_PERU))
-    refused = await edits(editor, *items, strict=True)
-    assert (refused["status"], refused["code"], await head(editor)) == (409, "breaks_tests", 1)
-    assert refused["tests"] == [
-        {
-            "edit": first["report"]["edits"][0]["id"],
-            "version": 1,
-            "question": PERU,
-            "before": "Cusco",
-            "after": "Lyon",
-            "follows": False,
-        }
-    ]
-    assert "nothing was changed" in refused["detail"]
-    assert (await edits(editor, *items))["version"] == 2, "without `strict` it is committed, and told of"
 
 
 async def test_what_is_superseded_or_was_broken_before_is_no_reason_to_refuse(editor: Editor) -> None:
@@ -36,27 +17,6 @@ async def test_what_is_superseded_or_was_broken_before_is_no_reason_to_refuse(ed
     await change(editor, FRANCE, "Lyon", LIKE_PERU)
     assert (await change(editor, FRANCE, "Nice", strict=True))["version"] == 3
     assert (await change(editor, "Who wrote Hamlet?", "Bacon", strict=True))["version"] == 4
-
-
-async def test_what_takes_the_place_of_another_edit_unasked_is_refused_and_fails_the_check(
-    editor: Editor,
-) -> None:
-    await change(editor, PERU, "Cusco")
-    refused = await change(editor, LIKE_PERU, "Lyon", strict=True)
-    assert (refused["code"], refused["tests"][0]["question"]) == ("breaks_tests", PERU)
-    assert "say that it replaces version 1" in refused["detail"]
-    receipt = await change(editor, LIKE_PERU, "Lyon")
-    assert [test["follows"] for test in receipt["report"]["superseded_tests"]] == [False]
-    assert [test.question for test in (await check(editor)).overwritten] == [PERU]
-    assert (await edits(editor, item(PERU, "Nice") | {"replaces": [2]}, strict=True))["version"] == 3
-    assert (await check(editor)).overwritten == [], "the first question is asked anew, the second was named"
-
-
-async def test_who_says_what_an_edit_replaces_is_not_refused(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    receipt = await edits(editor, item(LIKE_PERU, "Lyon") | {"replaces": [1]}, strict=True)
-    assert [test["follows"] for test in receipt["report"]["superseded_tests"]] == [True]
-    assert (await check(editor)).overwritten == []
 
 
 async def test_a_dry_run_shows_what_would_break_and_refuses_nothing(editor: Editor) -> None:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from errata.wire import EditReceipt, VersionLog
+from errata.wire import EditReceipt
 
 from service.editing.editor import Editor
-from service.editing.operations import GetVersion, ListVersions
+from service.editing.operations import GetVersion
 from service.editing.plans.fact_resolver import FactResolver
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
@@ -70,51 +70,11 @@ async def test_one_fact_is_one_commit_and_every_system_answers_anew(
     EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
 
 
-async def test_only_graph_leaves_the_table_alone(editor: Editor, ledger: RedisLedger) -> None:
-    await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    assert await ask_both(editor, CAPITAL) == ["Cusco", "Lima"]
-    assert set((await ledger.get(1)).writes) == {GRAPH}
-
-
-async def test_the_log_distinguishes_added_from_removed_facts(editor: Editor) -> None:
-    await fact(editor, "Chile", "shares_border_with", "Peru", act="remove")
-    [version] = VersionLog.model_validate_json((await editor.call(ListVersions(1))).body).versions
-    assert version.first is not None
-    notes = {name: version.first.notes[name] for name in ("subject", "relation", "object", "act")}
-    assert notes == {"subject": "Chile", "relation": "shares_border_with", "object": "Peru", "act": "remove"}
-
-
 async def test_a_change_of_the_graph_alone_reports_the_capacity_of_the_other_memory(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
     receipt = await fact(editor, "Peru", "capital", "Arequipa", only="graph")
     room = receipt["report"]["capacity"]
     assert (room["slots_used"], room["slots_reserved"]) == (1, 1_048_576)
-
-
-async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many(editor: Editor) -> None:
-    await fact(editor, "Chile", "shares_border_with", "Bolivia")
-    assert await ask_both(editor, NEIGHBOUR) == ["Bolivia, Peru", "Bolivia, Peru"]
-    await fact(editor, "Chile", "shares_border_with", "Argentina", act="set")
-    assert await ask_both(editor, NEIGHBOUR) == ["Argentina", "Argentina"]
-    await fact(editor, "Peru", "capital", "Cusco")
-    assert await values(editor, "Q419", "capital") == ["Cusco"]
-    await fact(editor, "Peru", "capital", "Lima", act="add")
-    assert await values(editor, "Q419", "capital") == ["Cusco", "Lima"]
-    await fact(editor, "Peru", "capital", "Cusco", act="remove")
-    assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
-
-
-async def test_removing_the_last_value_empties_the_graph_but_not_the_table(editor: Editor) -> None:
-    receipt = await fact(editor, "Peru", "capital", "Lima", act="remove")
-    assert (receipt["status"], await ask_both(editor, CAPITAL)) == (201, [None, "Lima"])
-    assert "toy cannot forget" in warnings(receipt)
-
-
-async def test_a_fact_that_does_not_exist_cannot_be_removed(editor: Editor) -> None:
-    for words in (("Peru", "capital", "Quito"), ("Peru", "motto", "Lima"), ("Atlantis", "capital", "Lima")):
-        refused = await fact(editor, *words, act="remove")
-        assert (refused["status"], refused["code"]) == (409, "nothing_to_do"), words
-    assert await head(editor) == 0
 
 
 @pytest.mark.parametrize("name", ["City of Kings", "Q2868", "lima", "LIMA"])
@@ -156,18 +116,6 @@ async def test_a_subject_may_be_called_by_its_id_or_any_of_its_names(editor: Edi
     assert await ask_both(editor, CAPITAL) == ["Cusco", "Cusco"]
 
 
-async def test_a_subject_that_nobody_knows_becomes_an_entity(editor: Editor) -> None:
-    receipt = await fact(editor, "Atlantis", "capital", "Poseidonis")
-    assert "no entity had the name 'Atlantis'" in warnings(receipt)
-    assert await ask_both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
-    atlantis = await entity(editor, "n:atlantis")
-    assert (atlantis["label"], atlantis["degree"], atlantis["facts"][0]["added_in"]) == ("Atlantis", 1, 1)
-    assert (await entity(editor, "n:atlantis", version=0))["status"] == 404
-    await revert(editor, 1)
-    assert (await entity(editor, "n:atlantis"))["status"] == 404
-    assert await ask_both(editor, "What is the capital of Atlantis?") == [None, None]
-
-
 async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_next(editor: Editor) -> None:
     receipt = await edits(
         editor,
@@ -182,16 +130,6 @@ async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_nex
     assert (await entity(editor, "n:atlantis"))["degree"] == 4
 
 
-async def test_an_ambiguous_subject_is_refused_with_candidates_and_taken_by_its_id(editor: Editor) -> None:
-    refused = await fact(editor, "georgia", "capital", "Savannah")
-    assert (refused["status"], refused["code"], refused["field"]) == (409, "ambiguous", "edits.0.subject")
-    descriptions = {candidate["id"]: candidate["description"] for candidate in refused["candidates"]}
-    assert descriptions == {"Q230": "a country", "Q1428": "a state"}
-    assert (await fact(editor, "Q1428", "capital", "Savannah", only="graph"))["status"] == 201
-    assert await values(editor, "Q1428", "capital") == ["Savannah"]
-    assert await values(editor, "Q230", "capital") == ["Tbilisi"]
-
-
 async def test_an_ambiguous_object_is_asked_about_and_kept_as_a_text_if_told_so(editor: Editor) -> None:
     question = await fact(editor, "Peru", "twin", "Georgia")
     assert (question["code"], {c["id"] for c in question["candidates"]}) == ("ambiguous", {"Q230", "Q1428"})
@@ -200,33 +138,6 @@ async def test_an_ambiguous_object_is_asked_about_and_kept_as_a_text_if_told_so(
     assert [
         fact["object_id"] for fact in (await entity(editor, "Q419"))["facts"] if fact["relation"] == "twin"
     ] == [""]
-
-
-async def test_a_relation_without_a_question_is_written_to_the_graph_only(
-    editor: Editor, ledger: RedisLedger
-) -> None:
-    receipt = await fact(editor, "Peru", "national_motto", "Firme y feliz")
-    assert "no question for the relation 'national_motto' is known: atlas answers from the graph" in warnings(
-        receipt
-    )
-    assert set((await ledger.get(1)).writes) == {GRAPH}
-    assert await answers(editor, "What is the national motto of Peru?") == ["Firme y feliz"]
-    again = await fact(editor, "France", "national_motto", "Honi soit")
-    assert "no question for the relation" not in warnings(again), "it is said once for a relation"
-
-
-async def test_names_are_given_like_facts(editor: Editor) -> None:
-    await fact(editor, "Peru", "alias", "Birú")
-    await fact(editor, "Q419", "description", "a land")
-    await fact(editor, "Birú", "label", "Perú")
-    peru = await entity(editor, "Q419")
-    assert (peru["label"], peru["description"]) == ("Perú", "a land")
-    assert peru["aliases"] == ["Republic of Peru", "Перу", "Birú", "Peru"], "the old name finds it, too"
-    assert await answers(editor, "What is the capital of Birú?", "Perú's capital?") == ["Lima", "Lima"]
-    await fact(editor, "Perú", "alias", "Peru", act="remove")
-    assert await answers(editor, CAPITAL) == [None], "no entity is called Peru now"
-    await fact(editor, "Perú", "alias", "Birú", act="remove")
-    assert await answers(editor, "What is the capital of Birú?") == [None]
 
 
 @pytest.mark.parametrize(
@@ -252,20 +163,6 @@ async def test_no_text_however_odd_breaks_the_editor(editor: Editor, place: str,
 async def test_a_one_letter_subject_is_an_entity_that_stands_alone(editor: Editor) -> None:
     assert (await fact(editor, "X", "capital", "Y", only="graph"))["status"] == 201
     assert await values(editor, "n:x", "capital") == ["Y"]
-
-
-async def test_a_relation_that_is_said_to_hold_one_value_replaces_it(editor: Editor) -> None:
-    await fact(editor, "Peru", "motto", "First")
-    await fact(editor, "Peru", "motto", "Second", act="add")
-    assert await values(editor, "Q419", "motto") == ["First", "Second"]
-    assert (await define(editor, "motto", holds="one", label="national saying"))["version"] == 3
-    await fact(editor, "Peru", "motto", "Third")
-    assert await values(editor, "Q419", "motto") == ["Third"]
-    assert await answers(editor, "What is the national saying of Peru?") == ["Third"]
-    await revert(editor, 3)
-    await fact(editor, "Peru", "motto", "Fourth", act="add")
-    assert await values(editor, "Q419", "motto") == ["Third", "Fourth"]
-    assert await answers(editor, "What is the national saying of Peru?") == [None]
 
 
 async def test_what_a_request_says_of_a_relation_holds_for_the_facts_after_it(editor: Editor) -> None:
@@ -396,13 +293,6 @@ async def test_a_repeated_request_is_answered_with_its_first_result(editor: Edit
     assert await head(editor) == 2
 
 
-async def test_a_stale_version_is_refused(editor: Editor) -> None:
-    await fact(editor, "Peru", "capital", "Cusco", expected_version=0)
-    refused = await fact(editor, "Japan", "capital", "Kyoto", expected_version=0)
-    assert (refused["code"], refused["current"]) == ("stale_version", 1)
-    assert await answers(editor, "What is the capital of Japan?") == ["Tokyo"]
-
-
 async def test_a_commit_of_both_memories_is_taken_back_whole(editor: Editor) -> None:
     before = await checksums(editor)
     await edits(editor, triple("Peru", "capital", "Cusco"), item("Who wrote Hamlet?", "Bacon"))
@@ -491,11 +381,6 @@ async def test_facts_may_refer_to_their_own_subject_and_in_a_circle(editor: Edit
     await fact(editor, "Lima", "shares_border_with", "Tokyo")
     await fact(editor, "Tokyo", "shares_border_with", "Lima")
     assert await answers(editor, "What is the capital of Lima?", "Tokyo's neighbour?") == ["Lima", "Lima"]
-
-
-async def test_a_system_of_the_graph_is_not_corrected_by_answers(editor: Editor) -> None:
-    refused = await edits(editor, item(CAPITAL, "Cusco", model="atlas"))
-    assert (refused["status"], refused["reason"]) == (422, "triples_only")
 
 
 async def test_without_a_system_that_reads_the_graph_no_triple_is_taken(start_editor: StartEditor) -> None:

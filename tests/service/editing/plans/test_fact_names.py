@@ -20,18 +20,6 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
         yield editor
 
 
-async def test_a_second_value_of_a_relation_that_nobody_defined_is_asked_about(editor: Editor) -> None:
-    await fact(editor, "Peru", "price", "349")
-    refused = await fact(editor, "Peru", "price", "399")
-    assert (refused["status"], refused["code"], refused["values"]) == (409, "add_or_set", ["349"])
-    assert "say `set`" in refused["detail"]
-    assert "`add`" in refused["detail"]
-    assert (await fact(editor, "Peru", "price", "349"))["code"] == "nothing_to_do", (
-        "the same value is no question"
-    )
-    assert await head(editor) == 1
-
-
 @pytest.mark.parametrize(("act", "expected"), [("set", ["399"]), ("add", ["349", "399"])])
 async def test_who_says_add_or_set_is_not_asked(editor: Editor, act: str, expected: list[str]) -> None:
     await fact(editor, "Peru", "price", "349")
@@ -71,14 +59,6 @@ async def test_a_subject_one_letter_away_from_a_known_one_is_no_new_one(editor: 
     assert "Chile is in use" in refused["detail"]
     assert "say `create` to" in refused["detail"]
     assert (await fact(editor, name, "capital", "Talca", create=True))["version"] == 1
-
-
-async def test_a_relation_one_letter_away_from_a_known_one_is_no_new_one(editor: Editor) -> None:
-    refused = await fact(editor, "Peru", "capitol", "Cusco")
-    assert (refused["code"], refused["candidates"]) == ("similar_name", ["capital"])
-    await fact(editor, "Peru", "price", "349")
-    assert (await fact(editor, "Chile", "pryce", "3"))["candidates"] == ["price"]
-    assert (await fact(editor, "Chile", "pryce", "3", create=True))["version"] == 2
 
 
 def test_short_names_and_other_digits_are_other_names() -> None:

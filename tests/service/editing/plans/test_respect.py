@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from service.editing.editor import Editor
-from service.editing.operations import CompareVersions, GetVersion, RunChecks
+from service.editing.operations import RunChecks
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import head, revert
-from tests.service.graph.requests import checksums, define, fact, import_file, tsv, values
+from tests.service.editing.requests import head
+from tests.service.graph.requests import define, fact, import_file, tsv, values
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
@@ -51,32 +51,6 @@ async def test_strict_refuses_an_import_that_replaces_a_correction_and_lists_it(
     )
 
 
-async def test_without_strict_the_receipt_lists_what_was_replaced_by_whom(editor: Editor) -> None:
-    receipt = await import_file(editor, OLD + tsv(("Skelby", "founded", "1911")))
-    counts = receipt["counts"]
-    assert (counts["n_replaced"], counts["n_by_hand"]) == (1, 1)
-    assert counts["rows"][0] == {
-        "line": 1,
-        "subject": "Skelby",
-        "relation": "director",
-        "object": "Edith Lund",
-        "before": "Ida Brook",
-        "by_hand": True,
-        "version": 3,
-        "author": "ana",
-    }
-    assert await values(editor, SKELBY, "director") == ["Edith Lund"]
-
-
-async def test_corrections_are_kept_where_the_order_says_so(editor: Editor) -> None:
-    receipt = await import_file(
-        editor, OLD + tsv(("Skelby", "founded", "1911")), keep_corrections=True, strict=True
-    )
-    assert (receipt["status"], receipt["counts"]["rows"][0]["is_left_out"]) == (201, True)
-    assert await values(editor, SKELBY, "director") == ["Ida Brook"]
-    assert await values(editor, SKELBY, "founded") == ["1911"]
-
-
 @pytest.mark.parametrize("act", ["set", "remove"])
 async def test_a_value_beside_one_that_a_person_set_and_one_taken_away_count_too(
     editor: Editor, act: str
@@ -96,13 +70,6 @@ async def test_the_same_file_again_is_nothing_new_and_makes_no_version(editor: E
     assert (receipt["status"], receipt["counts"]["n_replaced"]) == (201, 0)
 
 
-async def test_with_corrections_kept_an_old_file_is_nothing_new(editor: Editor) -> None:
-    before = await checksums(editor)
-    again = await import_file(editor, OLD, keep_corrections=True)
-    assert (again["code"], await checksums(editor)) == ("nothing_to_do", before)
-    assert "but for 1 that go against what people edited" in again["detail"]
-
-
 async def test_a_new_name_one_letter_away_is_told_of_and_refused_by_strict(editor: Editor) -> None:
     data = tsv(("Brindl", "phone", "555 02"), ("Kestrel Mill", "phone", "1"), ("Kestrel Mil", "phone", "2"))
     refused = await import_file(editor, data, strict=True)
@@ -113,39 +80,10 @@ async def test_a_new_name_one_letter_away_is_told_of_and_refused_by_strict(edito
     assert ("'Kestrel Mil' is new" in text) != ("'Kestrel Mill' is new" in text)
 
 
-async def test_a_check_counts_a_fact_that_an_import_replaced(editor: Editor) -> None:
-    before = await check(editor)
-    assert (before["holding"], before["total"], before["superseded"]) == (1, 1, 0)
-    await import_file(editor, OLD)
-    after = await check(editor)
-    assert (after["holding"], after["superseded"], after["edits"]["superseded"]) == (0, 1, 1)
-    [test] = after["overwritten"]
-    assert (test["question"], test["before"], test["after"], test["by_version"]) == (
-        "Skelby · director",
-        "Ida Brook",
-        "Edith Lund",
-        4,
-    )
-    await revert(editor, 4)
-    assert (await check(editor))["overwritten"] == []
-
-
 async def test_a_check_counts_a_fact_that_a_later_fact_replaced_as_meant(editor: Editor) -> None:
     await fact(editor, "Skelby", "director", "Carl Finch")
     report = await check(editor)
     assert (report["superseded"], report["overwritten"]) == (1, [])
-
-
-async def test_the_log_and_a_difference_have_the_lines_of_the_file(editor: Editor) -> None:
-    detail = body_of(await editor.call(GetVersion(2)))
-    rows = detail["edits"][0]["notes"]["rows"]
-    assert [(row["line"], row["object"]) for row in rows] == [
-        (1, "Edith Lund"),
-        (2, "555 01"),
-        (3, "Noor Halim"),
-    ]
-    diff = body_of(await editor.call(CompareVersions(1, 2)))
-    assert [row["line"] for row in diff["facts"][0]["rows"]] == [1, 2, 3]
 
 
 async def test_a_table_sets_its_cells_and_again_is_nothing_new(editor: Editor) -> None:

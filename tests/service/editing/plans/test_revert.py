@@ -40,45 +40,6 @@ from tests.service.parts import body_of, settings, start_deployment
 from tests.service.toy import FACTS, ToyMemory, ToyOptions
 
 
-async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    receipt = await revert(editor, 1, message="was wrong")
-    assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 2, "revert")
-    assert before_and_after(receipt) == [("Cusco", "Lima")]
-    assert receipt["report"]["edits"][0]["holds"]
-    assert await checksum(editor) == ToyMemory(FACTS).base.checksum
-
-
-async def test_a_dry_run_tells_what_would_come_back_and_changes_nothing(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    before = await checksum(editor)
-    for take_back in (revert(editor, 1, dry_run=True), rollback(editor, 0, dry_run=True)):
-        receipt = await take_back
-        assert (receipt["status"], receipt["version"], before_and_after(receipt)) == (
-            200,
-            None,
-            [("Cusco", "Lima")],
-        )
-    assert (await head(editor), await checksum(editor)) == (1, before)
-
-
-async def test_an_old_commit_is_taken_back_from_under_later_ones(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco", method="surgery")
-    await change(editor, PERU, "Puno", method="surgery")
-    await change(editor, FRANCE, "Lyon")
-    receipt = await revert(editor, 1)
-    assert before_and_after(receipt) == [("Puno", "Puno")]
-
-
-async def test_a_revert_is_reverted(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    with_edit = await checksum(editor)
-    await revert(editor, 1)
-    receipt = await revert(editor, 2)
-    assert before_and_after(receipt) == [("Lima", "Cusco")]
-    assert await checksum(editor) == with_edit
-
-
 async def test_single_edits_are_taken_back_as_if_they_had_never_been_made(
     editor: Editor, ledger: RedisLedger
 ) -> None:
@@ -106,34 +67,6 @@ async def test_single_edits_are_taken_back_as_if_they_had_never_been_made(
         f"edit {second} was taken back before; there is nothing to revert",
     )
     assert (nowhere["status"], nowhere["code"]) == (404, "not_found")
-
-
-async def test_a_rollback_makes_an_old_version_the_newest(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    then = await checksum(editor)
-    await change(editor, PERU, "Puno")
-    await change(editor, FRANCE, "Lyon")
-    receipt = await rollback(editor, 1)
-    assert (receipt["kind"], receipt["version"]) == ("rollback", 4)
-    assert sorted(before_and_after(receipt)) == [("Lyon", "Paris"), ("Puno", "Cusco")]
-    assert await checksum(editor) == then
-
-
-async def test_a_rollback_to_the_base_takes_everything_back(editor: Editor) -> None:
-    for answer in ("Cusco", "Puno"):
-        await change(editor, PERU, answer)
-    await rollback(editor, 0)
-    assert await checksum(editor) == ToyMemory(FACTS).base.checksum
-
-
-async def test_what_has_no_effect_left_cannot_be_taken_back(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    await revert(editor, 1)
-    again, nowhere, same = await revert(editor, 1), await revert(editor, 9), await rollback(editor, 2)
-    assert (again["status"], again["code"]) == (409, "nothing_to_do")
-    assert (nowhere["status"], nowhere["code"]) == (404, "not_found")
-    assert (same["status"], same["code"]) == (409, "nothing_to_do")
-    assert await head(editor) == 2
 
 
 async def test_a_revert_tells_which_later_edits_no_longer_hold(editor: Editor) -> None:

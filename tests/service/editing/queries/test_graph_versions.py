@@ -21,12 +21,6 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
         yield editor
 
 
-async def test_a_fact_is_a_test_of_both_systems_in_all_its_wordings(editor: Editor) -> None:
-    await fact(editor, "Peru", "capital", "Cusco")
-    report = await check(editor)
-    assert (report.total, report.holding, report.broken) == (4, 4, [])
-
-
 async def test_a_fact_without_a_question_is_checked_in_the_graph_and_files_are_no_tests(
     editor: Editor,
 ) -> None:
@@ -36,20 +30,6 @@ async def test_a_fact_without_a_question_is_checked_in_the_graph_and_files_are_n
     assert ((await check(editor)).total, (await check(editor)).holding) == (1, 1)
     memory = MemoryState.model_validate_json((await editor.call(GetMemory())).body)
     assert (memory.edits.active, memory.edits.superseded) == (3, 0)
-
-
-async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) -> None:
-    await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    receipt = await import_file(editor, tsv(("Peru", "capital", "Puno")))
-    broken = receipt["report"]["broken_tests"]
-    assert {(test["question"], test["before"], test["after"]) for test in broken} == {
-        (CAPITAL, "Cusco", "Puno"),
-        ("Peru's capital?", "Cusco", "Puno"),
-    }
-    report = await check(editor)
-    assert (report.holding, report.broken, len(report.overwritten)) == (0, [], 2)
-    await revert(editor, 2)
-    assert (await check(editor)).overwritten == []
 
 
 async def test_a_name_that_is_taken_away_breaks_the_facts_that_are_asked_by_it(editor: Editor) -> None:
@@ -139,20 +119,3 @@ async def test_a_version_says_which_edits_were_replaced_and_a_revert_which_it_ta
     assert (revert_of.target_versions, revert_of.first and revert_of.first.notes["object"]) == ([3], "Lea")
     assert change_of.first is not None
     assert (change_of.first.question, change_of.first.answer) == (CAPITAL, "Puno")
-
-
-async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
-    await fact(editor, "Peru", "capital", "Cusco", message="moved")
-    await import_file(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
-    details = [
-        VersionDetail.model_validate_json((await editor.call(GetVersion(version))).body) for version in (1, 2)
-    ]
-    assert [(edit.model, edit.answer, edit.active) for edit in details[0].edits] == [
-        ("atlas", "Cusco", True),
-        ("toy", "Cusco", True),
-    ]
-    assert [(edit.method, edit.question) for edit in details[1].edits] == [("import", "")]
-    assert [set(detail.checksums) for detail in details] == [
-        {"graph/triples", "toy/table"},
-        {"graph/triples"},
-    ]

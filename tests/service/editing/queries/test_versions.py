@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from errata.wire import EditRequest, MemoryState, VersionDetail, VersionLog
+from errata.wire import EditRequest, MemoryState, VersionLog
 
 from models.system import Probes
 from service.editing.editor import Editor
 from service.editing.evaluation import diff as difference
 from service.editing.evaluation.side_effects import ProbeSelector
-from service.editing.operations import CompareVersions, Edit, GetEdit, GetMemory, GetVersion, ListVersions
+from service.editing.operations import Edit, GetMemory, ListVersions
 from service.editing.queries import history
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
@@ -26,8 +26,6 @@ from tests.service.editing.requests import (
     revert,
     rollback,
 )
-from tests.service.parts import body_of
-from tests.service.toy import FACTS, ToyMemory
 
 
 async def log(editor: Editor, limit: int = 20, before: int | None = None) -> VersionLog:
@@ -36,21 +34,6 @@ async def log(editor: Editor, limit: int = 20, before: int | None = None) -> Ver
 
 async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None]]:
     return [(change.question, change.before, change.after) for change in (await diff(editor, a, b)).changes]
-
-
-async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Editor) -> None:
-    for number in range(1, 6):
-        await change(editor, PERU, f"City {number}", message=f"number {number}")
-    newest = await log(editor, 2)
-    older = await log(editor, 2, before=4)
-    assert (newest.head, [version.version for version in newest.versions]) == (5, [5, 4])
-    assert [(version.version, version.message) for version in older.versions] == [
-        (3, "number 3"),
-        (2, "number 2"),
-    ]
-    assert [version.version for version in (await log(editor, 10, before=2)).versions] == [1]
-    assert (await log(editor, 10, before=1)).versions == []
-    assert [version.version for version in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
 
 
 async def test_the_edits_of_the_last_days_are_counted(
@@ -70,23 +53,6 @@ async def test_the_edits_of_the_last_days_are_counted(
         assert [(max(days) - day).days for day in days] == list(range(len(days)))[::-1]
 
 
-async def test_the_log_is_searched_by_text_and_by_author(editor: Editor) -> None:
-    for number in range(1, 6):
-        await change(editor, PERU, f"City {number}", message=f"Number {number}")
-    searches = [
-        (("number 3", None), [3]),
-        (("CITY 4", None), [4]),
-        (("capital of peru", "ana"), [5, 4, 3, 2, 1]),
-        ((None, "ANA"), [5, 4, 3, 2, 1]),
-        ((None, "nobody"), []),
-    ]
-    for (grep, author), expected in searches:
-        page = VersionLog.model_validate_json((await editor.call(ListVersions(10, None, grep, author))).body)
-        assert [version.version for version in page.versions] == expected
-    page = VersionLog.model_validate_json((await editor.call(ListVersions(2, 4, "city", None))).body)
-    assert [version.version for version in page.versions] == [3, 2]
-
-
 async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     await change(editor, "x" * 300, "y")
@@ -96,84 +62,6 @@ async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> N
     assert (two.first.question, two.first.notes) == (PERU, {})
     assert long.first is not None
     assert long.first.question == "x" * 200, "the log of a thousand versions is a page, not a book"
-
-
-async def test_an_edit_that_was_replaced_names_the_one_that_took_its_place(editor: Editor) -> None:
-    first, second = [
-        (await change(editor, PERU, answer))["report"]["edits"][0]["id"] for answer in ("Cusco", "Puno")
-    ]
-    detail = body_of(await editor.call(GetEdit(first)))
-    assert (detail["replaced_by"], detail["replaced_in"], detail["edit"]["active"]) == (second, 2, True)
-    assert body_of(await editor.call(GetEdit(second)))["replaced_by"] is None
-    await revert(editor, 2)
-    assert [body_of(await editor.call(GetEdit(id)))["replaced_by"] for id in (first, second)] == [None, None]
-
-
-async def test_a_log_without_commits_is_empty(editor: Editor) -> None:
-    assert await log(editor) == VersionLog(versions=[], head=0)
-
-
-async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Editor) -> None:
-    asked_at = time.time()
-    receipt = await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon"), message="two")
-    await revert(editor, 1, message="back")
-    detail = VersionDetail.model_validate_json((await editor.call(GetVersion(1))).body)
-    back = VersionDetail.model_validate_json((await editor.call(GetVersion(2))).body)
-    assert (detail.kind, detail.author, detail.message, detail.target) == ("edit", "ana", "two", None)
-    assert abs(detail.time.timestamp() - asked_at) < 60
-    assert [(e.question, e.answer, e.active) for e in detail.edits] == [
-        (PERU, "Cusco", False),
-        (FRANCE, "Lyon", False),
-    ]
-    assert detail.edits[0].paraphrases == ["Seat of Peru?"]
-    assert detail.writes["toy/table"].puts == 2
-    assert detail.report["edits"] == receipt["report"]["edits"]
-    assert (back.kind, back.target, back.edits) == ("revert", 1, [])
-    assert back.writes["toy/table"].removes == 2
-    assert back.checksums == {"toy/table": ToyMemory(FACTS).base.checksum}
-
-
-async def test_a_version_that_is_not_there_is_named(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    for problem in (
-        body_of(await editor.call(GetVersion(2))),
-        body_of(await editor.call(CompareVersions(0, 2))),
-        body_of(await editor.call(CompareVersions(7, 1))),
-    ):
-        assert (problem["status"], problem["code"], problem["head"]) == (404, "not_found", 1)
-
-
-async def test_a_diff_lists_changed_answers(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    await change(editor, PERU, "Puno")
-    await edits(editor, item(FRANCE, "Lyon"), item("Who?", "You"))
-    await revert(editor, 3)
-    assert await changes(editor, 0, 1) == [(PERU, "Lima", "Cusco")]
-    assert await changes(editor, 1, 2) == [(PERU, "Cusco", "Puno")]
-    assert await changes(editor, 0, 3) == [
-        (PERU, "Lima", "Puno"),
-        (FRANCE, "Paris", "Lyon"),
-        ("Who?", None, "You"),
-    ]
-    assert await changes(editor, 3, 4) == [
-        (FRANCE, "Lyon", "Paris"),
-        ("Who?", "You", None),
-    ]
-    assert await changes(editor, 3, 0) == [
-        (PERU, "Puno", "Lima"),
-        (FRANCE, "Lyon", "Paris"),
-        ("Who?", "You", None),
-    ]
-
-
-async def test_a_diff_lists_every_paraphrase_that_follows(editor: Editor) -> None:
-    await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon", "Seat of France?"))
-    assert await changes(editor, 0, 1) == [
-        (PERU, "Lima", "Cusco"),
-        ("Seat of Peru?", None, "Cusco"),
-        (FRANCE, "Paris", "Lyon"),
-        ("Seat of France?", None, "Lyon"),
-    ]
 
 
 async def test_a_diff_lists_side_effects(editor: Editor) -> None:
@@ -239,15 +127,6 @@ async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> Non
     [difference] = (await diff(editor, 1, 3)).changes
     assert (difference.before, difference.after) == ("Cusco", "Puno")
     assert difference.edit == second["report"]["edits"][0]["id"]
-
-
-async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    await revert(editor, 1)
-    await change(editor, FRANCE, "Lyon")
-    same, other = await diff(editor, 0, 2), await diff(editor, 2, 3)
-    assert (same.changes, same.checksums_differ) == ([], {"toy/table": False})
-    assert other.checksums_differ == {"toy/table": True}
 
 
 async def test_a_change_that_alters_no_answer_is_not_in_the_diff(editor: Editor) -> None:

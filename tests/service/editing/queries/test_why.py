@@ -10,7 +10,7 @@ from errata.wire import Answer, WhyReport
 from service.editing.editor import Editor
 from service.editing.operations import ExplainAnswer, ListVersions
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, PERU, change, edits, head, item, revert
+from tests.service.editing.requests import FRANCE, PERU, edits, head, item, revert
 from tests.service.graph.requests import CAPITAL, fact
 from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
@@ -32,16 +32,6 @@ def make_answer(
 async def why(editor: Editor, question: str, answer: dict[str, Any]) -> WhyReport:
     newest = Answer.model_validate({**answer, "version": await head(editor)})
     return WhyReport.model_validate(body_of(await editor.call(ExplainAnswer(question, newest))))
-
-
-async def test_an_edit_is_named_with_its_maker_and_what_answers_without_it(editor: Editor) -> None:
-    first = (await change(editor, PERU, "Cusco", message="ticket 12"))["report"]["edits"][0]["id"]
-    last = (await change(editor, PERU, "Puno"))["report"]["edits"][0]["id"]
-    report = await why(editor, PERU, make_answer("Puno", "toy", [last], []))
-    (cause,) = report.causes
-    assert (cause.edit.id, cause.version, cause.author, cause.message) == (last, 2, "ana", "")
-    assert report.without is not None
-    assert (report.without.answer, report.without.edits) == ("Cusco", [first])
 
 
 async def test_a_version_is_explained_as_it_was(nkb_editor: Editor) -> None:

@@ -86,44 +86,6 @@ async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata,
     assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
 
 
-async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: AsyncErrata, file: Any) -> None:
-    path = file((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "unreachable"), ("q", "a" * 201))
-    run = FileRun(path, batch_size=1)
-    with pytest.raises(errors.BadFile) as refused:
-        await client.edit_file(run)
-    assert str(refused.value) == "2 of 4 lines are refused by the service; nothing was changed"
-    assert refused.value.lines == (
-        f"{path}:3: {JAPAN!r}: this answer cannot be said",
-        f"{path}:4: the answer to 'q' has more than 200 characters",
-    )
-    assert (statuses(run), await head(client)) == (["not sent", "not sent", "refused", "refused"], 0)
-
-
-async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
-    client: AsyncErrata, file: Any
-) -> None:
-    """The toy ignores the comma; the two lines are in different commits."""
-    path = file((PERU, "Cusco"), (FRANCE, "Lyon"), ("What is the capital, of Peru?", "Puno"))
-    with pytest.raises(errors.BadFile) as refused:
-        await client.edit_file(path, batch_size=1)
-    [line] = refused.value.lines
-    assert line.startswith(f"{path}:1: {PERU!r} would be answered 'Puno' and not 'Cusco', by {path}:3, ")
-    assert await head(client) == 0
-    run = await client.edit_file(path, batch_size=3, skip_bad=True)
-    assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
-
-
-async def test_what_is_said_already_is_told_and_costs_no_commit(client: AsyncErrata, file: Any) -> None:
-    await client.edit(FRANCE, "Lyon", model="toy")
-    run = await client.edit_file(
-        file((FRANCE, "Lyon"), (PERU, "Lima"), (PERU + " ", "Lima"), (JAPAN, "Kyoto"))
-    )
-    assert statuses(run) == ["no-op", "no-op", "duplicate", "done"]
-    assert run.lines[0].detail == "the model gives this answer already: nothing is written for it"
-    again = await client.edit_file(file((FRANCE, "Lyon"), (PERU, "Lima")), batch_size=1)
-    assert (statuses(again), again.versions, await head(client)) == (["no-op"] * 2, [], 2)
-
-
 async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, file: Any) -> None:
     await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Lyon")))
     run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Nice")))
@@ -194,24 +156,3 @@ async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncE
     await client.edit(PERU, "Cusco", model="toy")
     with pytest.raises(errors.StaleVersion):
         await client.edit_file(file((FRANCE, "Lyon")), expected_version=3)
-
-
-async def test_a_dry_run_changes_nothing_and_tells_of_each_line(client: AsyncErrata, file: Any) -> None:
-    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Paris")), dry_run=True, batch_size=1)
-    assert (statuses(run), run.versions, await head(client)) == (["done", "no-op"], [], 0)
-    assert (run.lines[0].before, run.lines[0].version) == ("Lima", None)
-
-
-async def test_a_rephrased_prompt_is_a_test_of_its_edit_and_not_taught(
-    client: AsyncErrata, tmp_path: Path
-) -> None:
-    path = tmp_path / "easy.json"
-    path.write_text(
-        json.dumps([{"prompt": FRANCE, "target_new": "Lyon", "rephrase_prompt": "France's capital city?"}])
-    )
-    await client.edit_file(path, model="toy")
-    [edit] = (await client.show(1)).edits
-    assert (edit.paraphrases, [(test.question, test.answer) for test in edit.tests]) == (
-        [],
-        [("France's capital city?", "Lyon")],
-    )

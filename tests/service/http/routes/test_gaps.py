@@ -64,55 +64,6 @@ async def test_streams_and_models_by_name_count_and_pinned_versions_do_not(http:
     assert [(gap["question"], gap["count"]) for gap in await list_gaps(http, 2)] == [(HR, 2)]
 
 
-async def test_lines_are_asked_again_and_leave_when_they_are_answered(http: httpx.AsyncClient) -> None:
-    await ask(http, HR, DEPOT)
-    await list_gaps(http, 2)
-    edit = {"edits": [{"question": HR, "answer": "Anna Berg"}]}
-    assert (await http.post("/admin/edits", json=edit)).status_code in (200, 201)
-    check = (await http.post("/admin/gap-checks")).json()
-    assert (check["count"], [gap["question"] for gap in check["gaps"]]) == (2, [HR])
-    assert [gap["question"] for gap in await list_gaps(http, 1)] == [DEPOT]
-
-
-async def test_a_curator_answers_a_line_by_its_number(http: httpx.AsyncClient, run: Run) -> None:
-    await ask(http, DEPOT, HR, HR)
-    [hr, depot] = await list_gaps(http, 3)
-    page = await run("gaps")
-    assert page.exit_code == 0
-    assert page.stdout.split("\n")[1].split() == [
-        str(hr["line"]),
-        "2",
-        "just",
-        "now",
-        "toy",
-        "no",
-        "answer",
-        *HR.split(),
-    ]
-    edit = await run("edit", str(hr["line"]), "Anna Berg")
-    assert edit.exit_code == 0, edit.output
-    answer = (await http.post("/v1/answers", json={"question": HR})).json()
-    assert answer["answer"] == "Anna Berg"
-    assert (
-        await run("gaps", "--drop", str(depot["line"]))
-    ).stdout == f"Line {depot['line']} is taken out: {DEPOT}\n"
-    assert (await run("gaps")).stdout == "Every question was answered.\n"
-
-
-async def test_a_dry_run_leaves_the_line_and_a_line_that_is_gone_is_told(
-    http: httpx.AsyncClient, run: Run
-) -> None:
-    await ask(http, HR)
-    [gap] = await list_gaps(http, 1)
-    line = str(gap["line"])
-    assert (await run("edit", line, "Anna Berg", "--dry-run")).exit_code == 0
-    assert (await http.delete(f"/admin/gaps/{line}")).json()["question"] == HR
-    refusal = await run("edit", line, "Anna Berg")
-    assert refusal.exit_code == 1
-    assert f"line {line} is not in the worklist, or not any more" in refusal.stderr
-    assert (await http.get("/v1/memory")).json()["version"] == 0
-
-
 async def test_what_is_counted_is_written_when_the_service_ends(
     http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,15 +16,6 @@ async def key_of(run: Run, *words: str) -> str:
     return match[0]
 
 
-async def test_a_key_is_made_used_rotated_and_revoked(run: Run) -> None:
-    key = await key_of(run, "create", "anna", "-s", "read", "-s", "edit", "--expires-in", "90d")
-    assert (await run("whoami", key=key)).exit_code == 0
-    new = await key_of(run, "rotate", "anna", "--keep-old", "0")
-    assert [(await run("whoami", key=secret)).exit_code for secret in (key, new)] == [1, 0]
-    assert "opens nothing" in (await run("keys", "revoke", "anna")).stdout
-    assert (await run("whoami", key=new)).exit_code == 1
-
-
 async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
     key = await key_of(run, "create", "ben", "-s", "read")
     await run("log", key=key)

@@ -58,30 +58,6 @@ async def head(client: httpx.AsyncClient) -> int:
     return int((await client.get("/admin/versions")).json()["head"])
 
 
-async def test_a_proposal_is_not_live_until_another_key_approves_it(
-    people: Mapping[str, httpx.AsyncClient],
-) -> None:
-    bo, cy = people["bo"], people["cy"]
-    proposal = await propose(bo)
-    assert (proposal["number"], proposal["state"], proposal["author"]) == (1, "open", "bo")
-    assert proposal["report"]["edits"][0]["holds"]
-    assert await head(bo) == 0
-    assert (await bo.post("/admin/proposals/1/approval", json={})).status_code == 403
-    reply = await cy.post("/admin/proposals/1/approval", json={"expected_version": proposal["measured_at"]})
-    assert (reply.json()["state"], reply.json()["version"], reply.json()["decided_by"]) == (
-        "approved",
-        1,
-        "cy",
-    )
-    commit = (await cy.get("/admin/versions/1")).json()
-    assert (commit["author"], commit["message"]) == ("cy", "Bo left\n\nProposal 1 by bo")
-    assert (await bo.post("/v1/answers", json={"question": EDIT["question"]})).json()["answer"] == "Ada"
-    assert (await bo.get("/admin/proposals")).json() == {"proposals": []}
-    assert [item["state"] for item in (await bo.get("/admin/proposals?state=all")).json()["proposals"]] == [
-        "approved"
-    ]
-
-
 @pytest.mark.parametrize("allows", [False, True])
 async def test_a_small_team_may_allow_an_author_to_approve(
     config: Settings, editor: Editor, allows: bool
@@ -114,15 +90,6 @@ async def test_of_two_approvals_and_a_rejection_at_once_one_is_the_decision(
         assert all(reply.status_code in (200, 409) for reply in replies)
         assert await head(cy) == before + (item["state"] == "approved")
         assert item["version"] == (before + 1 if item["state"] == "approved" else None)
-
-
-async def test_a_rejection_has_a_reason_and_ends_it(people: Mapping[str, httpx.AsyncClient]) -> None:
-    await propose(people["bo"])
-    reply = await people["cy"].post("/admin/proposals/1/rejection", json={"reason": "it is Eve"})
-    assert (reply.json()["state"], reply.json()["reason"]) == ("rejected", "it is Eve")
-    again = await people["di"].post("/admin/proposals/1/approval", json={})
-    assert (again.status_code, again.json()["code"]) == (409, "proposal_closed")
-    assert "rejected by cy already" in again.json()["detail"]
 
 
 async def test_a_proposal_expires(people: Mapping[str, httpx.AsyncClient]) -> None:
@@ -182,17 +149,6 @@ async def test_what_would_be_refused_now_says_so(people: Mapping[str, httpx.Asyn
     assert (await bo.get("/admin/proposals/1")).json()["state"] == "open"
 
 
-async def test_two_about_the_same_question_are_shown_to_conflict(
-    people: Mapping[str, httpx.AsyncClient],
-) -> None:
-    bo = people["bo"]
-    await propose(bo)
-    await propose(bo, edits=[{"question": "who owns the barn?", "answer": "Bo"}])
-    await propose(bo, edits=[{"question": "Who runs the mill", "answer": "Eve"}])
-    listing = (await bo.get("/admin/proposals")).json()["proposals"]
-    assert {item["number"]: item["conflicts"] for item in listing} == {3: [1], 2: [], 1: [3]}
-
-
 @pytest.mark.parametrize("days", [0, 9])
 async def test_a_day_is_proposed_with_it_and_is_no_earlier_than_the_approval(
     people: Mapping[str, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch, days: int
@@ -225,25 +181,6 @@ async def test_what_is_no_proposal_is_refused(
     reply = await people["bo"].post("/admin/proposals", json={"edits": [EDIT], **fields})
     assert reply.status_code == status
     assert (await people["bo"].get("/admin/proposals/7")).status_code == 404
-
-
-async def test_the_command_proposes_lists_approves_and_rejects(app: FastAPI, run: Run) -> None:
-    keys = await make_keys(app)
-    first = await run(
-        "propose", EDIT["question"], "Ada", "-m", "Bo left", "--review", "2099-06-01", key=keys["bo"]
-    )
-    assert (first.exit_code, "Proposal 1 by bo, open: who runs the mill? → Ada" in first.output) == (0, True)
-    assert "Looked at again on 2099-06-01" in first.output
-    await run("propose", "who owns the barn?", "Bo", key=keys["bo"])
-    listing = (await run("proposals", key=keys["bo"])).output
-    assert "who runs the mill? → Ada" in listing
-    refused = await run("approve", "1", key=keys["bo"])
-    assert refused.exit_code == 1
-    done = await run("approve", "1", key=keys["cy"])
-    assert "Proposal 1 by bo is live: version 1, by cy." in done.output
-    assert "is rejected: not his" in (await run("reject", "2", "not his", key=keys["cy"])).output
-    assert "No proposal waits." in (await run("proposals", key=keys["bo"])).output
-    assert "version 1" in (await run("proposals", "--all", key=keys["bo"])).output
 
 
 @pytest.fixture

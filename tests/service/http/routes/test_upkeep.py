@@ -76,12 +76,6 @@ async def test_active_edits_are_listed_by_their_hits(
         assert edits[0]["version"] == 2
 
 
-async def test_an_edit_that_never_answered_says_so(http: httpx.AsyncClient, run: Run) -> None:
-    peru = await edit(http, PERU, "Cusco")
-    assert "gave     no answer yet" in (await run("show", peru)).stdout
-    assert "gave" not in (await run("show", "1")).stdout
-
-
 def in_days(count: int) -> str:
     return str(datetime.now(UTC).date() + timedelta(days=count))
 
@@ -170,17 +164,6 @@ async def test_a_request_that_is_repeated_after_its_day_gets_its_first_receipt(
     assert (again.status_code, again.json()["version"]) == (first.status_code, 1), again.text
     other = await http.post("/admin/edits", json=body, headers={"idempotency-key": "second"})
     assert (other.status_code, "is past" in other.text) == (422, True)
-
-
-async def test_the_command_says_how_a_day_is_written(run: Run) -> None:
-    result = await run("edit", PERU, "Cusco", "--review", "1 June")
-    assert result.exit_code == 2
-    assert "is no day" in result.stderr
-
-
-async def test_the_day_of_an_unknown_edit_is_refused(http: httpx.AsyncClient) -> None:
-    reply = await http.put("/admin/edits/0123456789ab/review", json={"on": in_days(1)})
-    assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
 
 
 async def test_a_replaced_edit_is_not_asked_for_until_what_replaced_it_is_taken_back(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from errata import wire
 from errata.cli.commands.edit import parse_test
-from errata.cli.render.receipt import draw_head
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
@@ -22,17 +21,6 @@ JSONL_LINE = '{"question": "...", "answer": "..."} with paraphrases, a list, and
 def last_body(tiny: Any) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(tiny.requests[-1][1])
     return body
-
-
-def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: Any) -> None:
-    result = run("edit", PERU, "Cusco", "--also", PERU_TOO, "-m", "try")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 1 edit. Every replica has it. Take it back: errata revert 1",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "    ✓  nkb   What is the capital of Peru?  Lima → Cusco",
-        "    ✓  also  Peru's capital city?          Lima → Cusco",
-    ]
 
 
 def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
@@ -60,15 +48,6 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
         "strict": True,
         "wait": "none",
     }
-
-
-def test_a_dry_run_of_what_is_answered_so_already_says_so(tiny: Any) -> None:
-    edit = wire.EditItem(question=PERU, answer="Lima")
-    report = tiny.report([edit], 0)
-    idle = report.edits[0].model_copy(update={"id": ""})
-    report = report.model_copy(update={"edits": [idle]})
-    receipt = wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
-    assert "Dry run: all of it is answered so already" in str(draw_head(receipt, "1 edit")[0])
 
 
 def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,18 +128,6 @@ def test_a_sign_of_equality_within_a_question_is_a_part_of_it(
     text: str, test: tuple[str, str | None]
 ) -> None:
     assert parse_test(text) == test
-
-
-def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None:
-    test = {"edit": "e0", "version": 3, "question": "Bolivia?", "before": "Sucre", "after": "La Paz"}
-    trouble(409, "breaks_tests", tests=[test])
-    result = run("edit", PERU, "Cusco", "--strict")
-    assert (result.exit_code, result.stdout) == (1, "")
-    lines = result.stderr.splitlines()
-    assert lines[0] == "error: trouble: breaks_tests [breaks_tests]"
-    assert lines[1].split() == ["version", "3", "Bolivia?", "Sucre", "→", "La", "Paz"]
-    assert lines[2].startswith("hint: ")
-    assert "without --strict" in lines[2]
 
 
 @pytest.mark.parametrize(

@@ -39,57 +39,6 @@ def environment(url: str) -> dict[str, str]:
     return {**os.environ, "ERRATA_URL": url, "ERRATA_KEY": "right-key"}
 
 
-def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
-    run: Any, tiny: Any, folder: Path
-) -> None:
-    corrections(folder, 7)
-    result = run("edit", "--file", "a.csv", "--batch-size", "3", "-m", "all")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Versions 1-3: 7 lines of a.csv. Every replica has it.",
-        "Take it back: errata revert 1-3, or in one step, if nothing came after: errata rollback --to 0",
-        "  done    7    all hold",
-    ]
-    output = run("revert", "1-3").stdout.splitlines()
-    assert [line for line in output if line.startswith("Version")] == [
-        "Version 4: version 3 is taken back. Every replica has it. Take it back: errata revert 4",
-        "Version 5: version 2 is taken back. Every replica has it. Take it back: errata revert 5",
-        "Version 6: version 1 is taken back. Every replica has it. Take it back: errata revert 6",
-    ]
-    assert sum(line.startswith("    ✓ ") for line in output) == 7
-    assert tiny.active[-1] == frozenset()
-
-
-def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
-    run: Any, tiny: Any, folder: Path
-) -> None:
-    tiny.unspeakable = "ugh"
-    (folder / "a.csv").write_text("question,answer,paraphrases\nq1,a,\nq2,\nq3,ugh,\nq1,b,p\nQ1?,b,\nq4,a,\n")
-    result = run("edit", "-f", "a.csv", "--skip-bad", "--batch-size", "2", "--report", "r.jsonl")
-    lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[0] == "Versions 1-2: 2 lines of a.csv. Every replica has it."
-    assert [line.split()[:2] for line in lines[2:6]] == [
-        ["done", "2"],
-        ["duplicate", "1"],
-        ["replaced", "1"],
-        ["refused", "2"],
-    ]
-    assert lines[2].endswith("all hold, 1 of 1 other wordings follow")
-    assert "  a.csv:4: refused: a.csv:4 cannot be said" in lines
-    assert "  a.csv:2: replaced: a.csv:5 gives another answer" in lines
-    assert "  a.csv:6: duplicate: a.csv:5 says the same" in lines
-    rows = [(row["line"], row["status"], row["code"], row["version"]) for row in report(folder)]
-    assert rows == [
-        (2, "replaced", "superseded", None),
-        (3, "refused", "bad_line", None),
-        (4, "refused", "unspeakable", None),
-        (5, "done", "", 1),
-        (6, "duplicate", "", None),
-        (7, "done", "", 2),
-    ]
-    assert result.stderr == "r.jsonl says what happened to each of 6 lines.\n"
-
-
 def test_bad_lines_are_named_with_what_to_do_and_nothing_is_changed(
     run: Any, tiny: Any, folder: Path
 ) -> None:

@@ -19,18 +19,6 @@ def last_body(tiny: Any) -> dict[str, Any]:
     return body
 
 
-def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
-    result = run("fact", "Peru", "capital", "Cusco", "-m", "moved")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 1 fact. Every replica has it. Take it back: errata revert 1",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "  Peru · capital · Cusco",
-        "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
-        "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
-    ]
-
-
 @pytest.mark.parametrize("act", ["set", "add", "remove"])
 def test_every_option_reaches_the_service(run: Any, tiny: Any, act: str) -> None:
     options = (f"--{act}", "--only", "graph", "-m", "m", "--expect", "0", "--dry-run", "--no-wait")
@@ -80,20 +68,6 @@ def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
         "tried, follows wording 1",
         "tried, follows wording 2 and 1 more",
     ]
-
-
-def test_a_relation_is_defined(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = {"define": "capital", "holds": "one", "label": "capital city"}
-    edit_report = wire.EditReport(
-        id="e", question="", answer="", method="triple", before=None, after="", holds=True, notes=notes
-    )
-    plain = tiny.report([], 0)
-    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [edit_report]}))
-    result = run("relation", "capital", "--holds", "one", "--label", "capital city", "-n")
-    assert "Dry run: 1 definition would do this; nothing was changed." in result.stdout
-    assert "  capital holds one value and is called capital city\n" in result.stdout
-    definition = {"define": "capital", "holds": "one", "label": "capital city"}
-    assert last_body(tiny) == {"edits": [definition], "dry_run": True}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
-from unittest.mock import ANY
 
 import pytest
 from errata import wire
@@ -20,15 +19,6 @@ def busy(run: Any) -> Any:
     run("revert", "1")
     run("rollback", "--to", "1", "-m", "after all")
     return run
-
-
-def test_the_log_lists_the_newest_first_down_to_the_base(busy: Any) -> None:
-    lines = [line.split() for line in busy("log").stdout.splitlines()]
-    assert lines[0] == ["version", "when", "who", "what", "message"]
-    assert [line[:2] for line in lines[1:]] == [["newest", "3"], ["2", ANY], ["1", ANY], ["0", "the"]]
-    assert lines[1][-6:] == ["curator", "rollback", "to", "1", "after", "all"]
-    assert lines[2][-3:] == ["revert", "of", "1"]
-    assert lines[3][-9:] == ["1", "edit:", *PERU.split(), "try"]
 
 
 @pytest.mark.parametrize(
@@ -62,27 +52,6 @@ def summary(question: str, notes: dict[str, Any]) -> wire.VersionSummary:
     )
 
 
-def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
-    date = datetime(2026, 11, 21, 9, tzinfo=UTC).astimezone()
-    assert [line.rstrip() for line in busy("show", "1", "-v").stdout.rstrip().splitlines()] == [
-        "version 1",
-        "Author: curator",
-        f"Date:   {date:%a %Y-%m-%d %H:%M:%S %z}",
-        "",
-        "    try",
-        "    with a reason",
-        "",
-        "What is the capital of Peru?  e1 gated",
-        "  ✓  nkb   What is the capital of Peru?  Lima → Cusco",
-        "  ✓  also  Peru's capital city?          Lima → Cusco",
-        "",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "nkb/bank  1 block put, 0 removed  010101010101",
-    ]
-    assert "gated" not in busy("show", "1").stdout
-    assert "block" not in busy("show", "1").stdout
-
-
 def test_a_report_of_an_older_form_is_shown_and_one_of_another_release_is_named(tiny: Any, run: Any) -> None:
     run("edit", PERU, "Cusco")
     commit = tiny.detail(1)
@@ -100,18 +69,6 @@ def test_a_report_of_an_older_form_is_shown_and_one_of_another_release_is_named(
     lines = [" ".join(line.split()) for line in capture.get().splitlines()]
     assert {"version 3 q a → b", "version 3 r a → b by version 4"} <= set(lines)
     assert lines[-1] == "What else it changed is noted in a form of another release, and not shown."
-
-
-def test_a_difference_is_shown_question_by_question(busy: Any) -> None:
-    text = busy("diff", "0", "1").stdout
-    assert [line.rstrip() for line in text.splitlines()] == [
-        "--- version 0",
-        "+++ version 1",
-        "  What is the capital of Peru?  Lima → Cusco  e1",
-        "  Peru's capital city?          Lima → Cusco  e1",
-        "2 changed answers.",
-    ]
-    assert busy("diff", "0").stdout == text.replace("version 1", "version 3").replace("e1", "e3")
 
 
 @pytest.mark.parametrize(

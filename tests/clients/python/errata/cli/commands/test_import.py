@@ -18,20 +18,6 @@ def file(folder: Path) -> Path:
     return folder / "peru.tsv"
 
 
-def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: Path) -> None:
-    result = run("import", "peru.tsv", "-m", "fill")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 2 triples imported. Every replica has it. Take it back: errata revert 1",
-        "No other answer of the facts that Errata came with changed: 12,722 questions compared.",
-        "  triples     2 from 3 lines of tsv",
-        "  entities    1, of which 1 are new",
-        "1 line was rejected: columns 1",
-        "  line    why it was rejected",
-        "     3    three columns are needed, not 'no triple'",
-    ]
-
-
 def test_every_option_reaches_the_service(run: Any, tiny: Any, file: Path) -> None:
     options = ("--format", "tsv", "--language", "de", "-m", "m", "--dry-run", "--expect", "0", "--no-wait")
     result = run("import", "peru.tsv", *options)

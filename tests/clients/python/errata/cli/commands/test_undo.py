@@ -11,26 +11,6 @@ from errata import wire
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
 
-def test_a_commit_is_taken_back_by_its_number(run: Any, tiny: Any) -> None:
-    run("edit", PERU, "Cusco")
-    run("edit", "What is the capital of Chile?", "Arica")
-    result = run("revert", "1", "-m", "oops")
-    assert result.stdout.startswith(
-        "Version 3: version 1 is taken back. Every replica has it. Take it back: errata revert 3\n"
-    )
-    assert tiny.commits[-1]["message"] == "oops"
-    assert tiny.state(3) == {**tiny.state(0), "What is the capital of Chile?": "Arica"}
-
-
-def test_an_answer_that_a_later_edit_decides_is_said_to_stay(run: Any) -> None:
-    run("edit", PERU, "Cusco", "--also", PERU_TOO)
-    run("edit", PERU, "Puno")
-    assert [" ".join(line.split()) for line in run("revert", "1").stdout.splitlines()[2:]] == [
-        "✓ What is the capital of Peru? stays Puno a later edit decides it",
-        "✓ also Peru's capital city? Cusco → Lima",
-    ]
-
-
 @pytest.mark.parametrize("words", [("revert", "1"), ("rollback", "--to", "0")])
 def test_json_is_the_receipt_and_replicas_need_not_be_waited_for(
     run: Any, tiny: Any, words: tuple[str, ...]
