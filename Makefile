@@ -43,8 +43,7 @@ console: .venv/dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist load tests/console
 
 # Tests of what is computed, with the kernels of older processors.
-COMPUTED := tests/models/test_torch_private.py tests/models/test_matrix.py tests/models/scope/test_judge.py \
-	tests/models/*/test_system.py
+COMPUTED := tests/models/test_device.py tests/models/scope/test_judge.py tests/models/*/test_system.py tests/systems/test_system.py
 processors: .venv/dev
 	ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest --numprocesses 2 $(COMPUTED)
 	ATEN_CPU_CAPABILITY=default $(BIN)/python -m pytest --numprocesses 2 $(COMPUTED)

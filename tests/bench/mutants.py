@@ -1,8 +1,9 @@
 """How many small defects the tests catch: `python -m tests.bench mutants models/memory.py service/ledger`.
 
 A mutant is one file with one change: a comparison, a boolean operator, a number or a truth value is exchanged, a
-condition is negated, or a call whose value is not used is left out. The tests of `tests.quick` run in a copy of the
-tree for each. The same seed draws the same mutants of the same code, so two states of the tests can be compared.
+condition is negated, or a call whose value is not used is left out. The tests of `tests.quick`, and for a system the
+suite of all systems, run in a copy of the tree for each. The same seed draws the same mutants of the same code, so two
+states of the tests can be compared.
 """
 
 import argparse
@@ -86,6 +87,12 @@ def list_mutants(path: Path) -> Iterator[Mutant]:
             yield Mutant(path, place)
 
 
+def list_tests(path: Path) -> list[Path]:
+    """Return the tests of a file, among them those of all systems where one may serve it."""
+    serves = path.parts[0] == "models" and path.parts[1] != "training"
+    return [*find_tests(str(path)), *([Path("tests/systems")] if serves else [])]
+
+
 def is_caught(mutant: Mutant, tree: Path, tests: Sequence[Path]) -> bool:
     """Run tests in a copy of the tree that has the mutant.
 
@@ -129,7 +136,7 @@ def count_caught(place: Path, count: int, seed: int, tests: Sequence[Path]) -> R
             source, target = ROOT / part, Path(folder) / part
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         for number, mutant in enumerate(mutants):
-            if not is_caught(mutant, Path(folder), tests or find_tests(str(mutant.path))):
+            if not is_caught(mutant, Path(folder), tests or list_tests(mutant.path)):
                 survivors.append(mutant)
                 print(f"{number + 1} of {len(mutants)} survives: {mutant.describe()}", flush=True)
     n_caught = len(mutants) - len(survivors)

@@ -1,7 +1,12 @@
-"""A system that breaks the contract is refused before it answers anyone, in a sentence that names what is wrong."""
+"""A system that breaks the contract is refused before it answers anyone, in a sentence that names what is wrong.
 
+A system is read and changed alone: what two of them need lies in the kit, or in a package of its own.
+"""
+
+import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +16,7 @@ from models.blocks import Image
 from models.contract import BrokenContract, check_contract, check_reply
 from models.memory import EditRefused, Material, Options, Usage, Views
 from models.system import AnswerDelta, Ask, Bundle, Probes, Reply
+from models.systems import SYSTEMS
 
 NOTES = "tests/notes"
 
@@ -179,3 +185,23 @@ def test_a_reply_that_breaks_the_contract(parrot: Parrot, message: str) -> None:
 @pytest.mark.parametrize("parrot", [Parrot(), Talker(skip=0), Walker(None)])
 def test_a_reply_that_keeps_it(parrot: Parrot) -> None:
     check_reply(Bundle(parrot, (Notes(),)))
+
+
+PACKAGES = {loader.split(".")[1] for loader in SYSTEMS.values()}
+MODELS = Path(__file__).parents[2] / "models"
+
+
+def imports(file: Path) -> set[str]:
+    """Return the modules that a file imports, wherever in it."""
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    froms = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return froms | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+
+@pytest.mark.parametrize("package", sorted({path.name for path in MODELS.iterdir() if path.is_dir()}))
+def test_no_system_and_nothing_that_systems_share_imports_a_system(package: str) -> None:
+    if package == "training":
+        return
+    foreign = {f"models.{other}" for other in PACKAGES - {package}}
+    for file in (MODELS / package).rglob("*.py"):
+        assert not {name for name in imports(file) if name.startswith(tuple(foreign))}, file

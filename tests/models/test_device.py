@@ -1,9 +1,18 @@
-"""A missing device, or a dtype that a device cannot compute in, is refused by name."""
+"""A missing device, or a dtype that a device cannot compute in, is refused by name.
+
+A frozen matrix multiplies as torch's linear does, packed or not.
+Products by private operations of torch: right and alive at any address, and replaced where they are missing.
+"""
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
+from models import torch_private
 from models.device import DeviceUnavailable, resolve_device, resolve_dtype
+from models.matrix import SMALL, Matrix
+from models.torch_private import multiply_codes, multiply_codes_as_floats
 
 CPU = torch.device("cpu")
 
@@ -75,3 +84,106 @@ def test_a_dtype_of_another_name_is_refused() -> None:
 
 def test_the_tests_own_device_is_one(device: torch.device) -> None:
     assert torch.zeros(1, device=device).device.type == device.type
+
+
+D_IN, D_OUT = 96, 160
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("rows", [1, 7, 32])
+@pytest.mark.parametrize("d_in", [D_IN, SMALL // D_OUT + 1])
+def test_products_are_those_of_torchs_linear(
+    packed: bool, rows: int, d_in: int, device: torch.device
+) -> None:
+    weight, bias = torch.randn(D_OUT, d_in, device=device), torch.randn(D_OUT, device=device)
+    x, residual = torch.randn(rows, d_in, device=device), torch.randn(rows, D_OUT, device=device)
+    matrix, expected = Matrix(weight, bias, packed=packed), F.linear(x, weight, bias)
+    torch.testing.assert_close(matrix(x), expected, atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(matrix.relu(x), expected.relu(), atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(matrix.add(x, residual), residual + expected, atol=1e-3, rtol=1e-4)
+
+
+def test_a_bfloat16_matrix_adds_to_a_residual_that_stays_float32(device: torch.device) -> None:
+    weight, x = torch.randn(D_OUT, D_IN, device=device), torch.randn(4, D_IN, device=device)
+    residual = torch.randn(4, D_OUT, device=device)
+    matrix = Matrix(weight, dtype=torch.bfloat16)
+    assert matrix(x).dtype == torch.bfloat16
+    total = matrix.add(x, residual)
+    assert total.dtype == torch.float32
+    torch.testing.assert_close(total, residual + F.linear(x, weight), atol=0.3, rtol=0.05)
+
+
+WIDTH = 128
+BFLOAT16_ERROR = 2.0**-7  # largest relative error of a rounded operand and a rounded result together
+
+
+@pytest.fixture(params=["private", "public"])
+def is_private(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Take torch's own product of codes, or the one that replaces it."""
+    if request.param == "public":
+        monkeypatch.setattr(torch_private, "_can_multiply_codes", lambda: False)
+    return bool(request.param == "private")
+
+
+def place(operand: Tensor, offset: int) -> Tensor:
+    """Copy a tensor to an address that is so many bytes after an aligned one."""
+    size = operand.element_size()
+    room = torch.empty(operand.numel() + 64, dtype=operand.dtype)
+    start = offset // size
+    copy = room[start : start + operand.numel()].view(operand.shape)
+    copy.copy_(operand)
+    assert copy.data_ptr() % 64 == offset
+    return copy
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4, 8, 16, 52])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5, 6, 7, 8, 12_551])
+def test_products_of_codes_are_right_at_any_address(is_private: bool, n_rows: int, offset: int) -> None:
+    generator = torch.Generator().manual_seed(n_rows)
+    codes = torch.randint(-127, 128, (n_rows, WIDTH), dtype=torch.int8, generator=generator)
+    scales = torch.rand(n_rows, generator=generator).bfloat16()
+    copy = place(codes, offset)
+    for n_questions in range(1, 9):
+        vectors = torch.randn(n_questions, WIDTH, generator=generator).bfloat16()
+        product = multiply_codes(place(vectors, offset // 2 * 2), copy, place(scales, offset // 2 * 2))
+        exact = vectors.double() @ codes.double().T * scales.double()
+        largest = (vectors.double().abs() @ codes.double().abs().T) * scales.double()
+        assert ((product.double() - exact).abs() <= BFLOAT16_ERROR * largest).all()
+
+
+def test_products_of_part_of_the_codes_are_those_rows_of_the_whole(is_private: bool) -> None:
+    codes = torch.randint(-127, 128, (40, WIDTH), dtype=torch.int8)
+    scales, vectors = torch.ones(40).bfloat16(), torch.randn(3, WIDTH)
+    whole = multiply_codes(vectors, codes, scales)
+    assert torch.allclose(
+        multiply_codes(vectors, codes[7:], scales[7:]).float(), whole[:, 7:].float(), rtol=0.02
+    )
+
+
+def test_the_public_product_takes_more_rows_than_it_converts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_private, "ROWS_AT_ONCE", 3)
+    codes, scales = torch.ones(8, 4, dtype=torch.int8), torch.arange(8).bfloat16()
+    product = multiply_codes_as_floats(torch.ones(1, 4).bfloat16(), codes, scales)
+    assert product[0].tolist() == [4.0 * row for row in range(8)]
+
+
+def test_a_torch_without_the_private_operations_answers_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight, bias, x = torch.randn(64, 32), torch.randn(64), torch.randn(3, 32)
+    expected = Matrix(weight, bias).relu(x)
+
+    def fail(*_operands: object) -> Tensor:
+        raise AttributeError("no such operation")
+
+    monkeypatch.setattr(torch_private, "_reorder", fail)
+    monkeypatch.setattr(torch_private, "_multiply_codes", fail)
+    for trial in (torch_private._can_pack, torch_private._can_multiply_codes):
+        trial.cache_clear()
+    try:
+        assert torch.allclose(Matrix(weight, bias).relu(x), expected, atol=1e-5)
+        product = multiply_codes(
+            torch.ones(1, 4), torch.ones(2, 4, dtype=torch.int8), torch.ones(2).bfloat16()
+        )
+        assert product.tolist() == [[4.0, 4.0]]
+    finally:
+        for trial in (torch_private._can_pack, torch_private._can_multiply_codes):
+            trial.cache_clear()

@@ -90,18 +90,6 @@ def test_facts_of_every_relation_hold_in_all_of_their_wordings(
         assert [reply.answer for reply in replies] == [items[place - 1].answer] * len(ways)
 
 
-def test_a_fact_moves_no_other_answer(
-    memory: SensesMemory, system: BackpackSystem, facts: list[Material]
-) -> None:
-    questions = ["What is the capital of Chile?", "Who painted Guernica?", "Name a river of Siberia."]
-    before = answers(system, memory, memory.base, questions)
-    after = answers(system, memory, memory.fold(facts), questions)
-    for old, new in zip(before, after, strict=True):
-        if not new.edits:
-            assert (new.best, new.score) == (old.best, old.score)
-    assert any(not reply.edits for reply in after)
-
-
 def test_a_fact_holds_beside_changed_senses_of_its_words(
     memory: SensesMemory, system: BackpackSystem, facts: list[Material]
 ) -> None:
@@ -114,18 +102,6 @@ def test_a_fact_holds_beside_changed_senses_of_its_words(
     image = memory.fold([*facts, *build(memory, *changes)])
     (reply,) = answers(system, memory, image, [question])
     assert (reply.answer, reply.edits) == (answer, ("f0",))
-
-
-def test_undo_gives_back_the_very_bits(memory: SensesMemory, facts: list[Material]) -> None:
-    changes = build(memory, sense("s", word=" the", action="transplant", towards=" of"))
-    assert memory.fold([]).checksum == memory.base.checksum
-    assert memory.fold(facts).checksum == memory.fold([*facts]).checksum
-    with_change = memory.fold([*facts, *changes])
-    assert with_change.checksum != memory.fold(facts).checksum
-    assert memory.view(memory.fold(facts)).overlay is None
-    (again,) = memory.build([AnswerChange("f1", *FACTS[1])], Options())
-    assert isinstance(again, Material)
-    assert again.block.digest == facts[1].block.digest
 
 
 ACTIONS = st.sampled_from(
@@ -229,11 +205,6 @@ def test_a_word_that_is_one_piece_behind_a_space_is_named_so(memory: SensesMemor
 )
 def test_an_answer_that_cannot_be_said_is_refused(memory: SensesMemory, answer: str, code: str) -> None:
     assert refuse(memory, AnswerChange("f", "What?", answer)).code == code
-
-
-def test_one_refusal_stops_no_other_change(memory: SensesMemory) -> None:
-    results = memory.build([AnswerChange("a", "What?", ""), AnswerChange("b", "What?", "Lima")], Options())
-    assert [type(result) for result in results] == [EditRefused, Material]
 
 
 def test_usage_counts_rows_and_warns_of_changes_that_act_on_all_texts(

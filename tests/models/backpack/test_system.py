@@ -9,13 +9,10 @@ import torch
 
 from models.backpack.editing.sense import SenseChange
 from models.backpack.memory import SENSES, SensesMemory, SensesView
-from models.backpack.reader import FILES, Reader
 from models.backpack.system import BackpackSystem, load
-from models.capabilities import Foresees, ForeseesTaught, HasScope, Routes, Streams
-from models.contract import check_contract, check_reply
-from models.kit.checkpoint import CheckpointError
+from models.capabilities import Streams
 from models.memory import AnswerChange, FieldsChange, Material, Options
-from models.system import UNSURE, AnswerDelta, Ask, Bundle, Reply, Side
+from models.system import UNSURE, AnswerDelta, Ask, Reply, Side
 from tests.models.backpack.tiny import write_checkpoint
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
@@ -40,43 +37,6 @@ def corrected_view(memory: SensesMemory) -> dict[str, SensesView]:
     return view_of(memory, AnswerChange("f", QUESTION, ANSWER, ("capital of Peru",)))
 
 
-def test_the_contract_is_kept(reader: Reader, system: BackpackSystem) -> None:
-    bundle = check_contract(Bundle(system, (SensesMemory(reader),)), "backpack")
-    check_reply(bundle)
-    for capability in (Foresees, ForeseesTaught, HasScope, Routes, Streams):
-        assert isinstance(system, capability)
-    assert len(system.probes.core) == 200
-    assert system.describe()["senses"] == 4
-    assert system.answer([], []) == []
-
-
-def test_a_checkpoint_is_loaded_or_said_to_lack_a_file(tmp_path: Path) -> None:
-    folder = write_checkpoint(tmp_path / "whole")
-    check_reply(check_contract(load(torch.device("cpu"), torch.float32, folder), "backpack"))
-    for name in FILES:
-        (folder / name).rename(tmp_path / name)
-        with pytest.raises(CheckpointError, match=f"{name} is missing"):
-            load(torch.device("cpu"), torch.float32, folder)
-        (tmp_path / name).rename(folder / name)
-    (folder / FILES[0]).write_text("{}")
-    with pytest.raises(CheckpointError, match="damaged"):
-        load(torch.device("cpu"), torch.float32, folder)
-
-
-def test_a_batch_answers_as_each_question_alone(
-    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
-) -> None:
-    asks = [Ask(question) for question in (QUESTION, *QUESTIONS, QUESTION)]
-    views = [corrected_view, base, corrected_view, base, base]
-    together = system.answer(asks, views)
-    for ask, view, reply in zip(asks, views, together, strict=True):
-        (alone,) = system.answer([ask], [view])
-        assert (alone.best, alone.edits) == (reply.best, reply.edits)
-        assert alone.score == pytest.approx(reply.score, abs=1e-4)
-    assert together[0].answer == ANSWER
-    assert together[-1].answer != ANSWER
-
-
 def test_a_doubtful_answer_is_withheld(tmp_path: Path) -> None:
     bundle = load(torch.device("cpu"), torch.float32, write_checkpoint(tmp_path, threshold=1.0))
     (memory,) = bundle.memories
@@ -88,18 +48,6 @@ def test_a_doubtful_answer_is_withheld(tmp_path: Path) -> None:
     *deltas, last = bundle.system.stream(Ask(QUESTIONS[0]), view)
     assert last == reply
     assert "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta)) == ""
-
-
-@pytest.mark.parametrize("question", [QUESTION, *QUESTIONS])
-def test_a_stream_is_the_answer_in_parts(
-    system: BackpackSystem, corrected_view: dict[str, SensesView], question: str
-) -> None:
-    *deltas, last = system.stream(Ask(question), corrected_view)
-    (reply,) = system.answer([Ask(question)], [corrected_view])
-    assert last == reply
-    texts = [delta.text for delta in deltas if isinstance(delta, AnswerDelta) and delta.text]
-    assert "".join(texts) == (reply.answer or "")
-    assert reply.answer is None or len(texts) > 1
 
 
 def test_an_answer_of_the_base_is_told_when_it_is_whole(
@@ -122,18 +70,6 @@ def test_an_answer_of_the_base_is_told_when_it_is_whole(
     texts = [delta.text for delta in deltas if isinstance(delta, AnswerDelta)]
     assert "".join(texts) == last.answer
     assert deltas[0] == AnswerDelta(progress={"tokens": 1})
-
-
-def test_alternatives_share_what_the_answer_leaves(
-    system: BackpackSystem, base: dict[str, SensesView]
-) -> None:
-    (reply,) = system.answer([Ask(QUESTIONS[0], top_k=4)], [base])
-    (first,) = system.answer([Ask(QUESTIONS[0])], [base])
-    assert (reply.best, reply.score) == (first.best, pytest.approx(first.score, abs=1e-4))
-    assert len(reply.alternatives) == 3
-    assert sum(other.score for other in reply.alternatives) + reply.score <= 1 + 1e-6
-    scores = [other.score for other in reply.alternatives]
-    assert scores == sorted(scores, reverse=True)
 
 
 def test_candidates_are_ranked_and_a_fact_decides_for_its_own(
@@ -189,17 +125,6 @@ def test_an_answer_names_a_change_of_senses_only_where_it_would_be_another(
     for view in (view_of(memory, absent_word), view_of(memory, weak)):
         for old, new in zip(plain, system.answer(asks, [view] * len(asks)), strict=True):
             assert (new.best, new.edits) == (old.best, ())
-
-
-def test_a_fact_may_differ_where_its_question_is_routed_alone(
-    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
-) -> None:
-    asks = [Ask(question) for question in (QUESTION, *QUESTIONS)]
-    assert system.may_differ(Side(asks, base), Side(asks, corrected_view)) == [True, False, False, False]
-    assert system.may_differ(Side(asks, corrected_view), Side(asks, corrected_view)) == [False] * 4
-    assert system.may_differ(Side([], base), Side([], corrected_view)) == []
-    assert system.route(asks, corrected_view) == ["f", None, None, None]
-    assert system.find_misrouted(corrected_view) == {}
 
 
 @pytest.mark.parametrize("word", [" the", "Q", "z", " of", "is"])
@@ -258,34 +183,3 @@ def test_what_a_change_may_reach_is_told_of_facts_alone(
     assert routed_questions <= set(reachable)
     change = FieldsChange("s", "sense", SenseChange(word=" the", action="factor", factor=0.5))
     assert system.may_reach(base, view_of(memory, change)) is None
-
-
-def test_a_question_nearly_about_a_fact_names_it(
-    system: BackpackSystem, corrected_view: dict[str, SensesView]
-) -> None:
-    (nearest,) = system.find_nearest([Ask("What is the largest city of Peru?")], corrected_view)
-    assert nearest is None or nearest.edit == "f"
-    (reply,) = system.answer([Ask("What is the capital of Peru")], [corrected_view])
-    assert (reply.answer, reply.nearby_edit) == (ANSWER, None)
-
-
-def test_a_fact_answers_in_other_words_that_the_scope_takes_for_the_same(
-    system: BackpackSystem, corrected_view: dict[str, SensesView]
-) -> None:
-    wordings = [
-        "Which city is the capital of Peru?",
-        "Name the capital of Peru.",
-        "Tell me Peru's capital city",
-    ]
-    routes = system.route([Ask(wording) for wording in wordings], corrected_view)
-    assert "f" in routes
-    for wording, route in zip(wordings, routes, strict=True):
-        (reply,) = system.answer([Ask(wording)], [corrected_view])
-        assert (reply.answer == ANSWER) is (route == "f")
-
-
-def test_a_long_question_is_cut_and_says_so(system: BackpackSystem, base: dict[str, SensesView]) -> None:
-    long_reply, short = system.answer([Ask("why? " * 200), Ask("why?")], [base, base])
-    assert long_reply.truncated
-    assert not short.truncated
-    assert isinstance(long_reply, Reply)

@@ -1,24 +1,31 @@
-"""A question is answered from states that do not depend on it, and a decline has its reason."""
+"""A question is answered from states that do not depend on it, and a decline has its reason.
+
+A question to a long document is put to the windows whose words are near to it.
+States stay in memory within a bound; what was used last stays longest.
+"""
 
 from dataclasses import replace
 
 import pytest
 import torch
 
-from models.ernie_doc.answer import AnswerRule, Choice, Progress, answer, answer_in_steps, ask_windows
-from models.ernie_doc.reader import Reader
-from models.ernie_doc.state import RecentStates
-from models.reading.document import Document, DocumentRefused
-from models.reading.spans import SpanRule
-from tests.models.ernie_doc.documents import (
-    ROOM,
-    Counter,
-    chooser,
-    document,
-    text,
-    tiny_reader,
-    tokenizer,
+from models.ernie_doc.answer import (
+    CHUNK,
+    STRIDE,
+    AnswerRule,
+    Choice,
+    Chooser,
+    Progress,
+    answer,
+    answer_in_steps,
+    ask_windows,
+    cut_chunks,
 )
+from models.ernie_doc.reader import Reader
+from models.ernie_doc.state import RecentStates, State
+from models.reading.document import Document, DocumentRefused
+from models.reading.spans import SpanRule, Window, cover
+from tests.models.ernie_doc.tiny import ROOM, Counter, chooser, document, text, tiny_reader, tokenizer
 
 RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), batch=3, most_windows=50)
 ALL = SpanRule(longest=10, n_best=10_000, rank="margin")
@@ -136,3 +143,71 @@ def test_a_short_document_is_one_window() -> None:
     result = answer(tiny_reader(), chooser(), document("march"), QUESTION, tokenizer(), RULE)
     assert [span.text for span in result.spans] == ["march"]
     assert result.choice == Choice(range(1), None)
+
+
+FILLER = "The committee met in the hall and talked about the roof for an hour. " * 8
+FACT = "The ferry to Marlow Island leaves at noon. "
+CHOOSING_QUESTION = "When does the boat to Marlow Island depart?"
+
+
+def last_choice(user: Chooser, content: str, n_windows: int) -> tuple[list[Window], Choice]:
+    tokens = document(content)
+    windows = cover(len(tokens), 40, 30)
+    *_, choice = user.choose(tokens, windows, CHOOSING_QUESTION, n_windows)
+    assert isinstance(choice, Choice)
+    return windows, choice
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_window_that_holds_the_fact_is_chosen(place: int) -> None:
+    parts = [FILLER] * 3
+    parts[place] += FACT
+    content = "".join(parts)
+    windows, choice = last_choice(chooser(), content, 4)
+    tokens, start = document(content), content.index("Marlow")
+    token = int((tokens.starts <= start).sum()) - 1
+    assert any(windows[number].first <= token < windows[number].last for number in choice.numbers)
+    assert list(choice.numbers) == sorted(choice.numbers)
+    assert choice.cosines is not None
+    assert len(choice.cosines) == len(choice.numbers) == 4
+
+
+def test_few_windows_are_all_asked_and_none_is_compared() -> None:
+    windows, choice = last_choice(chooser(), FILLER, 100)
+    assert choice == Choice(range(len(windows)), None)
+
+
+def test_a_second_question_reads_no_chunk_again() -> None:
+    tokens = document(FILLER)
+    windows = cover(len(tokens), 40, 30)
+    user = Chooser(chooser()._encoder)
+    first, second = (
+        list(user.choose(tokens, windows, question, 2)) for question in (CHOOSING_QUESTION, "Who met?")
+    )
+    assert first[:-1] == [len(cut_chunks(tokens))]
+    assert second[:-1] == []
+
+
+def test_chunks_cover_the_document() -> None:
+    tokens = document(text(100))
+    chunks = cut_chunks(tokens)
+    assert chunks[0] == " ".join(tokens.text.split()[:CHUNK])
+    assert chunks[1].split()[0] == tokens.text.split()[STRIDE]
+    assert tokens.text.endswith(chunks[-1])
+
+
+def state(digest: str) -> State:
+    return State("origin", digest, 3, 40, torch.randn(2, 4, 8))
+
+
+def test_states_keep_to_their_bound() -> None:
+    size = state("a").memory.nbytes
+    states = RecentStates(2 * size)
+    for digest in ("a", "b"):
+        states.put(state(digest))
+    assert states.get("a") is not None
+    states.put(state("c"))
+    assert [states.get(digest) is not None for digest in "abc"] == [True, False, True]
+    small = RecentStates(size - 1)
+    small.put(state("a"))
+    assert small.get("a") is None

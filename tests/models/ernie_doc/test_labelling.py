@@ -14,10 +14,9 @@ from models.ernie_doc.paddle import convert
 from models.ernie_doc.system import load
 from models.kit.checkpoint import CheckpointError
 from models.system import Ask, Bundle, Reply
-from tests.models.ernie_doc.documents import SEGMENT, document, packing, text, tokenizer
 from tests.models.ernie_doc.loading_files import write_paddle
 from tests.models.ernie_doc.test_system import CPU, reply, view
-from tests.models.ernie_doc.tiny import tiny_model
+from tests.models.ernie_doc.tiny import SEGMENT, document, packing, text, tiny_model, tokenizer
 
 LABELS = ("praise", "blame", "neither")
 WORDS = {"vocab": 30522, "segment": SEGMENT, "position_rows": 2 * SEGMENT + 4, "inner": 64}

@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from models.contract import check_contract, check_reply
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS
 from models.ernie_doc.checkpoint import save
-from models.ernie_doc.system import DEFAULT, ErnieDocSystem, load
+from models.ernie_doc.system import ErnieDocSystem, load
 from models.kit.checkpoint import CheckpointError
 from models.memory import Views
 from models.system import AnswerDelta, Ask, Bundle, Reply
-from tests.models.ernie_doc.checkpoints import SETTINGS, write_checkpoint
-from tests.models.ernie_doc.documents import Counter, text, tiny_reader
+from tests.models.ernie_doc.tiny import SETTINGS, Counter, text, tiny_reader, write_checkpoint
 
 CPU = torch.device("cpu")
 QUESTION = "when was it built?"
@@ -51,11 +49,6 @@ def reply(system: ErnieDocSystem, views: Views, document: str | None = "mill", *
     return result
 
 
-def test_it_keeps_the_contract(bundle: Bundle) -> None:
-    check_reply(check_contract(bundle, "ernie-doc"))
-    assert bundle.system.describe()["window"] == 10
-
-
 def test_the_answer_is_a_span_of_the_document_with_the_passage_around_it(system: ErnieDocSystem) -> None:
     content = "\n".join(text(40, seed) for seed in range(3))
     views = view(mill=content, hill=text(40, 9))
@@ -76,34 +69,12 @@ def test_the_answer_is_a_span_of_the_document_with_the_passage_around_it(system:
         assert "\n" not in passage["text"].replace(span["text"], "")
 
 
-def test_without_explain_there_is_no_explanation(system: ErnieDocSystem) -> None:
-    assert reply(system, view(mill=text(40))).explanation is None
-
-
 def test_a_context_is_read_like_a_document(system: ErnieDocSystem) -> None:
     content = text(60)
     from_document = reply(system, view(mill=content))
     from_context = reply(system, view(), document=None, context=content)
     assert (from_context.answer, from_context.score) == (from_document.answer, from_document.score)
     assert from_context.edits == ()
-
-
-@pytest.mark.parametrize(
-    ("fields", "code", "sentence"),
-    [
-        ({"document": None}, "no_document", "The question names no document"),
-        ({"document": "hill"}, "unknown_document", "There is no document 'hill' at this version."),
-        ({"context": "x"}, "two_texts", "leave one of them out"),
-        ({"document": None, "context": " "}, "unreadable", "The document has no words: give a text."),
-    ],
-)
-def test_what_cannot_be_read_is_declined_in_words(
-    system: ErnieDocSystem, fields: dict[str, Any], code: str, sentence: str
-) -> None:
-    result = reply(system, view(mill=text(40)), **fields)
-    assert (result.answer, result.score, result.reason) == (None, 0.0, code)
-    assert result.reason is not None
-    assert sentence in result.reason.sentence
 
 
 def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: Path) -> None:
@@ -117,20 +88,6 @@ def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: 
 def test_a_million_letters_without_a_space_have_no_answer(system: ErnieDocSystem) -> None:
     result = reply(system, view(mill="a" * 1_000_000))
     assert (result.answer, result.best, result.reason) == (None, "", "not_said")
-
-
-def test_other_answers_are_given_where_they_are_asked_for(system: ErnieDocSystem) -> None:
-    result = reply(system, view(mill=text(80)), top_k=3)
-    answers = [alternative.answer for alternative in result.alternatives]
-    assert len({result.answer, *answers}) == 3
-    scores = [result.score, *(alternative.score for alternative in result.alternatives)]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_a_long_question_is_cut_and_it_is_said(system: ErnieDocSystem) -> None:
-    views = view(mill=text(40))
-    [long] = system.answer([Ask("when was the old pump by the river built?", document="mill")], [views])
-    assert (long.truncated, reply(system, views).truncated) == (True, False)
 
 
 def test_a_reading_yields_after_each_window_and_tells_how_far_it_is(system: ErnieDocSystem) -> None:
@@ -178,12 +135,6 @@ def test_each_text_is_one_alternative_the_likeliest_first(system: ErnieDocSystem
     assert 0 < len(answers) == len({*answers, result.answer}) - 1
     scores = [result.score, *(alternative.score for alternative in result.alternatives)]
     assert scores == sorted(scores, reverse=True)
-
-
-def test_a_checkpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="SHA256SUMS is missing: fetch it again, or train"):
-        load(CPU, torch.float32, tmp_path / "none")
-    assert DEFAULT.parts[-2:] == ("checkpoints", "ernie-doc")
 
 
 def test_a_model_without_settings_of_reading_is_refused(tmp_path: Path) -> None:

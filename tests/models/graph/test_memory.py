@@ -106,32 +106,6 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
     assert read_manifest(manifest_block("edit/e1", 1, expected)) == expected
 
 
-def test_an_image_remembers_neither_what_was_undone_nor_how_many_commits_there_were(
-    memory: GraphMemory,
-) -> None:
-    statements = {"Q419": (Statement("capital", "Cusco", "", "set"),)}
-    early, late = (image(memory, [statements_block("edit/e", order, statements)]) for order in (1, 900_000))
-    assert early.checksum == late.checksum != memory.base.checksum
-
-
-def test_the_order_of_two_edits_is_in_the_checksum(memory: GraphMemory) -> None:
-    statements = [{"Q419": (Statement("capital", name, "", "set"),)} for name in ("Cusco", "Puno")]
-    sums = {
-        image(memory, [statements_block(f"edit/{n}", n, row) for n, row in enumerate(order)]).checksum
-        for order in (statements, statements[::-1])
-    }
-    assert len(sums) == 2
-
-
-def test_a_view_that_is_held_does_not_change_when_the_next_is_made(memory: GraphMemory) -> None:
-    first = image(memory, [make_block(1, {"Q419": (Statement("capital", "Cusco", "", "set"),)})])
-    view = memory.view(first)
-    before = content(view)
-    memory.view(memory.base)
-    memory.view(image(memory, [make_block(2, {"Q419": (Statement(LABEL, "Birú", "", "set"),)})]))
-    assert content(view) == before
-
-
 def test_an_import_stands_between_the_edits_before_and_after_it(memory: GraphMemory) -> None:
     blocks = [
         make_block(1, {"Q419": (Statement("capital", "Cusco", "", "set"),)}),

@@ -8,16 +8,13 @@ import torch
 from torch import Tensor
 
 from models.contract import check_contract, check_reply
-from models.graph.blocks import read_statements, statements_block
-from models.graph.memory import GRAPH, GraphMemory, TripleChange
-from models.graph.statement import Statement
+from models.graph.memory import GraphMemory
 from models.kbert.answer import TOKENS_PER_PASS
 from models.kbert.heads import Encoder
 from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
-from models.memory import Material, Options
 from models.packs.pack import Item, Pack
-from models.system import Ask, Reply, Side
+from models.system import Ask, Reply
 from tests.models.kbert.questions import KIM, entity_with, linked_ask
 
 
@@ -35,12 +32,6 @@ def of_pack(graph: GraphMemory, name: str, question: str, **options: object) -> 
     entity = graph.view(graph.base).entity(item.subject.id)
     assert entity is not None
     return linked_ask(question, name, entity, **options)
-
-
-def test_it_keeps_the_contract_of_a_system(default: KbertSystem, graph: GraphMemory) -> None:
-    assert (default.name, default.memories) == ("kbert", (GRAPH,))
-    assert default.inputs == {"graph", "context", "candidates"}
-    assert default.describe()["unsure_below"].keys() == {"object", "span", "pair"}
 
 
 def test_it_answers_in_other_words_from_facts_it_never_saw(default: KbertSystem) -> None:
@@ -69,23 +60,6 @@ def test_a_relation_that_holds_many_is_answered_with_all_of_it(
     assert [fact["object"] for fact in reply.facts] == item.answer.split(", ")
 
 
-def test_a_changed_triple_changes_the_answer_and_names_the_edit(
-    default: KbertSystem, graph: GraphMemory
-) -> None:
-    peru = next(item for item in items() if item.subject.label == "Peru")
-    block = statements_block("edit/e7", 1, {peru.subject.id: (Statement("capital", "Cusco", "", "set"),)})
-    view = graph.view(graph.fold([Material("e7", "graph", block)]))
-    entity = view.entity(peru.subject.id)
-    assert entity is not None
-    ask = linked_ask("Peru's capital city?", "Peru", entity)
-    (reply,) = default.answer([ask], [{GRAPH: view}])
-    assert (reply.answer, reply.edits) == ("Cusco", ("e7",))
-    before = of_pack(graph, "Peru", "Peru's capital city?")
-    assert say(default, before)[0].answer == "Lima"
-    views = {GRAPH: view}
-    assert default.may_differ(Side([before, before], views), Side([before, ask], views)) == [False, True]
-
-
 def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
     bare = entity_with()
     replies = say(
@@ -106,24 +80,6 @@ def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
     assert all(reply.answer is None for reply in replies)
     assert replies[2].best in {"Oslo", "painter", "Ada Berg"}
     assert len(replies[2].facts) == 1
-
-
-def test_batched_is_what_it_is_alone(default: KbertSystem, graph: GraphMemory) -> None:
-    text = "Kim Lee was born in Rome. She paints. Her cat is old."
-    asks = [
-        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
-        of_pack(graph, "France", "What is the currency of France?", top_k=4),
-        linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg"), top_k=2),
-        Ask("Where was Kim Lee born?", context=text, use_graph=False),
-        Ask("Who is nobody?"),
-    ]
-    for together, ask in zip(say(default, *asks), asks, strict=True):
-        (alone,) = say(default, ask)
-        assert alone.answer == together.answer
-        assert alone.score == pytest.approx(together.score, abs=1e-5)
-        assert [a.answer for a in alone.alternatives] == [a.answer for a in together.alternatives]
-        for actual, expected in zip(alone.alternatives, together.alternatives, strict=True):
-            assert actual.score == pytest.approx(expected.score, abs=1e-5)
 
 
 def test_a_name_is_taken_for_whom_the_question_fits(default: KbertSystem) -> None:
@@ -150,54 +106,10 @@ def test_candidates_are_sorted_and_all_of_them_come_back(default: KbertSystem) -
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_text_is_read_without_the_graph(default: KbertSystem) -> None:
-    text = "It rains in Lima. The place of birth of Tom Fox is Oslo. The genre of Moon is jazz."
-    (reply,) = say(default, Ask("Where was Tom Fox born?", context=text, use_graph=False))
-    best = reply.answer or reply.best
-    assert best
-    assert best in text
-    assert (reply.facts, reply.edits) == ((), ())
-
-
-def test_alternatives_are_asked_for(default: KbertSystem) -> None:
-    single, three = say(
-        default,
-        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
-        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, top_k=3),
-    )
-    assert single.alternatives == ()
-    assert {a.answer for a in three.alternatives} == {"Ada Berg", "painter"}
-    assert three.score + sum(a.score for a in three.alternatives) <= 1 + 1e-9
-
-
-def test_a_free_answer_is_no_triple(graph: GraphMemory) -> None:
-    assert graph.accepts == {"triple"}
-
-
-def test_usage_counts_edits(graph: GraphMemory) -> None:
-    block = statements_block("edit/e1", 1, {"x": (Statement("capital", "Cusco"),)})
-    image = graph.fold([Material("e1", "graph", block)])
-    assert graph.usage(image).slots_used == 1
-    assert graph.fold([]).checksum == graph.base.checksum
-
-
-def test_a_triple_becomes_a_block_of_its_own(graph: GraphMemory) -> None:
-    change = TripleChange("e1", {"x": (Statement("capital", "Cusco"),)})
-    (material,) = graph.build([change], Options())
-    assert isinstance(material, Material)
-    assert (material.edit, material.block.key) == ("e1", "edit/e1")
-    assert read_statements(material.block) == change.statements
-
-
 def test_its_loader_returns_the_graph_of_the_process(graph: GraphMemory) -> None:
     system_and_memories = check_contract(load(torch.device("cpu"), torch.float32), "kbert")
     assert [memory is graph for memory in system_and_memories.memories] == [True]
     check_reply(system_and_memories)
-
-
-def test_no_questions_no_answers(default: KbertSystem, graph: GraphMemory) -> None:
-    no_asks = Side([], {GRAPH: graph.view(graph.base)})
-    assert (default.answer([], []), default.may_differ(no_asks, no_asks)) == ([], [])
 
 
 def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:

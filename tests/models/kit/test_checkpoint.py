@@ -1,6 +1,5 @@
 """Files of checkpoints: what is damaged is named, and what is loaded stays, whatever happens to the file."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from models.encoder.weights import find
 from models.ernie_doc import checkpoint as ernie_doc
 from models.kbert import checkpoint as kbert
 from models.kit.checkpoint import (
+    SUMS,
     CheckpointError,
     differing,
     fill,
@@ -27,25 +27,27 @@ from models.nkb import reader as nkb
 from models.relational import checkpoint as relational
 from models.scope import judge
 from models.scope.probe_index import ProbeIndex
+from models.systems import SYSTEMS
 from models.thu_ernie import checkpoint as thu_ernie
 from models.torch_private import ALIGNMENT
 
 CHECKPOINTS = Path(nkb.__file__).parents[1] / "checkpoints"
 LOADERS: dict[str, Callable[[Path], object]] = {
-    "nkb/model.safetensors": nkb.Reader.load,
-    "nkb/reference.safetensors": nkb.Reader.load,
-    "nkb/subjects.safetensors": nkb.Reader.load,
-    "kbert/heads.safetensors": kbert.load,
-    "kbert/adapters.safetensors": kbert.load,
-    "relational/model.safetensors": relational.load,
-    "thu-ernie/model.safetensors": thu_ernie.load,
-    "thu-ernie/entities/rows.safetensors": thu_ernie.load,
-    "ernie-doc/model.safetensors": ernie_doc.load,
-    "backpack/model.safetensors": backpack.Reader.load,
-    "scope/model.safetensors": lambda folder: judge.Judge.load(MiniLM(), folder),
-    "encoder/layers.onnx": lambda folder: QuickLayers(find().weights, folder),
-    "nkb-probes/vectors.safetensors": lambda folder: ProbeIndex.load(folder.with_name("nkb"), None),
+    "nkb": nkb.Reader.load,
+    "kbert": kbert.load,
+    "relational": relational.load,
+    "thu-ernie": thu_ernie.load,
+    "ernie-doc": ernie_doc.load,
+    "backpack": backpack.Reader.load,
+    "scope": lambda folder: judge.Judge.load(MiniLM(), folder),
+    "encoder": lambda folder: QuickLayers(find().weights, folder),
+    "nkb-probes": lambda folder: ProbeIndex.load(folder.with_name("nkb"), None),
 }
+FILES = [
+    f"{folder}/{line.split()[1]}"
+    for folder in LOADERS
+    for line in (CHECKPOINTS / folder / SUMS).read_text("utf-8").splitlines()
+]
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut by 100 bytes": lambda data: data[:-100],
     "a byte too much": lambda data: data + b"\0",
@@ -57,16 +59,39 @@ def numbers() -> dict[str, torch.Tensor]:
     return {"odd": torch.arange(3, dtype=torch.int8), "rows": torch.linspace(0, 1, 96).reshape(4, 24)}
 
 
+def link(name: str, folder: Path) -> Path:
+    """Return a file in a folder of links to the other files of its checkpoint."""
+    checkpoint = CHECKPOINTS / name.split("/")[0]
+    for path in filter(Path.is_file, checkpoint.rglob("*")):
+        target = folder / path.relative_to(CHECKPOINTS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(path)
+    return folder / name
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_of_any_system_is_named(tmp_path: Path, name: str, damage: str) -> None:
-    folder, file = name.split("/", 1)
-    shutil.copytree(CHECKPOINTS / folder, tmp_path / folder)
-    path = tmp_path / folder / file
-    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    path = link(name, tmp_path)
+    content = DAMAGES[damage](path.read_bytes())
+    path.unlink()
+    path.write_bytes(content)
     with pytest.raises(CheckpointError) as refusal:
-        LOADERS[name](tmp_path / folder)
+        LOADERS[name.split("/")[0]](tmp_path / name.split("/")[0])
     assert f"{path} is damaged: SHA256SUMS lists another content" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", [*FILES, *(f"{folder}/{SUMS}" for folder in LOADERS)])
+def test_a_missing_file_of_any_system_is_named(tmp_path: Path, name: str) -> None:
+    path = link(name, tmp_path)
+    path.unlink()
+    with pytest.raises(CheckpointError, match=rf"{path.name} is missing: fetch it again, or train"):
+        LOADERS[name.split("/")[0]](tmp_path / name.split("/")[0])
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_checkpoint_of_any_system_is_small_enough_to_be_kept_in_git(name: str) -> None:
+    assert sum(path.stat().st_size for path in (CHECKPOINTS / name).iterdir()) < 40e6
 
 
 @pytest.mark.parametrize("damage", ["cut by 100 bytes", "a byte too much"])

@@ -12,7 +12,7 @@ from models.kit.checkpoint import CheckpointError
 from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.overlay import Overlay
-from models.nkb.reader import DEFAULT, FILES, Reader, record
+from models.nkb.reader import DEFAULT, Reader, record
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
 from models.system import Ask, Side
@@ -27,32 +27,6 @@ def say(system: NkbSystem, views: Views, *questions: str) -> list[str | None]:
 
 def edit(memory: BankMemory, method: str, *changes: AnswerChange) -> Views:
     return read(memory, build(memory, changes, method))
-
-
-def test_it_knows_what_it_was_taught_in_words_it_was_not_taught(
-    system: NkbSystem, memory: BankMemory
-) -> None:
-    base = read(memory)
-    assert say(system, base, PERU, "Peru's capital city?", "capital of peru") == ["Lima"] * 3
-
-
-def test_an_edit_is_followed_in_other_words_and_other_questions_stay(
-    system: NkbSystem, memory: BankMemory
-) -> None:
-    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
-    assert say(system, views, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
-    questions = [
-        "What is the capital of Chile?",
-        "What is the currency of Peru?",
-        "On which continent is Peru?",
-    ]
-    assert say(system, views, *questions) == say(system, read(memory), *questions)
-
-
-def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem, memory: BankMemory) -> None:
-    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
-    replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [views] * 2)
-    assert [reply.edits for reply in replies] == [("a",), ()]
 
 
 @pytest.mark.parametrize(
@@ -134,15 +108,6 @@ def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem, 
         assert together.score == pytest.approx(single.score, abs=1e-3)
 
 
-def test_alternatives_are_others_than_the_answer(system: NkbSystem, memory: BankMemory) -> None:
-    reply = system.answer([Ask(PERU, top_k=4)], [read(memory)])[0]
-    answers = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
-    scores = [alternative.score for alternative in reply.alternatives]
-    assert scores == sorted(scores, reverse=True)
-    assert reply.score + sum(scores) <= 1
-    assert len(answers) == len(set(answers)) == 4
-
-
 def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:
     """Another first token before the edit's further tokens would be no answer."""
     views = edit(memory, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
@@ -212,12 +177,6 @@ def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(
     assert beside.best == alone.best
 
 
-def test_nothing_asked_is_nothing_answered(system: NkbSystem, memory: BankMemory) -> None:
-    base = read(memory)
-    assert (system.answer([], []), system.may_differ(Side([], base), Side([], base))) == ([], [])
-    assert [memory.build([], options(method)) for method in BankOptions.methods()] == [[], []]
-
-
 def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem, memory: BankMemory) -> None:
     """Slots that were moved fire for many questions whose answers do not change."""
     pack = Pack.load()
@@ -274,23 +233,6 @@ def test_an_answer_that_cannot_be_said_is_refused(memory: BankMemory, answer: st
     assert "capital of Peru" in refusal.detail
 
 
-def test_the_shipped_folder_is_small_enough_to_travel() -> None:
-    assert sum(path.stat().st_size for path in DEFAULT.iterdir()) < 40e6
-
-
-def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
-    folder = tmp_path / "nkb"
-    shutil.copytree(DEFAULT, folder)
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:100_000])
-    record(folder)
-    with pytest.raises(CheckpointError, match=r"model\.safetensors cannot be read as tensors"):
-        Reader.load(folder)
-    weights.unlink()
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing: fetch it again, or train"):
-        Reader.load(folder)
-
-
 def test_a_missing_encoder_is_not_taken_for_a_broken_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = [Path("/nowhere/model.safetensors"), Path("/nowhere/tokenizer.json")]
     monkeypatch.setattr(encoder_weights, "_cached", lambda: nowhere)
@@ -306,31 +248,6 @@ def test_a_bank_that_the_model_has_no_layer_for_is_named(tmp_path: Path) -> None
     record(folder)
     with pytest.raises(CheckpointError, match="9"):
         Reader.load(folder)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_checkpoint_with_one_wrong_bit_does_not_answer(tmp_path: Path, name: str) -> None:
-    folder = tmp_path / "nkb"
-    shutil.copytree(DEFAULT, folder)
-    content = bytearray((folder / name).read_bytes())
-    content[-1] ^= 1
-    (folder / name).write_bytes(content)
-    with pytest.raises(CheckpointError, match=rf"{name} is damaged: SHA256SUMS lists another content; fetch"):
-        Reader.load(folder)
-
-
-def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(
-    system: NkbSystem, memory: BankMemory
-) -> None:
-    base = read(memory)
-    materials = build(memory, [AnswerChange("a", PERU, "Cusco")])
-    after = read(memory, materials)
-    later = build(memory, [AnswerChange("a", PERU, "Cusco"), AnswerChange("b", PERU, "Lima")])
-    questions = [PERU, "Peru's capital city?", "What is the capital of Chile?", "Who wrote Hamlet?"]
-    assert may_differ(system, questions, base, base) == [False] * 4
-    assert may_differ(system, questions, base, after) == [True, True, False, False]
-    assert may_differ(system, questions, after, read(memory, later)) == [True, True, False, False]
-    assert may_differ(system, questions, after, read(memory, materials)) == [False] * 4
 
 
 def test_a_moved_row_may_reach_every_question(system: NkbSystem, memory: BankMemory) -> None:

@@ -1,17 +1,30 @@
-"""A reader finds spans of a text over its windows, and gives one as an answer if it is sure enough."""
+"""A reader finds spans of a text over its windows, and gives one as an answer if it is sure enough.
 
+Tokens know the characters of the original text, whatever the tokenizer made of them.
+The score of a span falls with a rival of another text and with the number of windows, by the fitted weights.
+The best span over several windows is the one that trying all of them finds.
+"""
+
+from collections.abc import Iterable
 from dataclasses import replace
+from math import log
 from pathlib import Path
 
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from models.confidence import Confidence
+from models.confidence import Confidence, sigmoid
 from models.encoder.weights import find
 from models.kit.checkpoint import WEIGHTS, CheckpointError
 from models.reading.checkpoint import CONFIG, assemble, load, save
-from models.reading.confidence import NO_SCALE
+from models.reading.confidence import FARTHEST, NO_SCALE, rate, read_features
+from models.reading.document import Document, DocumentRefused, tokenize
 from models.reading.reader import BATCH, Reader
+from models.reading.spans import OFFSET, Span, SpanRule, Window, follow_spans, owners
 from models.system import Ask
+from tests.models.ernie_doc.tiny import document, text, tokenizer
 from tests.models.reading.tiny import SETTINGS, heads, tiny_reader
 
 TEXT = (
@@ -90,3 +103,152 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CheckpointError, match=name):
         load(tmp_path)
+
+
+def test_tokens_are_cut_from_the_original_text() -> None:
+    text = "Café  Münster,\n\n‘Zürich’ costs 4,180 € – naïvely."
+    content = document(text)
+    pieces = [text[slice(*content.cut(place, place))] for place in range(len(content))]
+    words = [text[slice(*content.cut(0, 0))], text[slice(*content.cut(1, 1))]]
+    assert words[0] == "Café"
+    assert "Zürich" in text[slice(*content.cut(0, len(content) - 1))]
+    assert "".join(pieces) == "".join(text.split())
+
+
+def test_pieces_of_a_word_belong_together() -> None:
+    content = document("unbelievably pumped")
+    assert len(content) > 2
+    begins = [place for place, first in enumerate(content.begins_word.tolist()) if first]
+    ends = [place for place, last in enumerate(content.ends_word.tolist()) if last]
+    assert [content.cut(*ends_of) for ends_of in zip(begins, ends, strict=True)] == [(0, 12), (13, 19)]
+
+
+def test_a_single_word_begins_and_ends() -> None:
+    content = document("unbelievably")
+    assert content.begins_word[0]
+    assert content.ends_word[-1]
+    assert int(content.begins_word.sum()) == 1
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b"])
+def test_a_text_without_words_is_refused(text: str) -> None:
+    with pytest.raises(DocumentRefused, match="the document has no words"):
+        document(text)
+
+
+def test_a_document_above_the_limit_is_refused() -> None:
+    with pytest.raises(DocumentRefused, match="has 12 tokens, and at most 10 are read"):
+        tokenize("pump " * 12, tokenizer(), most_tokens=10)
+
+
+def span(text: str, margin: float) -> Span:
+    return Span(margin, 0.0, 0, len(text), text, 0)
+
+
+def test_a_rival_is_a_span_with_another_text() -> None:
+    spans = [span("Anna Keller", 5.0), span("anna keller", 4.0), span("Keller", 2.0)]
+    assert read_features(spans[0], spans, 7) == (5.0, 3.0, pytest.approx(log(7)))
+
+
+def test_a_span_without_a_rival_is_as_far_from_one_as_can_be() -> None:
+    only = span("March", 90.0)
+    assert read_features(only, [only], 1) == (FARTHEST, FARTHEST, 0.0)
+
+
+def test_scores_are_fitted_and_never_rise() -> None:
+    spans = [span("a", 3.0), span("b", 1.0), span("c", 0.0)]
+    scale = Confidence((0.5, 0.25, -1.0), 0.1, 0.0)
+    scores = rate(spans, 2, scale)
+    assert scores[0] == pytest.approx(sigmoid(0.1 + 1.5 + 0.5 - log(2)))
+    assert scores == sorted(scores, reverse=True)
+    against_rivals = Confidence((-1.0, 0.0, 0.0), 0.0, 0.0)  # weights that would prefer the worst span
+    assert len(set(rate(spans, 2, against_rivals))) == 1
+
+
+MARGIN = SpanRule(longest=4, n_best=5, rank="margin")
+WINDOWS = [Window(0, 8), Window(6, 14), Window(12, 16)]
+CONTENT = document("the old pump by the river was built in march after the flood had left sand")
+
+
+def best_spans(
+    content: Document, windows: list[Window], scores: Iterable[torch.Tensor], rule: SpanRule
+) -> list[Span]:
+    return list(follow_spans(content, windows, range(len(windows)), scores, rule))[-1]
+
+
+def logits(n_windows: int, seed: int, length: int = 12) -> torch.Tensor:
+    return torch.randn(n_windows, length, 2, generator=torch.Generator().manual_seed(seed))
+
+
+def point_at(scores: torch.Tensor, window: int, first: int, last: int, amount: float = 20.0) -> torch.Tensor:
+    """Let a window point at tokens of the document."""
+    scores = scores.clone()
+    scores[window, OFFSET + first - WINDOWS[window].first, 0] += amount
+    scores[window, OFFSET + last - WINDOWS[window].first, 1] += amount
+    return scores
+
+
+def test_the_answer_is_cut_from_the_text_of_the_window_that_points_at_it() -> None:
+    best = best_spans(CONTENT, WINDOWS, point_at(logits(3, 0), 1, 8, 9), MARGIN)[0]
+    assert (best.text, best.window) == ("in march", 1)
+    assert CONTENT.text[best.start : best.end] == "in march"
+
+
+@given(seed=st.integers(0, 1000), rank=st.sampled_from(["margin", "total"]), longest=st.integers(1, 9))
+def test_no_span_is_better_than_the_best(seed: int, rank: str, longest: int) -> None:
+    rule = SpanRule(longest=longest, n_best=3, rank="margin" if rank == "margin" else "total")
+    scores, owner = logits(3, seed), owners(WINDOWS, 16).tolist()
+    values = []
+    for number, (first, last) in enumerate(WINDOWS):
+        null = scores[number, 0].sum() if rank == "margin" else 0.0
+        values += [
+            float(scores[number, OFFSET + i - first, 0] + scores[number, OFFSET + j - first, 1] - null)
+            for i in range(first, last)
+            for j in range(i, min(last, i + longest))
+            if owner[i] == number
+        ]
+    best = best_spans(CONTENT, WINDOWS, scores, rule)
+    expected = sorted(values, reverse=True)[:3]
+    torch.testing.assert_close(torch.tensor([rule.value(span) for span in best]), torch.tensor(expected))
+
+
+def test_a_span_in_two_windows_counts_in_the_one_with_more_around_it() -> None:
+    edge = point_at(torch.zeros(3, 12, 2), 0, 7, 7)
+    assert all(span.start != CONTENT.cut(7, 7)[0] for span in best_spans(CONTENT, WINDOWS, edge, MARGIN))
+    middle = point_at(torch.zeros(3, 12, 2), 1, 7, 7)
+    assert best_spans(CONTENT, WINDOWS, middle, MARGIN)[0].text == CONTENT.text[slice(*CONTENT.cut(7, 7))]
+
+
+def test_a_window_sure_of_no_answer_loses_by_margin_and_not_by_total() -> None:
+    scores = point_at(point_at(torch.zeros(3, 12, 2), 0, 2, 2, 10.0), 2, 14, 14, 9.0)
+    scores[0, 0] += 30.0
+    assert best_spans(CONTENT, WINDOWS, scores, MARGIN)[0].text == "left"
+    assert best_spans(CONTENT, WINDOWS, scores, SpanRule(4, 5, "total"))[0].text == "pump"
+
+
+def test_an_answer_is_never_a_piece_of_a_word() -> None:
+    content = document("they worked unbelievably hard")
+    windows = [Window(0, len(content))]
+    scores = torch.zeros(1, len(content) + 2, 2)
+    scores[0, OFFSET + 3, :] = 9.0  # the second piece of the long word
+    for span in best_spans(content, windows, scores, SpanRule(10, 20, "margin")):
+        assert set(span.text.split()) <= set(content.text.split())
+
+
+def test_nothing_of_question_or_padding_is_an_answer() -> None:
+    content, windows = document(text(5)), [Window(0, 5)]
+    scores = torch.zeros(1, 12, 2)
+    scores[0, 6:] = 50.0
+    assert best_spans(content, windows, scores, MARGIN)[0].total == 0.0
+
+
+def test_logits_are_numbers_one_window_at_a_time() -> None:
+    numbers: list[int] = []
+
+    def stream() -> object:
+        for number, part in enumerate(logits(3, 0)):
+            numbers.append(number)
+            yield part
+
+    assert len(best_spans(CONTENT, WINDOWS, stream(), MARGIN)) == 5  # type: ignore[arg-type]
+    assert numbers == [0, 1, 2]

@@ -1,15 +1,25 @@
-"""Rules are edited like any memory: each its block, the fold a pure function, undo exact."""
+"""Rules are edited like any memory: each its block, the fold a pure function, undo exact.
+
+Rules forbid and require edges and infer new ones, whatever their order.
+"""
+
+from itertools import permutations
 
 import pytest
 from pydantic import ValidationError
 
 from models.graph.base import Base
+from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH, GraphMemory
-from models.memory import EditRefused, FieldsChange, Material, Memory, Options, TakesFields
+from models.memory import EditRefused, FieldsChange, Material, Options
 from models.relational.memory import PROGRAM, RuleFields, RuleMemory
+from models.relational.rule import EditedRule, RuleProgram, WalkRule
+from models.relational.subgraph import EntityNeighbours, Subgraph, build_subgraph
 from models.relational.system import RelationalSystem
+from models.rules.syntax import RuleError
 from models.system import Reply, Side
 from service.editing.notes import KINDS
+from tests.models.relational.conftest import TINY, WORLD
 from tests.models.relational.test_system import QUESTION, STATEMENTS, ask_of, view
 from tests.models.training.relational.toy import toy_model
 
@@ -36,13 +46,6 @@ def say(question: str, *rules: Material) -> Reply:
     return reply
 
 
-def test_it_keeps_the_contract_of_a_memory() -> None:
-    memory = RuleMemory()
-    assert isinstance(memory, Memory)
-    assert isinstance(memory, TakesFields)
-    assert memory.view(memory.base).rules == ()
-
-
 def test_a_forbidden_relation_takes_the_answer_away_and_the_reply_names_the_edit() -> None:
     before, after = say(QUESTION), say(QUESTION, material("r1", NO_SPOUSE))
     assert before.answer == "Acme"
@@ -58,16 +61,6 @@ def test_an_inferred_edge_answers_and_the_reply_names_the_edit() -> None:
     assert reply.answer == "Acme"
     assert reply.edits == ("r1",)
     assert reply.facts[0]["edit"] == "r1"
-
-
-def test_taking_a_rule_back_leaves_the_bits_that_would_be_there_without_it() -> None:
-    memory = RuleMemory()
-    first, second = material("r1", NO_SPOUSE), material("r2", SHORTCUT)
-    assert memory.fold([first]).checksum == memory.fold([material("r1", NO_SPOUSE)]).checksum
-    assert memory.fold([]).checksum == memory.base.checksum
-    assert memory.view(memory.fold([second])) == memory.view(memory.fold([material("r2", SHORTCUT)]))
-    assert say(QUESTION) == say(QUESTION, *[])
-    assert memory.fold([first, second]).checksum != memory.fold([first]).checksum
 
 
 def test_a_rule_within_reach_may_change_an_answer_and_one_elsewhere_does_not() -> None:
@@ -115,3 +108,109 @@ def test_what_a_rule_does_is_noted_under_a_name_that_no_other_kind_of_edit_has()
     notes = material("r1", NO_SPOUSE).notes
     assert notes == {"effect": "forbid"}
     assert not set(notes) & set(KINDS)
+
+
+ONLY_PLACES = 'require(E) <= hidden.relation(E,R), in(R,"place_of_birth","country")'
+HOME_COUNTRY = (
+    'infer(I,"home_country",J) <= hidden.edge(A,I,K), hidden.relation(A,"place_of_birth"), '
+    'hidden.edge(B,K,J), hidden.relation(B,"country")'
+)
+
+
+@pytest.fixture
+def kim(graph: EntityNeighbours) -> Subgraph:
+    return build_subgraph(graph, [WORLD["kim"]], TINY)
+
+
+def program(*texts: str) -> RuleProgram:
+    return RuleProgram(tuple(EditedRule(WalkRule(text), f"e{n}") for n, text in enumerate(texts)))
+
+
+def relations(graph: Subgraph, rules: RuleProgram) -> set[str]:
+    return {graph.edges[place].fact.relation for place in rules.allowed(graph)}
+
+
+def test_without_rules_the_graph_is_as_it_is(kim: Subgraph) -> None:
+    assert RuleProgram().extend(kim) is kim
+    assert RuleProgram().allowed(kim) == set(range(len(kim.edges)))
+
+
+def test_a_rule_forbids_what_it_names_and_no_other(kim: Subgraph) -> None:
+    every = relations(kim, RuleProgram())
+    assert relations(kim, program(NO_SPOUSE)) == every - {"spouse"}
+
+
+def test_a_rule_requires_what_it_names(kim: Subgraph) -> None:
+    assert relations(kim, program(ONLY_PLACES)) == {"place_of_birth", "country"}
+
+
+def test_an_inferred_edge_has_the_edit_that_infers_it(kim: Subgraph) -> None:
+    with_inferences = program(HOME_COUNTRY).extend(kim)
+    new_edges = with_inferences.edges[len(kim.edges) :]
+    names = {
+        (with_inferences.nodes[e.source].label, with_inferences.nodes[e.target].label) for e in new_edges
+    }
+    assert names == {("KIM", "NORWAY"), ("ADA", "ITALY")}
+    assert {(e.fact.label, e.fact.edit) for e in new_edges} == {("home country", "e0")}
+    assert with_inferences.nodes == kim.nodes
+
+
+def test_the_order_of_rules_does_not_matter(kim: Subgraph) -> None:
+    results = set()
+    for texts in permutations((NO_SPOUSE, ONLY_PLACES, HOME_COUNTRY)):
+        rules = program(*texts)
+        with_inferences = rules.extend(kim)
+        results.add(
+            (
+                frozenset(
+                    (with_inferences.edges[e].source, with_inferences.edges[e].fact.relation)
+                    for e in rules.allowed(with_inferences)
+                ),
+                len(with_inferences.edges),
+            )
+        )
+    assert len(results) == 1
+
+
+def test_it_names_the_rule_and_the_edit_that_forbid_an_edge(kim: Subgraph) -> None:
+    rules = program(ONLY_PLACES, NO_SPOUSE)
+    spouse = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "spouse")
+    height = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "height")
+    assert rules.why_forbidden(kim, [height, spouse]) == {
+        spouse: ("e1", f"forbidden: {NO_SPOUSE}"),
+        height: ("e0", f"not allowed: {ONLY_PLACES}"),
+    }
+    assert rules.why_forbidden(kim, []) == {}
+
+
+def test_a_rule_that_cannot_be_applied_changes_nothing_and_is_named(kim: Subgraph) -> None:
+    numbers = program("forbid(E) <= hidden.relation(E,R), lt(R,3)")
+    assert numbers.allowed(kim) == set(range(len(kim.edges)))
+    [sentence] = numbers.failures(kim)
+    assert sentence.startswith("edit e0: ")
+    assert "compares numbers" in sentence
+
+
+def test_rules_hold_of_a_graph_without_edges(graph: EntityNeighbours) -> None:
+    bare = build_subgraph(graph, [Entity("zed", "Zed")], TINY)
+    rules = program(NO_SPOUSE, ONLY_PLACES, HOME_COUNTRY)
+    assert rules.failures(bare) == []
+    assert rules.extend(bare) is bare
+    assert rules.allowed(bare) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("attend(I,J) <= hidden.edge(E,I,J)", "the head has to be"),
+        ("forbid(E,J) <= hidden.edge(E,I,J)", "the head has to be"),
+        ("infer(I,R,J) <= hidden.edge(E,I,J), hidden.relation(E,R)", "the head has to be"),
+        ("forbid(X) <= hidden.edge(E,I,J)", "X"),
+        ("forbid(E) <= hidden.colour(E)", "unknown relation colour"),
+        ("forbid(E) <= ", "line 1"),
+        ("forbid(E) <= hidden.stay(E)\nforbid(E) <= hidden.stay(E)", "write one rule, not 2"),
+    ],
+)
+def test_what_is_no_rule_about_walks_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(RuleError, match=message):
+        WalkRule(text).validate()

@@ -1,15 +1,34 @@
-"""Without entities in its layers the network is BERT; padding and unlinked vectors do not matter; all of it trains."""
+"""Without entities in its layers the network is BERT; padding and unlinked vectors do not matter; all of it trains.
 
-from collections.abc import Callable
+A layer hides what its masks hide.
+Every head reads entities and reads without them; a loss leaves out what has no label.
+Two texts become a row and a batch, with a vector where a mention begins and a zero vector at [CLS].
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from models.thu_ernie.config import LAYER_TYPES, PUBLISHED_KINDS, ErnieConfig
-from models.thu_ernie.heads import ErniePretraining
+from models.thu_ernie.heads import ErniePretraining, ErnieWithHead
+from models.thu_ernie.layers import Layer, Masks
 from models.thu_ernie.network import Batch, Ernie
+from models.thu_ernie.row import Link, Row, Vocabulary, collate
+from tests.parity.ernie_heads import (
+    NO_LABEL,
+    ErnieClassifier,
+    ErnieSpans,
+    ErnieTagger,
+    ErnieTyping,
+    PretrainingLabels,
+    cross_entropy,
+    pretraining_loss,
+    span_loss,
+)
 
 
 def test_a_network_of_plain_layers_is_bert(with_kinds: Callable[..., ErnieConfig], batch: Batch) -> None:
@@ -82,3 +101,146 @@ def test_vectors_of_another_width_are_refused(config: ErnieConfig, batch: Batch)
 def test_a_batch_with_half_of_its_entities_is_refused(batch: Batch) -> None:
     with pytest.raises(ValueError, match="or neither"):
         replace(batch, entities=None)
+
+
+def masks(batch: Batch) -> Masks:
+    assert batch.is_linked is not None
+    return Masks.of(batch.is_real, batch.is_linked, torch.float32)
+
+
+def test_an_entity_at_a_token_without_a_link_changes_nothing(config: ErnieConfig, batch: Batch) -> None:
+    x = torch.randn(2, 9, config.width)
+    assert batch.entities is not None
+    assert batch.is_linked is not None
+    noise = torch.randn_like(batch.entities) * ~batch.is_linked[..., None]
+    for kind in ("mix", "norm"):
+        layer = Layer(config, kind).eval()
+        expected = layer(x, batch.entities, masks(batch))
+        actual = layer(x, batch.entities + noise, masks(batch))
+        for stream in (0, 1):
+            torch.testing.assert_close(actual[stream], expected[stream])
+
+
+def test_a_plain_layer_passes_entities_through(config: ErnieConfig, batch: Batch) -> None:
+    assert batch.entities is not None
+    _, entities = Layer(config, "sim").eval()(torch.randn(2, 9, config.width), batch.entities, masks(batch))
+    assert entities is batch.entities
+
+
+HEADS: list[tuple[Callable[[ErnieConfig], ErnieWithHead], tuple[int, ...]]] = [
+    (ErnieSpans, (2, 9, 2)),
+    (lambda config: ErnieClassifier(config, 5), (2, 5)),
+    (lambda config: ErnieTagger(config, 5), (2, 9, 5)),
+    (lambda config: ErnieTyping(config, 5), (2, 5)),
+]
+
+
+@pytest.mark.parametrize(("build", "shape"), HEADS)
+def test_every_head_reads_entities_and_reads_without_them(
+    build: Callable[[ErnieConfig], ErnieWithHead], shape: tuple[int, ...], config: ErnieConfig, batch: Batch
+) -> None:
+    model = build(config).eval()
+    with_links, plain = model(batch), model(batch.without_entities())
+    assert with_links.shape == plain.shape == shape
+    assert not torch.allclose(with_links, plain, atol=1e-4)
+
+
+def test_an_alignment_is_a_dot_product_without_a_bias(config: ErnieConfig, batch: Batch) -> None:
+    model = ErniePretraining(config).eval()
+    candidates = torch.randn(4, config.entity_size)
+    candidates[0] = 0
+    once, twice = model(batch, candidates).entities, model(batch, 2 * candidates).entities
+    torch.testing.assert_close(twice, 2 * once)
+    assert not once[..., 0].any()
+
+
+def test_the_word_head_and_the_embedding_are_one_matrix(config: ErnieConfig) -> None:
+    model = ErniePretraining(config)
+    assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
+
+
+def test_a_place_without_a_label_is_left_out_of_a_loss() -> None:
+    logits, labels = torch.randn(2, 3, 4), torch.tensor([[1, NO_LABEL, 2], [NO_LABEL, NO_LABEL, 0]])
+    log_likelihoods = logits.log_softmax(-1)[labels != NO_LABEL]
+    expected = -log_likelihoods[torch.arange(3), labels[labels != NO_LABEL]].mean()
+    torch.testing.assert_close(cross_entropy(logits, labels), expected)
+
+
+def test_a_batch_in_which_no_place_has_a_label_trains_nothing() -> None:
+    assert cross_entropy(torch.randn(2, 3, 4), torch.full((2, 3), NO_LABEL)) == 0
+
+
+def test_the_pre_training_loss_is_the_sum_of_three_tasks(config: ErnieConfig, batch: Batch) -> None:
+    logits = ErniePretraining(config).eval()(batch, torch.randn(4, config.entity_size))
+    words, entities, order = torch.full((2, 9), 3), torch.full((2, 9), 1), torch.tensor([0, 1])
+    no_label = torch.full((2, 9), NO_LABEL)
+
+    def loss(words: Tensor, entities: Tensor, order: Tensor) -> Tensor:
+        return pretraining_loss(logits, PretrainingLabels(words, entities, order))
+
+    parts = [
+        loss(words, no_label, no_label[:, 0]),
+        loss(no_label, entities, no_label[:, 0]),
+        loss(no_label, no_label, order),
+    ]
+    assert all(part > 0 for part in parts)
+    torch.testing.assert_close(loss(words, entities, order), torch.stack(parts).sum())
+
+
+def test_the_loss_of_a_span_is_least_where_both_ends_are_right() -> None:
+    logits = torch.zeros(1, 5, 2)
+    logits[0, 1, 0], logits[0, 3, 1] = 9.0, 9.0
+    right, half = (span_loss(logits, torch.tensor([1]), torch.tensor([end])) for end in (3, 4))
+    assert right < 0.01 < half
+
+
+JIM = Link("Q1", 0, 3, 1.0)
+
+
+class Vectors:
+    """A table of three rows."""
+
+    rows: Mapping[str, int] = {"Q1": 1, "Q2": 2}
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
+
+    def row_of(self, entity: str) -> int:
+        return self.rows.get(entity, 0)
+
+    def look_up(self, rows: Tensor) -> Tensor:
+        return self.vectors[rows]
+
+
+def row(vocabulary: Vocabulary, *texts: tuple[str, list[Link]]) -> Row:
+    return Row.of([vocabulary.align(text, links) for text, links in texts], vocabulary)
+
+
+def test_a_pair_has_two_segments_and_its_mentions_behind_the_separator(vocabulary: Vocabulary) -> None:
+    pair = row(vocabulary, ("who was", []), ("jim", [JIM]))
+    assert [token.text for token in pair.tokens] == ["[CLS]", "who", "was", "[SEP]", "jim", "[SEP]"]
+    assert pair.segments == (0, 0, 0, 0, 1, 1)
+    assert pair.links == {4: JIM}
+
+
+def test_a_batch_has_vectors_at_mentions_and_a_zero_vector_at_cls(vocabulary: Vocabulary) -> None:
+    rows = [row(vocabulary, ("jim was a cafe", [JIM, Link("Q2", 10, 14, 1.0)])), row(vocabulary, ("jim", []))]
+    batch = collate(rows, Vectors(), padding=0)
+    assert batch.entities is not None
+    assert batch.is_linked is not None
+    assert batch.ids.shape == (2, 6)
+    assert batch.is_real.sum(1).tolist() == [6, 3]
+    assert batch.is_linked.nonzero().tolist() == [[0, 0], [0, 1], [0, 4], [1, 0]]
+    assert batch.entities[0, [0, 1, 4]].tolist() == [[0, 0], [1, 2], [3, 4]]
+    assert not batch.entities[1].any()
+
+
+def test_a_link_without_a_vector_is_not_linked(vocabulary: Vocabulary) -> None:
+    unknown = row(vocabulary, ("jim", [Link("Q9", 0, 3, 1.0)]))
+    batch = collate([unknown], Vectors(), padding=0)
+    assert batch.is_linked is not None
+    assert batch.is_linked.tolist() == [[True, False, False]]
+
+
+def test_without_a_table_the_texts_are_read_alone(vocabulary: Vocabulary) -> None:
+    batch = collate([row(vocabulary, ("jim", [JIM]))], None, padding=0)
+    assert batch.entities is None
+    assert batch.is_linked is None

@@ -12,8 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.models.ernie_doc.checkpoints import write_checkpoint
-from tests.models.ernie_doc.documents import text
+from tests.models.ernie_doc.tiny import text, write_checkpoint
 from tests.service.tiny_ernie_doc import FOLDER
 
 OPTIONS = {"systems": {"ernie-doc": "tests.service.tiny_ernie_doc:load"}}
@@ -70,32 +69,6 @@ async def test_a_corrected_sentence_is_answered_from_at_each_version(http: httpx
         [span, *_] = answer["explanation"]["spans"]
         assert content[span["start"] : span["end"]] == span["text"] == answer["answer"]
     assert before["score"] != after["score"]
-
-
-async def test_a_correction_is_compared_and_taken_back(http: httpx.AsyncClient) -> None:
-    await put(http)
-    before = await ask(http)
-    await correct(http, "in 1820", "in 1822")
-    diff = (await http.get("/admin/diff", params={"from": 1, "to": 2})).json()
-    words = "correct document 'mill': 'in 1820' -> 'in 1822'"
-    assert [(change["kind"], change["summary"], change["change"]) for change in diff["memory_changes"]] == [
-        ("document", words, "added")
-    ]
-    assert (await http.post("/admin/reverts", json={"version": 2, "wait": "all"})).status_code == 201
-    after = await ask(http, min_version=3)
-    names = ("answer", "score", "edits", "explanation")
-    assert {name: after[name] for name in names} == {name: before[name] for name in names}
-    checksums = [(await http.get(f"/admin/versions/{version}")).json()["checksums"] for version in (1, 3)]
-    assert checksums[0] == checksums[1]
-
-
-async def test_a_question_without_its_document_says_why(http: httpx.AsyncClient) -> None:
-    for document, code, sentence in (
-        ("hill", "unknown_document", "There is no document 'hill' at this version."),
-        (None, "no_document", "The question names no document, and gives no context to read."),
-    ):
-        answer = await ask(http, document)
-        assert (answer["answer"], answer["reason"], answer["reason_text"]) == (None, code, sentence)
 
 
 async def test_what_is_no_document_changes_nothing(http: httpx.AsyncClient) -> None:

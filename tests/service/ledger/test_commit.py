@@ -1,16 +1,31 @@
-"""A commit is read back as it was written, or not at all."""
+"""A commit is read back as it was written, or not at all.
+
+Manifests are few, and the distance to the nearest one is at most the version's own number.
+An empty ledger gets our layout; data of another layout, newer or older, is left alone.
+"""
 
 from __future__ import annotations
 
 import json
 import pickle
+from bisect import bisect_right
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
 
-from service.errors import LedgerCorrupt
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit, canonical, edit_order, new_edit_id
+from service.ledger.connection import Connection
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.keys import SCHEMA
+from service.ledger.manifests import N_NEWEST, surplus
+from service.ledger.startup import LAYOUT, check_layout
 from tests.service.ledger.writing import SLOTS, Writer
+from tests.service.parts import PATIENCE_S
 
 
 @pytest.fixture
@@ -94,3 +109,47 @@ def test_a_packed_commit_is_the_same_in_less_room() -> None:
     assert packed.report.get("request") is None
     assert packed.packed() is packed
     assert len(pickle.dumps(commit.packed())) < len(pickle.dumps(commit)) / 5
+
+
+@given(every=st.integers(1, 300), count=st.integers(1, 400))
+def test_few_stay_and_no_old_version_is_far_from_one(every: int, count: int) -> None:
+    versions: list[int] = []
+    for version in range(every, every * count + 1, every):
+        versions.append(version)
+        deletes = surplus(versions)
+        versions = [version for version in versions if version not in deletes]
+    newest = every * count
+    assert versions[-N_NEWEST:] == list(range(every, newest + 1, every))[-N_NEWEST:]
+    assert len(versions) <= N_NEWEST + 2 * newest.bit_length()
+    for version in range(every, newest + 1, every):
+        nearest = versions[bisect_right(versions, version) - 1] if version >= versions[0] else 0
+        assert version - nearest <= max(newest - version, every)
+
+
+def test_nothing_is_dropped_of_a_few() -> None:
+    assert surplus([256, 512, 768, 1024]) == []
+
+
+@pytest.fixture
+async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
+    connection = Connection(valkey.url, PATIENCE_S)
+    yield connection
+    await connection.aclose()
+
+
+async def test_an_empty_ledger_gets_our_layout_and_is_read_again(
+    connection: Connection, raw: redis.Redis
+) -> None:
+    await check_layout(connection)
+    assert raw.get(SCHEMA) == str(LAYOUT).encode()
+    await check_layout(connection)
+
+
+@pytest.mark.parametrize(("number", "age"), [(99, "newer"), (2, "older")])
+async def test_data_of_another_layout_is_left_alone(
+    connection: Connection, raw: redis.Redis, number: int, age: str
+) -> None:
+    raw.set(SCHEMA, number)
+    with pytest.raises(LedgerUnavailable, match=rf"layout {number}, .*start the {age} one"):
+        await check_layout(connection)
+    assert raw.get(SCHEMA) == str(number).encode()

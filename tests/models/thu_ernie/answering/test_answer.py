@@ -1,4 +1,8 @@
-"""Entity answers: candidates compete over all subjects, rows decide, and unanswerable questions are declined."""
+"""Entity answers: candidates compete over all subjects, rows decide, and unanswerable questions are declined.
+
+Candidates are the neighbours by relation, or the texts of a request by their rows.
+The mask stands where the head looks for it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -9,14 +13,25 @@ import torch
 
 from models.confidence import Confidence
 from models.graph.knowledge import Entity, Fact, Mention
+from models.kit.text import MASK
 from models.system import UNSURE, Ask, Reply
 from models.thu_ernie.answer import NO_CANDIDATES, NO_ENTITY, NO_FACT, Aligner, Reading
-from models.thu_ernie.candidates import TOO_MANY
+from models.thu_ernie.candidates import (
+    FEATURE_LIMIT,
+    NO_ROW,
+    TOO_MANY,
+    Alignment,
+    align,
+    list_neighbours,
+    list_texts,
+)
+from models.thu_ernie.checkpoint import minilm_vocabulary
 from models.thu_ernie.entities.memory import ENTITIES
 from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.explain import explain
-from models.thu_ernie.reader import Model
-from tests.models.thu_ernie.answering.tiny import ADA, KIM, SIZE
+from models.thu_ernie.reader import FoundRow, Model, RowFinder
+from models.thu_ernie.row import CUT, Link, Vocabulary, cut, lay_mask
+from tests.models.thu_ernie.answering.tiny import ADA, ANSWERS, KIM, SIZE
 
 Build = Callable[..., Ask]
 
@@ -161,3 +176,92 @@ def test_an_explanation_names_mentions_rows_and_what_leaving_out_does(
     [left_out] = explanation["left_out"]
     assert left_out["entity"] == "kim"
     assert left_out["answer"] in ("Oslo", "Rome", "Ada", "1.80 m")
+
+
+NAMES = {answer.casefold(): name for answer, name in ANSWERS.items()}
+
+
+def test_values_of_one_relation_are_one_candidate(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    facts = (
+        Fact("birth", "b", "Rome", "rome"),
+        Fact("birth", "b", "Oslo", "oslo"),
+        Fact("spouse", "s", "Ada", "ada"),
+    )
+    entity = Entity("kim", "Kim", facts=facts)
+    choice = list_neighbours(entity, finder.of_entity(entity), finder)
+    assert [candidate.answer for candidate in choice.candidates] == ["Oslo, Rome", "Ada"]
+    assert [len(candidate.rows) for candidate in choice.candidates] == [2, 1]
+
+
+def test_an_object_without_any_row_is_told(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    entity = Entity("kim", "Kim", facts=(Fact("unknown", "u", "Nowhere"),))
+    choice = list_neighbours(entity, finder.of_entity(entity), finder)
+    assert choice.candidates == ()
+    assert [(drop.answer, drop.reason) for drop in choice.exclusions] == [("Nowhere", NO_ROW)]
+
+
+def test_texts_of_a_request_are_found_by_neighbour_answer_or_value(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    neighbours = list_neighbours(KIM, finder.of_entity(KIM), finder)
+    choice = list_texts(["OSLO", "Rome", "1.80 m", "Atlantis"], [neighbours], NAMES, finder)
+    assert [candidate.answer for candidate in choice.candidates] == ["OSLO", "Rome", "1.80 m"]
+    assert [drop.answer for drop in choice.exclusions] == ["Atlantis"]
+
+
+def test_the_logit_of_a_candidate_adds_up_its_objects(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    entity = Entity(
+        "kim", "Kim", facts=(Fact("birth", "b", "Rome", "rome"), Fact("birth", "b", "Oslo", "oslo"))
+    )
+    [candidate] = list_neighbours(entity, finder.of_entity(entity), finder).candidates
+    query = torch.linspace(-1, 1, 12)
+    [entry] = align(query, [candidate], 0)
+    expected = torch.logsumexp(torch.stack([row.vector for row in candidate.rows]) @ query, 0)
+    assert abs(entry.logit - float(expected)) < 1e-5
+
+
+def test_the_zero_row_has_a_share_and_features_are_bounded(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    candidates = list_neighbours(KIM, finder.of_entity(KIM), finder).candidates
+    entries = align(torch.zeros(12), candidates, 0)
+    shares, no_answer = Alignment(tuple(entries)).shares()
+    assert shares == [0.25] * 3
+    assert no_answer == 0.25
+    far = align(1000 * candidates[0].rows[0].vector, candidates, 0)
+    assert Alignment(tuple(sorted(far, key=lambda entry: -entry.logit))).features == (
+        FEATURE_LIMIT,
+        FEATURE_LIMIT,
+    )
+
+
+def test_edits_of_facts_and_of_rows_are_named_once(table: EntityTable) -> None:
+    finder = RowFinder(EntityView(table))
+    spouse = list_neighbours(KIM, finder.of_entity(KIM), finder).candidates[1]
+    assert spouse.edits == ("edit 7",)
+    row = FoundRow(spouse.rows[0].vector, "edit", "edit 7")
+    assert type(spouse)(spouse.answer, (row, row), KIM, spouse.facts).edits == ("edit 7",)
+
+
+VOCABULARY: Vocabulary = minilm_vocabulary()
+TEXT = "Where was Kim born?"
+LINK = Link("kim", 10, 13, 1.0)
+
+
+def test_the_mask_carries_the_row_of_the_subject() -> None:
+    layout = lay_mask(VOCABULARY.align(TEXT, [LINK]), LINK, VOCABULARY)
+    texts = [token.text for token in layout.row.tokens]
+    assert texts == ["[CLS]", "where", "was", "kim", "born", "?", "[SEP]", MASK, "[SEP]"]
+    assert texts[layout.place] == MASK
+    assert sorted(layout.row.links) == [3, layout.place]
+    assert layout.row.segments[layout.place] == 1
+    assert sorted(lay_mask(VOCABULARY.align(TEXT, []), None, VOCABULARY).row.links) == []
+
+
+def test_a_cut_question_tells_which_mention_it_lost() -> None:
+    text, is_cut = cut(VOCABULARY.align(TEXT, [LINK]), 2)
+    assert is_cut
+    assert [piece.text for piece in text.pieces] == ["where", "was"]
+    assert [(rejection.link, rejection.reason) for rejection in text.rejections] == [(LINK, CUT)]
+    assert cut(VOCABULARY.align(TEXT, [LINK]), 20)[1] is False

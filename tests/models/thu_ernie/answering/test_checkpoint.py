@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.kit.checkpoint import CheckpointError
 from models.thu_ernie.checkpoint import TABLE, load, minilm_weights, save
 from models.thu_ernie.heads import ErnieAnswers
 from models.thu_ernie.reader import Model
@@ -42,14 +41,3 @@ def test_weights_of_minilm_are_known_by_our_names(network: ErnieAnswers) -> None
     name = "bert.encoder.layer.2.output.dense.weight"
     [(new_name, value)] = minilm_weights({name: torch.empty(384, 1536)}).items()
     assert (new_name, value.shape) == (name, (384, 1536))
-
-
-@pytest.mark.parametrize(
-    "name", ["model.safetensors", "answers.json", "entities/rows.safetensors", "reading.json"]
-)
-def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, name: str) -> None:
-    shutil.copytree(folder, tmp_path / "copy")
-    path = tmp_path / "copy" / name
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(CheckpointError, match=path.name):
-        load(tmp_path / "copy")

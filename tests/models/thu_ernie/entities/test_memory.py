@@ -8,34 +8,19 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from models.blocks import Block, Image
-from models.memory import EditRefused, FieldsChange, Material, Memory, Options
+from models.memory import EditRefused, FieldsChange, Material, Options
 from models.thu_ernie.entities.memory import EntityMemory, RowsFields, read_block
-from models.thu_ernie.entities.table import EntityTable, EntityView, convert
-from tests.models.thu_ernie.entities.conftest import SIZE, vector, write_sources
+from models.thu_ernie.entities.table import EntityTable, EntityView
+from tests.models.thu_ernie.entities.conftest import SIZE, vector
 
 ENTITIES = ("Q100", "Q99", "Q98", "Qnew", "Qother")
-VECTOR = st.tuples(*[st.floats(-9, 9, width=32)] * SIZE)
-WAYS = st.one_of(
-    st.fixed_dictionaries({"vector": VECTOR}),
-    st.fixed_dictionaries({"copy_of": st.sampled_from(ENTITIES[:3])}),
-)
-CHANGES = st.lists(st.tuples(st.sampled_from(ENTITIES), WAYS), max_size=5)
 
 
 @pytest.fixture
 def memory(table: EntityTable) -> EntityMemory:
     return EntityMemory(table)
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory: pytest.TempPathFactory) -> EntityMemory:
-    folder = tmp_path_factory.mktemp("entities")
-    convert(*write_sources(folder), folder / "table")
-    return EntityMemory(EntityTable.open(folder / "table", SIZE))
 
 
 def change(entity: str, id: str = "e", **way: Any) -> FieldsChange:
@@ -61,12 +46,6 @@ def content(view: EntityView) -> Mapping[str, Any]:
     return {name: (row, bits[n], view.edits.get(row)) for n, (name, row) in enumerate(rows.items())}
 
 
-def test_it_is_a_memory(memory: EntityMemory) -> None:
-    assert isinstance(memory, Memory)
-    assert memory.base.base == memory.table.digest
-    assert content(memory.view(memory.base)) == content(EntityView(memory.table))
-
-
 def test_every_way_to_write_a_row(memory: EntityMemory) -> None:
     given_vector = build(memory, "Q100", vector=(1.0, -0.0, 3.0, 4.0))
     assert given_vector.notes == {"rows": 1, "new": []}
@@ -87,23 +66,6 @@ def test_the_rows_of_an_edit_do_not_depend_on_other_edits(memory: EntityMemory) 
     memory.view(fold(memory, [build(memory, "Q100", vector=(9.0,) * SIZE)]))
     copy = build(memory, "Q99", "f", copy_of="Q100")
     assert read_block(copy.block)["Q99"].tolist() == vector(0).tolist()
-
-
-@settings(max_examples=60)
-@given(changes=CHANGES, steps=st.lists(st.sets(st.integers(0, 4)), min_size=1, max_size=5))
-def test_a_view_is_the_same_however_it_was_come_by(
-    changes: list[tuple[str, dict[str, Any]]], steps: list[set[int]], shared_memory: EntityMemory
-) -> None:
-    """From any set of active edits to any other, and back to none; each state is bit for bit that of a fresh memory."""
-    materials = [build(shared_memory, entity, f"e{n}", **way) for n, (entity, way) in enumerate(changes)]
-    base = content(EntityView(shared_memory.table))
-    for step in [*steps, set()]:
-        active = [materials[n] for n in sorted(step) if n < len(materials)]
-        image = fold(shared_memory, active)
-        fresh = EntityMemory(shared_memory.table)
-        assert content(shared_memory.view(image)) == content(fresh.view(image))
-        assert image.checksum == fold(fresh, active).checksum
-    assert content(shared_memory.view(fold(shared_memory, []))) == base
 
 
 def test_of_two_edits_of_one_entity_the_later_is_read_and_undo_brings_back_the_earlier(

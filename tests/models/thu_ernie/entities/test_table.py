@@ -1,4 +1,7 @@
-"""Vectors are looked up from the map as they were converted; an edit stands in front of it and never writes to it."""
+"""Vectors are looked up from the map as they were converted; an edit stands in front of it and never writes to it.
+
+The authors' text files become a table, in pieces; a line that is no vector or no id is named.
+"""
 
 import json
 from pathlib import Path
@@ -6,13 +9,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from models.kit.checkpoint import CheckpointError, read_verified
 from models.thu_ernie.checkpoint import DEFAULT, TABLE
-from models.thu_ernie.entities.table import FILES, NAMES, ROWS, EntityTable, EntityView
+from models.thu_ernie.entities import table as files
+from models.thu_ernie.entities.table import (
+    FILES,
+    NAMES,
+    NO_ENTITY,
+    ROWS,
+    EntityNames,
+    EntityTable,
+    EntityView,
+    convert,
+    write_table,
+)
 from models.thu_ernie.row import Link, Row, Vocabulary, collate
-from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
+from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
 
 
 def test_rows_are_looked_up_in_the_order_that_is_asked_for(table: EntityTable) -> None:
@@ -86,3 +102,91 @@ def test_the_table_of_the_default_checkpoint_is_the_one_in_its_files() -> None:
     assert table.names.hashes.tolist() == names["hash"].tolist()
     answers = json.loads((DEFAULT / "answers.json").read_text("utf-8"))
     assert all(table.names.row_of(name) for name in answers.values())
+
+
+def test_the_table_begins_with_zeros_and_has_row_id_plus_one(folder: Path) -> None:
+    rows = load_file(folder / ROWS)["rows"]
+    assert rows.tolist() == [[0.0] * SIZE, *(vector(i).tolist() for i in range(N_ENTITIES))]
+    names = EntityTable.open(folder, SIZE).names
+    assert [names.row_of(f"Q{100 - i}") for i in range(N_ENTITIES)] == list(range(1, N_ENTITIES + 1))
+    assert names.row_of("Q1") == 0
+
+
+def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> None:
+    assert table.digest == read_verified(folder, FILES).digest
+
+
+def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, ["1\t2\t3\t4\t", "-1e-3\t.5\t+6\t7"], ["2", "Q1\t0", "Q2\t1"])
+    convert(*sources, tmp_path)
+    expected = np.array([[1, 2, 3, 4], [-1e-3, 0.5, 6, 7]], np.float32)
+    assert load_file(tmp_path / ROWS)["rows"][1:].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "sentence"),
+    [
+        (
+            ["1\t2", "3"],
+            r"entity2vec.vec, rows counted from line 1: the number of columns changed from 2 to 1",
+        ),
+        (["1\t2", "3\t4\t5"], "the number of columns changed from 2 to 3 at row 2"),
+        (["1\t2", "", "3\t4"], "line 2: expected numbers between tabs, found none"),
+        (["1\t2", "3\tx"], "rows counted from line 1: could not convert string 'x'"),
+        (["1\t2", "nan\t4"], "line 2: a number is not finite in 32 bits"),
+        (["1\t2", "3\t1e39"], "line 2: a number is not finite in 32 bits"),
+    ],
+)
+def test_a_line_that_is_no_vector_is_named(vectors: list[str], sentence: str, tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, vectors, ["2", "Q1\t0", "Q2\t1"])
+    with pytest.raises(CheckpointError, match=sentence):
+        convert(*sources, tmp_path / "table")
+
+
+@pytest.mark.parametrize(
+    ("ids", "sentence"),
+    [
+        (["2", "Q1\t0", "Q2 1"], "entity2id.txt, line 3: expected a name, a tab and an id"),
+        (["2", "Q1\t0", "Q2\t-1"], "line 3: expected a name, a tab and an id"),
+        (["3", "Q1\t0", "Q2\t1"], "its first line says '3' entities, and 2 follow"),
+        (["2", "Q1\t0", "Q2\t2"], "the entity Q2 has the id 2, and the table has 2 vectors"),
+        (["2", "Q1\t0", "Q1\t1"], "the entities of the ids 0 and 1 have one name"),
+        (["2", "Q1\t0", "Q2\t0"], "two entities have the id 0"),
+    ],
+)
+def test_a_line_that_is_no_id_is_named(ids: list[str], sentence: str, tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, ["1\t2", "3\t4"], ids)
+    with pytest.raises(CheckpointError, match=sentence):
+        convert(*sources, tmp_path / "table")
+
+
+def test_names_that_are_not_text_are_named(tmp_path: Path) -> None:
+    vectors, ids = write_sources(tmp_path, ["1\t2"], ["1", "Q1\t0"])
+    ids.write_bytes(b"1\nQ\xff\t0\n")
+    with pytest.raises(CheckpointError, match="line 2: expected a name"):
+        convert(vectors, ids, tmp_path / "table")
+
+
+NAMES_OF_ENTITIES = st.lists(
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), unique=True, max_size=12
+)
+
+
+@given(content=NAMES_OF_ENTITIES, other=st.text(max_size=4))
+def test_every_name_has_its_row_and_any_other_none(
+    content: list[str], other: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("names")
+    rows = {name: row for row, name in enumerate(content, 1)}
+    vectors = np.ones((len(content), SIZE), np.float32)
+    assert write_table(folder, SIZE, [vectors], ((name, row - 1) for name, row in rows.items())) == len(rows)
+    index = EntityNames.open(folder / NAMES)
+    assert {name: index.row_of(name) for name in rows} == rows
+    assert index.row_of(other) == rows.get(other, NO_ENTITY)
+
+
+def test_two_names_of_one_hash_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "hash_of", len)
+    names = [("Q1", 0), ("Q22", 1), ("Q333", 2), ("Q44", 3)]
+    with pytest.raises(CheckpointError, match="the entities of the ids 1 and 3 have one name"):
+        write_table(tmp_path, SIZE, [np.ones((4, SIZE), np.float32)], names)

@@ -1,12 +1,22 @@
-"""Plans are read from toml, change without changing the first one, and make configurations."""
+"""Plans are read from toml, change without changing the first one, and make configurations.
 
+Scores mean what they say, and the threshold declines as many as it was told to.
+The phrasings of the three writers cover the pack and practice, splits are by writer, and slips are as told.
+"""
+
+import random
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from models.confidence import calibration_error
+from models.packs.pack import WORLD, Pack
 from models.training.__main__ import TRAININGS
 from models.training.kit.plan import Plan, read_plan
+from models.training.kit.scale import fit_scale
+from models.training.texts.phrasings import HANDS, read_phrasings, retype
 
 
 @dataclass(frozen=True)
@@ -42,3 +52,42 @@ def test_every_training_of_the_command_has_a_plan() -> None:
     folder = Path("models/training")
     for module, _ in TRAININGS.values():
         assert read_plan(folder / module.split(".")[0]).seed
+
+
+def test_a_fitted_score_is_the_share_that_is_right() -> None:
+    rng = random.Random(1)
+    x = [(rng.uniform(-3, 3), rng.uniform(-1, 1)) for _ in range(4000)]
+    is_right = [rng.random() < 1 / (1 + 2.718 ** -(2 * a - 1)) for a, _ in x]
+    scale = fit_scale(x, is_right, max_declined=0.05)
+    assert abs(scale.weights[0] - 2) < 0.3
+    assert abs(scale.weights[1]) < 0.3
+    scores = [scale.score(features) for features in x]
+    assert calibration_error(scores, is_right) < 2
+    below = sum(s < scale.threshold for s, ok in zip(scores, is_right, strict=True) if ok) / sum(is_right)
+    assert abs(below - 0.05) < 0.01
+
+
+def test_overconfidence_is_an_error() -> None:
+    assert calibration_error([1.0, 1.0], [False, True]) == 50.0
+    assert calibration_error([], []) == 0.0
+
+
+PRACTICE = Path("models/training/kbert/practice.toml")
+
+
+def test_every_relation_has_the_words_of_every_writer() -> None:
+    relations = {*Pack.load(WORLD).relations, *tomllib.loads(PRACTICE.read_text("utf-8"))}
+    assert set(read_phrasings()) == relations
+    for hand in HANDS:
+        for phrasings in read_phrasings([hand]).values():
+            assert len(phrasings.questions) == 8
+            assert len(phrasings.nouns) == 3
+            assert all(text.count("{subject}") == 1 for text in (*phrasings.questions, *phrasings.nouns))
+
+
+TEMPLATE = "Which currency does {subject} use?"
+
+
+def draw(slip: float, bare: float) -> set[str]:
+    rng = random.Random(1)
+    return {retype(TEMPLATE, slip, bare, rng) for _ in range(200)}

@@ -1,8 +1,12 @@
-"""A training learns to read rows, goes on where it stopped, and ends in a checkpoint with a card."""
+"""A training learns to read rows, goes on where it stopped, and ends in a checkpoint with a card.
+
+Questions have the target that their facts give.
+"""
 
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from models.training.kit.run import Run
 from models.training.thu_ernie import exam, training
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
 from models.training.thu_ernie.learning import Learning, collate_questions, near_loss
+from models.training.thu_ernie.questions import NO_TARGET
 from models.training.thu_ernie.training import Setup, write_rows
 from tests.models.training import toys
 
@@ -94,3 +99,19 @@ def test_the_scales_of_a_checkpoint_are_fitted_on_what_it_says(
     scales = calibrate(plan, load(tmp_path), Drawer(setup.world.pack, setup.wordings, plan.seed))
     assert set(scales) == set(SCALES)
     assert scales["neighbours"] != NO_SCALE
+
+
+def test_the_right_candidate_holds_the_right_objects(setup: Setup) -> None:
+    rng = random.Random(2)
+    plain = replace(setup.questions, mixture=setup.questions.mixture.change(fallback=0.0))
+    kinds = set()
+    for _ in range(80):
+        example = plain.draw(rng)
+        kinds.add((example.target == NO_TARGET, example.mask is None, example.mention is None))
+        name = example.question.text[example.question.begin : example.question.end]
+        assert name.strip()
+        if example.target != NO_TARGET and example.right:
+            torch.testing.assert_close(example.groups[example.target], setup.world.rows[list(example.right)])
+        if example.target == NO_TARGET:
+            assert example.right == ()
+    assert {(True, False, False), (False, False, False), (False, False, True), (False, True, True)} <= kinds

@@ -1,10 +1,36 @@
-"""Tables of files name what is there, and all of it; one that does not is found."""
+"""Links and tables of the project's pages lead to what is there; those that do not are found."""
 
 import pytest
 
-from tests.shape.links import list_pages
+from tests.shape.limits import (
+    read_limits,
+)
+from tests.shape.links import find_broken_links, list_pages
 from tests.shape.sources import ROOT, read_working_tree
 from tests.shape.tables import find_stale_tables
+
+
+def test_the_limits_of_the_project_can_be_read():
+    assert read_limits()["files"]["any"] <= 14
+
+
+def test_every_link_of_the_project_leads_to_a_file_and_a_heading_that_exist():
+    assert list(find_broken_links(list_pages())) == []
+
+
+def test_a_link_to_a_file_or_a_heading_that_is_not_there_is_found(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b.md").write_text(
+        "# Two words: here\n\n[up](#two-words-here) [away](https://host/x) `[code](x)`\n"
+    )
+    (tmp_path / "a" / "c.md").write_text(
+        "[b](../b.md#two-words-here) [folder](../a) [b](../b.md#three) [x](x.md)\n"
+    )
+    assert list(find_broken_links(["a/c.md", "b.md"], tmp_path)) == [
+        "a/c.md: ../b.md has no heading for #three",
+        "a/c.md: the link to x.md leads nowhere",
+    ]
+
 
 PAGE = "service/a/README.md"
 MODULES = [
