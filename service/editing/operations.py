@@ -151,7 +151,13 @@ class GetVersion(Call[wire.VersionDetail]):
 
 
 class ListActiveEdits(Call[wire.ActiveEditList], limit_s=STUDY_S):
-    """Return every active edit in the form in which POST takes it, in the ledger's order."""
+    """Return every active edit in the form in which POST takes it, in the ledger's order.
+
+    A `memory` selects its edits, at a `version`, and shows changes that only that memory takes, too.
+    """
+
+    memory: Annotated[str, Query(max_length=200, description="Only the edits of this memory.")] = ""
+    version: Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)] = None
 
 
 class GetEdit(Call[wire.EditDetail]):

@@ -14,6 +14,7 @@ from service.editing.evaluation.diff import diff_versions
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_tests import current_status
 from service.editing.evaluation.lineage import find_successors, version_of
+from service.editing.notes import ChangeNote, read_note
 from service.editing.operations import (
     CompareVersions,
     GetEdit,
@@ -147,8 +148,22 @@ async def get_memory(editor: Editor, call: GetMemory) -> wire.MemoryState:
 @ListActiveEdits.handler
 async def list_active_edits(editor: Editor, call: ListActiveEdits) -> wire.ActiveEditList:
     state, memory = await editor.pipeline.at_hand(), editor.models.fact_memory
+    if call.memory:
+        past = await editor.builder.state_at(state, state.find_version(call.version))
+        records = [edit for edit in past.active_records.in_order if edit.memory == call.memory]
+        edits = [_active_edit(state, record) for record in records]
+        return wire.ActiveEditList(version=past.version, edits=edits)
     view, lookup = (state.memories[memory].view, editor.models.lookup) if memory else (None, None)
     return await Items(state, editor.models.memories, editor.builder.materials, lookup, view).collect()
+
+
+def _active_edit(state: EditorState, edit: EditRecord) -> wire.ActiveEdit:
+    commit, note = fold.find(state.commits, version_of(edit)), read_note(edit)
+    fields: dict[str, Any] = {"question": edit.question, "answer": edit.answer}
+    if isinstance(note, ChangeNote):
+        fields = {"memory": edit.memory, "kind": edit.method, "change": dict(note.change)}
+    origin = {"author": commit.author, "message": commit.message}
+    return wire.ActiveEdit(id=edit.id, version=commit.version, edit=fields, **origin)
 
 
 @CompareVersions.handler

@@ -39,6 +39,12 @@ async def test_a_rule_is_tried_made_compared_and_taken_back(http: httpx.AsyncCli
     assert [(change["memory"], change["kind"], change["summary"]) for change in diff["memory_changes"]] == [
         (RULES, "rule", "forbid 'hello'")
     ]
+    pages = [
+        (await http.get("/admin/edits", params={"memory": RULES, "version": version})).json()
+        for version in (0, 1)
+    ]
+    active = [[(item["edit"], item["version"], item["author"]) for item in page["edits"]] for page in pages]
+    assert active == [[], [(HELLO, 1, "admin")]]
     assert (await http.post("/admin/reverts", json={"version": 1, "wait": "all"})).status_code == 201
     assert (await ask(http, "Say hello", min_version=2))["answer"] == "hello"
     memory = (await http.get("/v1/memory")).json()

@@ -48,9 +48,10 @@ class ReadCalls(Builder):
         return Call("GET", f"/admin/edits/{quote(id, safe='')}", wire.EditDetail)
 
     @Method
-    def active_edits(self) -> Call[wire.ActiveEditList]:
-        """Return every active edit as it can be sent again, in the ledger's order."""
-        return Call("GET", "/admin/edits", wire.ActiveEditList, slow=True)
+    def active_edits(self, memory: str = "", version: int | None = None) -> Call[wire.ActiveEditList]:
+        """Return every active edit as it can be sent again, in the ledger's order; or those of one memory."""
+        query = {"memory": memory or None, "version": version}
+        return Call("GET", "/admin/edits", wire.ActiveEditList, query=query, slow=True)
 
     @Method
     def hits(self, *, limit: int = 20) -> Call[wire.HitList]:

@@ -137,7 +137,11 @@ class ActiveEdit(Response):
     method: str = ""
     """How its rows were computed; "" for the usual way."""
     edit: Details
-    """A correction, a fact or the definition of a relation, as POST /admin/edits takes it."""
+    """A correction, a fact or the definition of a relation, as POST /admin/edits takes it; of one memory a change of
+    its own kind, too, whose long texts are cut."""
+    author: str = ""
+    """Of one memory, who made it, as for `message`."""
+    message: str = ""
 
 
 class ActiveEditList(Response):

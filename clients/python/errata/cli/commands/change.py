@@ -11,7 +11,6 @@ from errata.cli.commands.ask import show_answer
 from errata.cli.options import AtOrTag, Undo, Words, Write, parse_setting
 from errata.cli.receipts import make
 from errata.cli.render.graph import draw_rules
-from errata.cli.render.text import make_printable
 from errata.cli.session import Session
 from errata.wire import ModelCard
 
@@ -105,16 +104,9 @@ def find_reader(session: Session) -> str:
 
 def list_(session: Session, at: AtOrTag = None) -> None:
     """List the valid rules, with the edits that made them."""
-    version = session.newest_version() if at is None else session.resolve_version(at)
-    ids: list[str] = []
-    if version:
-        diff = session.send(session.calls.diff(0, version), "Reading the rules").value
-        ids = [c.edit for c in diff.memory_changes if (c.memory, c.change) == (PROGRAM, "added")]
-    edits = [session.send(session.calls.show_edit(id), f"Reading edit {id}") for id in ids]
-    if session.as_json:
-        typer.echo(b"[" + b",".join(edit.raw for edit in edits) + b"]")
-    else:
-        session.out.print(draw_rules([make_printable(edit.value) for edit in edits], version))
+    version = None if at is None else session.resolve_version(at)
+    call = session.calls.active_edits(PROGRAM, version)
+    session.show(session.send(call, "Reading the rules"), draw_rules)
 
 
 def explain(session: Session, words: Words, at: AtOrTag = None, model: Model = None) -> None:

@@ -93,25 +93,20 @@ def group_facts(edits: Sequence[wire.EditReport]) -> list[list[wire.EditReport]]
     return groups
 
 
-def draw_rules(rules: Sequence[wire.EditDetail], version: int) -> RenderableType:
+def draw_rules(page: wire.ActiveEditList) -> RenderableType:
     """Draw the valid rules, a line each."""
-    if not rules:
-        return Text(f"No rule is in force at version {version}: every path may be walked.", style="dim")
+    if not page.edits:
+        return Text(f"No rule is in force at version {page.version}: every path may be walked.", style="dim")
     table = make_table("edit", ">version", "who", "rule", "message")
     table.columns[0].style = "cyan"
     table.columns[3].overflow = "fold"
-    for rule in rules:
-        message = rule.message.partition("\n")[0]
-        table.add_row(rule.edit.id, str(rule.version), rule.author, _write_rule(rule), message)
-    note = f"{plural(len(rules), 'rule')} at version {version}; take one back: errata rules rm EDIT"
+    for edit in page.edits:
+        fields = edit.edit.get("change")
+        rule, label = (fields.get("rule", ""), fields.get("label")) if isinstance(fields, dict) else ("", "")
+        words = one_line(f"{rule}  (is called {label})" if label else str(rule))
+        table.add_row(edit.id, str(edit.version), edit.author, words, edit.message.partition("\n")[0])
+    note = f"{plural(len(page.edits), 'rule')} at version {page.version}; take one back: errata rules rm EDIT"
     return Group(table, Text(note, style="dim"))
-
-
-def _write_rule(rule: wire.EditDetail) -> str:
-    text = one_line(str(rule.edit.notes.get("summary", "")))
-    change = rule.edit.notes.get("change")
-    label = change.get("label") if isinstance(change, dict) else None
-    return f"{text}  (is called {one_line(str(label))})" if label else text
 
 
 def draw_triples(
