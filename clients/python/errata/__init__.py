@@ -4,7 +4,6 @@ A name is imported when it is used first, so that a command does not wait for th
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
         VersionLog,
     )
 
-    __version__: str
-
+__version__ = "0.1.0"
 _PLACES = {
     "FileRun": "bulk.run",
     "AsyncErrata": "client",
@@ -56,13 +54,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        try:
-            value: object = version("errata")
-        except PackageNotFoundError:  # run from a checkout that is not installed
-            value = "0"
-    elif name in __all__ and name != "errors":
-        value = getattr(import_module(f"errata.{_PLACES.get(name, 'wire')}"), name)
+    if name in __all__ and name != "errors":
+        value: object = getattr(import_module(f"errata.{_PLACES.get(name, 'wire')}"), name)
     else:
         try:
             value = import_module(f"errata.{name}")

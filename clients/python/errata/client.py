@@ -6,14 +6,12 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 
 import httpx
 
 from errata import streaming, wire
 from errata.address import DEFAULT_URL, base_url, build_headers, is_loopback
-from errata.bulk.line import FileOptions
-from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import CallMethods, Calls
 from errata.calls.admin import AuditFilters
 from errata.calls.method import Asynchronous, Blocking, show
@@ -21,6 +19,10 @@ from errata.files import Progress
 from errata.request import Call, Reply, T_co
 from errata.streaming import AnswerPart, Page, PageCall, ask_for_parts
 from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
+
+if TYPE_CHECKING:
+    from errata.bulk.line import FileOptions
+    from errata.bulk.run import FileRun, OnReply
 
 PAGE = 100  # entries that an iterator fetches together
 
@@ -64,6 +66,12 @@ def _stream_async(
     return stream
 
 
+def _to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:
+    from errata.bulk.run import FileRun  # which most programs do not need
+
+    return file if isinstance(file, FileRun) else FileRun(file, **options)
+
+
 class _Client(CallMethods, Generic[Transport, HttpClient, ClientLink]):
     """The base of both clients: the address, the timeouts, and the newest version that they have written.
 
@@ -103,10 +111,16 @@ class _Client(CallMethods, Generic[Transport, HttpClient, ClientLink]):
         self._timeout_s = timeout_s
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
-        # SSL_CERT_FILE and SSL_CERT_DIR may name authorities. A company's HTTP proxy cannot reach a loopback address.
+        # SSL_CERT_FILE and SSL_CERT_DIR may name authorities, whose certificates are not read for http on this machine.
+        # A company's HTTP proxy cannot reach a loopback address.
+        is_local = is_loopback(self.url)
+        verify = self.url.scheme == "https" or not is_local
         self._owns_http = http is None
         self._link: ClientLink = self._link_type(
-            http, transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
+            http,
+            transport=transport,
+            trust_env=not is_local,
+            verify=httpx.create_ssl_context() if verify else False,
         )
 
     def with_options(
@@ -139,7 +153,8 @@ class _Client(CallMethods, Generic[Transport, HttpClient, ClientLink]):
 
     async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
         reply = await exchange(self._link, self._to_request(call), call, self._retry)
-        self.calls.learn(reply.value)
+        if not call.reads:
+            self.calls.learn(getattr(reply.value, "version", None))
         return reply
 
 
@@ -167,7 +182,7 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink], Blocking)
         A FileRun, whose `lines` show the progress when this fails, may be in the place of its path. BadFile: lines are
         wrong, and nothing was changed. `on_reply` is called with the service's response to each commit.
         """
-        run = to_run(file, options)
+        run = _to_run(file, options)
         run_now(run.go(self.calls, self._converse, progress, on_reply))
         return run
 
@@ -223,7 +238,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
 
         Reading the file blocks the event loop; a FileRun can be read in a thread before.
         """
-        run = to_run(file, options)
+        run = _to_run(file, options)
         await run.go(self.calls, self._converse, progress, on_reply)
         return run
 

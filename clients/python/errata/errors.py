@@ -52,9 +52,9 @@ from typing import ClassVar, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import EntityHead, FieldProblem, Outcome, Problem, Response
+from errata import wire
 
-R = TypeVar("R", bound=Response)
+R = TypeVar("R", bound=wire.Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
 MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log shows whether it was"
 
@@ -140,7 +140,7 @@ class Refused(ErrataError):
     def __init_subclass__(cls, *, codes: Sequence[str] = ()) -> None:
         Refused.by_code |= dict.fromkeys(codes, cls)
 
-    def __init__(self, problem: Problem, retry_after_s: float | None = None) -> None:
+    def __init__(self, problem: wire.Problem, retry_after_s: float | None = None) -> None:
         super().__init__(problem, retry_after_s)
         self.problem = problem
         self.retry_after_s = retry_after_s
@@ -158,7 +158,7 @@ class Refused(ErrataError):
         return self.problem.code
 
     @property
-    def errors(self) -> list[FieldProblem]:
+    def errors(self) -> list[wire.FieldProblem]:
         """The mistakes in a request, field by field: `detail` and `pointer` or `parameter`."""
         return self.problem.errors
 
@@ -243,9 +243,9 @@ class GraphMoved(_LedgerMoved, codes=("graph_moved",)):
 
 class Ambiguous(Conflict, codes=("ambiguous",)):
     @property
-    def candidates(self) -> list[EntityHead]:
+    def candidates(self) -> list[wire.EntityHead]:
         """The entities that have the name; use the id of one."""
-        return self.extra_list("candidates", EntityHead)
+        return self.extra_list("candidates", wire.EntityHead)
 
 
 class AddOrSet(Conflict, codes=("add_or_set",)):
@@ -272,14 +272,14 @@ class BreaksTests(Conflict, codes=("breaks_tests",)):
     """The commit would break fact tests, or change other answers; raised only with `strict`."""
 
     @property
-    def tests(self) -> list[Outcome]:
+    def tests(self) -> list[wire.Outcome]:
         """The fact tests of earlier edits that would fail, the first of very many."""
-        return self.extra_list("tests", Outcome)
+        return self.extra_list("tests", wire.Outcome)
 
     @property
-    def side_effects(self) -> list[Outcome]:
+    def side_effects(self) -> list[wire.Outcome]:
         """The questions of the pack that would get other answers, the first of very many."""
-        return self.extra_list("side_effects", Outcome)
+        return self.extra_list("side_effects", wire.Outcome)
 
 
 class MemoryFull(Conflict, codes=("memory_full",)):

@@ -17,9 +17,9 @@ from typing import BinaryIO
 import httpx
 from pydantic import ValidationError
 
+from errata import wire
 from errata.errors import NotErrata, UnreadableFile, UnwritableFile
 from errata.problems import unsendable
-from errata.wire import BACKUP_TYPE, SEAL, BackupHead, ImportProgress
 
 PIECE_BYTES = 256 * 1024
 SENDING = "sending"  # phase in which the client reports the progress, in bytes
@@ -29,7 +29,7 @@ HEAD = 16 * BLOCK  # bytes at the beginning that hold the description
 
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
-Progress = Callable[[ImportProgress], None]
+Progress = Callable[["wire.ImportProgress"], None]
 
 
 class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -116,7 +116,7 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def _count(self, piece: bytes) -> None:
         self.sent_bytes += len(piece)
-        self.progress(ImportProgress(phase=SENDING, done=self.sent_bytes, total=self.total_bytes))
+        self.progress(wire.ImportProgress(phase=SENDING, done=self.sent_bytes, total=self.total_bytes))
 
     def _open(self, path: Path) -> BinaryIO:
         try:
@@ -152,7 +152,7 @@ class Download:
 
     @staticmethod
     def accepts(response: httpx.Response) -> bool:
-        return response.is_success and response.headers.get("content-type", "").startswith(BACKUP_TYPE)
+        return response.is_success and response.headers.get("content-type", "").startswith(wire.BACKUP_TYPE)
 
     def write(self, piece: bytes) -> None:
         """Write a piece; raise UnwritableFile, for example when the disk is full."""
@@ -168,16 +168,16 @@ class Download:
         pending = self._tail + piece
         self._digest.update(pending[:-END])
         self._tail = pending[-END:]
-        self._progress(ImportProgress(phase="receiving", done=self.received_bytes, total=None))
+        self._progress(wire.ImportProgress(phase="receiving", done=self.received_bytes, total=None))
 
-    def finish(self) -> BackupHead:
+    def finish(self) -> wire.BackupHead:
         """Rename the file when it is whole and on the disk; raise NotErrata, without a file, when it is not whole."""
         seal = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
-        if not self._tail.startswith(SEAL.encode() + b"\0") or seal != self._digest.hexdigest():
+        if not self._tail.startswith(wire.SEAL.encode() + b"\0") or seal != self._digest.hexdigest():
             raise NotErrata("the backup broke off before its end: there is no file; make it again")
         try:
             size = int(self._head[124:136].rstrip(b"\0 "), 8)
-            head = BackupHead.model_validate_json(self._head[BLOCK : BLOCK + size])
+            head = wire.BackupHead.model_validate_json(self._head[BLOCK : BLOCK + size])
         except (ValueError, ValidationError) as error:
             raise NotErrata("the response is no backup of Errata: there is no file") from error
         try:

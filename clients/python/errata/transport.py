@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 from pydantic import ValidationError
 
+from errata import wire
 from errata.errors import (
     Closed,
     Conflict,
@@ -36,7 +37,7 @@ from errata.errors import (
 from errata.files import Download, Progress
 from errata.problems import from_problem
 from errata.request import Call, Reply, T_co, read_reply
-from errata.wire import ImportProgress, Problem
+from errata.wire import Problem
 
 Value = TypeVar("Value")
 NDJSON = "application/x-ndjson"
@@ -293,7 +294,7 @@ class LineReader:
         try:
             message = json.loads(line)
             if isinstance(message, dict) and "progress" in message:
-                self._progress(ImportProgress.model_validate(message["progress"]))
+                self._progress(wire.ImportProgress.model_validate(message["progress"]))
             elif isinstance(message, dict) and {"receipt", "problem"} & set(message):
                 self._outcome = message
         except ValueError as error:  # the base of pydantic's and of json's errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from errata.calls.edit import EditOptions
 from errata.problems import unsendable
@@ -79,6 +79,7 @@ class Line:
         return {"line": self.number, "question": self.question, "answer": self.answer, **row}
 
 
+OF_COMMITS = ("message", "wait", "strict", "dry_run", "method", "options", "review")
 BATCH_SIZE = 500  # lines in one commit; README.md of this folder says why
 
 
@@ -119,18 +120,9 @@ class RunSettings:
         self.sheet = options.get("sheet", "")
         self.dry_run = options.get("dry_run", False)
         self.expected_version = options.get("expected_version")
-        self.wait_report = options.get(
-            "wait_report", True
-        )  # after the last commit, which waits for no earlier report
-        self.commit = EditOptions(
-            message=options.get("message", ""),
-            wait=options.get("wait", "all"),
-            strict=options.get("strict", False),
-            dry_run=self.dry_run,
-            method=options.get("method"),
-            options=options.get("options", {}),
-            review=options.get("review"),
-        )
+        self.wait_report = options.get("wait_report", True)  # for those of all commits, after the last
+        fields = {name: value for name, value in options.items() if name in OF_COMMITS}
+        self.commit = cast("EditOptions", {"message": "", **fields})
         self._run_key = options.get("idempotency_key") or ""
         if not 1 <= self.batch_size <= MAX_EDITS:
             raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")

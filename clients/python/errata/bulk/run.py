@@ -233,7 +233,3 @@ class FileRun:
 
     def _report(self, phase: str, n_done: int) -> None:
         self._progress(wire.ImportProgress(phase=phase, done=n_done, total=len(self.lines)))
-
-
-def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:
-    return file if isinstance(file, FileRun) else FileRun(file, **options)

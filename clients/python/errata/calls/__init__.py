@@ -11,7 +11,6 @@ from errata.calls.admin import AdminCalls
 from errata.calls.ask import AskCalls
 from errata.calls.edit import EditCalls
 from errata.calls.read import ReadCalls
-from errata.wire import EditReceipt, Response
 
 __all__ = ["CallMethods", "Calls"]
 
@@ -32,8 +31,8 @@ class Calls(CallMethods):
         """The newest version that this client has made or learned."""
         return self._last_version
 
-    def learn(self, response: Response) -> None:
-        """Remember the version that a receipt names."""
-        if isinstance(response, EditReceipt) and response.version is not None:
+    def learn(self, version: int | None) -> None:
+        """Remember the version that the response to a change names."""
+        if version is not None:
             with self._lock:
-                self._last_version = max(response.version, self._last_version or 0)
+                self._last_version = max(version, self._last_version or 0)

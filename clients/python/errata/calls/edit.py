@@ -68,7 +68,7 @@ def commit(
     path: str,
     kind: type[wire.WriteRequest],
     options: Mapping[str, object],
-    returns: Any = wire.EditReceipt,
+    returns: Any = None,
     **content: Any,
 ) -> Call[Any]:
     """Describe a write of a `kind` with these fields, which are the query where `content` names another body.
@@ -80,7 +80,8 @@ def commit(
     key = new_key() if key is None else build(wire.IdempotencyHeader, idempotency_key=key).idempotency_key
     order = build(kind, **fields)
     content["query" if content or verb == "DELETE" else "body"] = order
-    return Call(verb, path, returns, idempotency_key=key, reads=order.dry_run, slow=True, **content)
+    kind_of_reply = returns or wire.EditReceipt
+    return Call(verb, path, kind_of_reply, idempotency_key=key, reads=order.dry_run, slow=True, **content)
 
 
 class EditCalls(Builder):

@@ -119,5 +119,6 @@ def root(
 
 def main() -> None:
     """Run the command line."""
+    sys.modules.setdefault("trio", None)  # type: ignore[arg-type]  # which httpcore loads where it is installed
     with streams():
         build_cli(next(iter(sys.argv[1:]), ""))()

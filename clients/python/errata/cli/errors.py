@@ -7,7 +7,6 @@ from rich.text import Text
 
 from errata import errors
 from errata.cli.render.lookup import draw_entities
-from errata.cli.render.outcomes import Row, draw_outcomes, list_tests
 from errata.cli.render.text import FLAGS, escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit
@@ -46,6 +45,8 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     if isinstance(error, errors.Ambiguous) and error.candidates:
         err.print(draw_entities([make_printable(entity) for entity in error.candidates]))
     if isinstance(error, errors.BreaksTests):
+        from errata.cli.render.outcomes import Row, draw_outcomes, list_tests
+
         tests, effects = (list(map(make_printable, rows)) for rows in (error.tests, error.side_effects))
         err.print(*draw_outcomes([*list_tests(tests), *map(Row, effects)], 2))
     if isinstance(error, errors.BadFile):

@@ -18,8 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from errata import wire
 from errata.cli.render.text import escape, megabytes, plural
-from errata.wire import ImportProgress
 
 PHASES = {  # the words of a phase, and its unit
     "sending": ("Sending", "bytes"),
@@ -65,7 +65,7 @@ class ProgressDisplay:
         self._task = self._progress.add_task("", total=None)
         self._err, self._phase, self._last_line_s = err, "", time.monotonic()
 
-    def update(self, event: ImportProgress) -> None:
+    def update(self, event: wire.ImportProgress) -> None:
         if event.phase != self._phase:
             self._phase = event.phase
             self._progress.remove_task(self._task)
@@ -86,7 +86,7 @@ class ProgressDisplay:
             self._progress.stop()
 
 
-def describe(event: ImportProgress) -> str:
+def describe(event: wire.ImportProgress) -> str:
     """Describe the known progress: `Reading 12.0 of 80.0 MB, 3 lines rejected`."""
     text, unit = PHASES.get(event.phase, (escape(event.phase), None))
     if unit is not None:

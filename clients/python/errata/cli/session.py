@@ -14,6 +14,7 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from errata import wire
 from errata.address import base_url, is_loopback
 from errata.calls import Calls
 from errata.cli.progress import show_spinner
@@ -21,7 +22,6 @@ from errata.cli.render.text import make_printable
 from errata.cli.streams import Exit
 from errata.client import Errata
 from errata.request import Call, Reply, T_co
-from errata.wire import TAG
 
 PIPE_COLUMNS = 10_000  # columns in a pipe, so that no line is wrapped: programs read it line by line
 KEY_FILE = Path("var") / "admin.key"
@@ -122,7 +122,7 @@ class Session:
         """Return the version of a number, which may not exist, or of a tag."""
         if re.fullmatch(r"-?[0-9]{1,16}", text):
             return int(text)
-        if not re.fullmatch(TAG, text):
+        if not re.fullmatch(wire.TAG, text):
             raise typer.BadParameter(f"{text!r} is no version: give a number or a tag")
         if (version := self.find_tag(text)) is None:
             raise typer.BadParameter(

@@ -1,18 +1,36 @@
 """What travels over HTTP, written once: the service validates with these types and the SDK returns them.
 
 Requests are strict (no unknown fields, no guessing of types), so that a misspelt option is refused and not
-ignored. Responses let unknown fields pass, so that an older client can read a newer service.
+ignored. Responses let unknown fields pass, so that an older client can read a newer service. A file is imported when
+one of its names is used first, so that a command does not wait for the types of others.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 # ruff: noqa: F403  each name of these files is one of `errata.wire`
-from errata.wire.admin import *
-from errata.wire.answers import *
-from errata.wire.base import *
-from errata.wire.documents import *
-from errata.wire.edits import *
-from errata.wire.graph import *
-from errata.wire.history import *
-from errata.wire.problems import *
-from errata.wire.report import *
-from errata.wire.state import *
-from errata.wire.worklist import *
+if TYPE_CHECKING:
+    from errata.wire.admin import *
+    from errata.wire.answers import *
+    from errata.wire.base import *
+    from errata.wire.documents import *
+    from errata.wire.edits import *
+    from errata.wire.graph import *
+    from errata.wire.history import *
+    from errata.wire.problems import *
+    from errata.wire.report import *
+    from errata.wire.state import *
+    from errata.wire.worklist import *
+
+OFTEN = ("base", "problems", "answers", "state", "report", "edits")
+SELDOM = ("graph", "history", "documents", "worklist", "admin")
+
+
+def __getattr__(name: str) -> object:
+    """Return a type of the first file that has it."""
+    if not name.startswith("_"):
+        for file in (*OFTEN, *SELDOM):
+            module = import_module(f"errata.wire.{file}")
+            if hasattr(module, name):
+                return globals().setdefault(name, getattr(module, name))
+    raise AttributeError(f"module 'errata.wire' has no attribute {name!r}")

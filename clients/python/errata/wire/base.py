@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 MAX_TEXT_CHARS = 2_000
+FOUR_WEEKS_S = 28 * 86_400.0
 LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
 
 # Categories Cc, Zl, Zp, and invisible signs of Cf but joiners and a byte order mark: these can mislead a reader

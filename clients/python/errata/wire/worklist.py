@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field
 
-from errata.wire.base import CommitVersion, Day, Details, Message, Request, Response, Version
+from errata.wire.base import FOUR_WEEKS_S, CommitVersion, Day, Details, Message, Request, Response, Version
 from errata.wire.edits import Item
 from errata.wire.history import EditDetail
 from errata.wire.report import Report
 
 MAX_PROPOSED = 200
-FOUR_WEEKS_S = 28 * 86_400.0
 ProposalState = Literal["open", "approved", "rejected", "expired"]
 
 

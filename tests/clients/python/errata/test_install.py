@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -57,3 +58,8 @@ def test_every_file_of_the_client_imports_without_the_service(tmp_path: Path) ->
 
 def test_a_type_checker_sees_the_types() -> None:
     assert files("errata").joinpath("py.typed").is_file()
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    settings = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())
+    assert errata.__version__ == settings["project"]["version"]

@@ -11,7 +11,6 @@ from rich.text import Text
 from errata.cli.options import AnswerAt, At, AtOrTag, Words
 from errata.cli.render.explanation import draw_explanation
 from errata.cli.render.lookup import draw_senses
-from errata.cli.render.scope import draw_scope, draw_why
 from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
@@ -198,6 +197,8 @@ def scope(
     session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None
 ) -> None:
     """Show the edits that a question resembles, and why each does or does not answer it."""
+    from errata.cli.render.scope import draw_scope  # which needs the types of edits, as `ask` does not
+
     version = None if at is None else session.resolve_version(at)
     call = session.calls.scope(question, model=model, version=version)
     session.show(session.send(call, "Comparing with the edits"), draw_scope)
@@ -205,6 +206,8 @@ def scope(
 
 def why(session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None) -> None:
     """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it."""
+    from errata.cli.render.scope import draw_why
+
     version = None if at is None else session.resolve_version(at)
     call = session.calls.why(question, model=model, version=version)
     session.show(session.send(call, "Asking"), draw_why)

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.graph import describe_change, is_fact, is_import, read_rows
-from errata.cli.render.text import draw_answer, draw_test, make_table, one_line, percent, shorten
+from errata.cli.render.text import draw_answer, make_table, one_line, percent, shorten
 from errata.cli.render.worklist import describe_hits
 from errata.wire import Answer, AnswerFact, Cause, EditDetail, ScopeReport, WhyReport
 
@@ -52,7 +52,8 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
         *(("not", question) for question in edit.counterexamples),
         ("answer", edit.answer),
     ]
-    rows += [("matched", match)] if match else [("test", draw_test(test)) for test in edit.tests]
+    tests = [("test", Text.assemble(f"{test.question}  ", draw_answer(test.answer))) for test in edit.tests]
+    rows += [("matched", match)] if match else tests
     if hits := describe_hits(edit.hits):
         rows.append(("gave", hits))
     if edit.review is not None:

@@ -10,7 +10,7 @@ from rich import filesize
 from rich.table import Table
 from rich.text import Text
 
-from errata.wire import KeptTest, Response
+from errata.wire import Response
 from errata.wire.base import CONTROL
 
 # Flags of the commands by the fields that sentences of the service name
@@ -87,11 +87,6 @@ def utc_now() -> datetime:
 def draw_answer(answer: str | None) -> Text:
     """Draw an answer, or that there is none."""
     return Text("not sure", style="italic dim") if answer is None else Text(answer)
-
-
-def draw_test(test: KeptTest) -> Text:
-    """Draw a question with its expected answer."""
-    return Text.assemble(f"{test.question}  ", draw_answer(test.answer))
 
 
 def draw_change(before: str | None, after: str | None) -> Text:
