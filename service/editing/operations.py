@@ -151,10 +151,7 @@ class GetVersion(Call[wire.VersionDetail]):
 
 
 class ListActiveEdits(Call[wire.ActiveEditList], limit_s=STUDY_S):
-    """Return every active edit in the form in which POST takes it, in the ledger's order.
-
-    A `memory` selects its edits, at a `version`, and shows changes that only that memory takes, too.
-    """
+    """Return every active edit as POST takes it, in order; of a `memory` all its changes, and who made them."""
 
     memory: Annotated[str, Query(max_length=200, description="Only the edits of this memory.")] = ""
     version: Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)] = None

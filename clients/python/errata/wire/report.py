@@ -58,8 +58,8 @@ class Outcome(Response):
     def _rename(cls, fields: Any) -> Any:
         return {OLDER_NAMES.get(k, k): v for k, v in fields.items()} if isinstance(fields, dict) else fields
 
-    @model_serializer(mode="wrap")
-    def _leave_out_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    @model_serializer(mode="wrap")  # a type of its result would hide the fields from the schema
+    def _leave_out_defaults(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         fields = type(self).model_fields
         return {
             name: value
