@@ -76,7 +76,6 @@ def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Applicat
 
 
 def _scale(settings: Settings) -> dict[str, Any]:
-    """Return the options of a model's number of replicas, fixed or by load."""
     if settings.max_replicas is None:
         return {"num_replicas": settings.min_replicas}
     return {

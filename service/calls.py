@@ -65,7 +65,6 @@ class Frames(asyncio.Protocol):
         self._on_lost()
 
     def send(self, number: int, message: bytes) -> bool:
-        """Send a message; return False if the connection has ended."""
         if self._transport is None:
             return False
         self._transport.write(HEAD.pack(len(message), number) + message)

@@ -88,7 +88,6 @@ class Refreshing(Generic[T]):
         return self._tried_at == float("-inf")
 
     def current(self, max_age_s: float) -> T | None:
-        """Return the value unless it is too old or its last reading failed."""
         return self.value if self.error is None and self.age_s < max_age_s else None
 
     async def get(self) -> T:

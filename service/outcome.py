@@ -32,7 +32,6 @@ class Outcome:
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:
-        """Make the outcome of a success, with the version of its commit, if it made one."""
         body = model if isinstance(model, bytes) else model.model_dump_json().encode()
         return Outcome(status, body, {} if version is None else {VERSION: str(version)})
 

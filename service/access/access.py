@@ -82,7 +82,6 @@ class Authenticator:
         raise Unauthorized(f"this key is not known here: {HOW}")
 
     def forget(self, name: str) -> None:
-        """Read the key of this name again for the next request."""
         self._keys.forget(name)
 
     async def aclose(self) -> None:
@@ -197,7 +196,6 @@ class Gate:
             await part.aclose()
 
     async def charge(self, caller: Caller, address: str, n_calls: int) -> None:
-        """Count further calls; raise TooMany at the caller's limit."""
         limiter, name = self._limit(caller, address)
         await limiter.count(name, n_calls)
 

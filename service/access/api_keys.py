@@ -97,7 +97,6 @@ class ApiKey(BaseModel):
         return Caller(self.name, self.scopes)
 
     def without_secrets(self) -> ApiKey:
-        """Return a copy that accepts no secret until it is rotated."""
         return self.model_copy(update={"secrets": ()})
 
     def rotate(self, key: str, now: float, keep_old_s: float, expires_in_s: float | None = None) -> ApiKey:
@@ -132,7 +131,6 @@ class KeyStore:
         return ApiKey.model_validate_json(record) if record else None
 
     async def all(self) -> Sequence[ApiKey]:
-        """Return every key by name, revoked ones included."""
         async with self._connection.call("list its keys"):
             records: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
         return sorted(map(ApiKey.model_validate_json, records.values()), key=lambda key: key.name)
@@ -249,7 +247,6 @@ def load_admin_key(var: Path, key: str | None) -> str:
 
 
 def check_key(key: str, source: str) -> str:
-    """Return the key; raise BadKey if it is weak or an issued one."""
     if not re.fullmatch(rf"[!-~]{{{MIN_CHARS},}}", key):
         advice = f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
         raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")

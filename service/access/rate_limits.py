@@ -40,7 +40,6 @@ class Rate:
 
     @staticmethod
     def parse(text: str | None, max_concurrent: int | None = None) -> Rate:
-        """Parse a rate; raise ValueError for a text that is none."""
         try:
             return Rate(None if text is None else parse(text), max_concurrent)
         except ValueError as error:

@@ -65,7 +65,6 @@ def build_router() -> APIRouter:
 
 
 async def _list_documents(page: Page, version: str) -> list[JSON] | None:
-    """Return the documents; None where no system reads any."""
     try:
         documents: list[JSON] = (await page.api.get("/v1/documents", {"version": version}))["documents"]
     except RouteRefusal as refusal:

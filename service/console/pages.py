@@ -54,7 +54,6 @@ ENVIRONMENT = Environment(
 
 
 def write_time(text: str) -> str:
-    """Return a time to the minute, as people write it."""
     return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
 
 
@@ -244,7 +243,6 @@ def read_number(text: str) -> int | str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a field that are not blank."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -62,11 +62,9 @@ class EditorState:
         return map_reduce(self.edits.values(), lambda edit: edit.triple.subject if edit.triple else "")
 
     def active_ids(self, change: Switch) -> frozenset[str]:
-        """Return the ids of the active edits, as if `change` were applied."""
         return (self.active - set(change.deactivates)) | set(change.activates)
 
     def active_edits(self, change: Switch) -> list[EditRecord]:
-        """Return the active edits in ledger order, as if `change` were applied."""
         return ActiveRecords(self.edits, self.active_ids(change)).in_order
 
     def active_at(self, version: int) -> list[EditRecord]:
@@ -208,7 +206,6 @@ class Build:
 
     @property
     def active_records(self) -> ActiveRecords:
-        """The edits that are active after the draft."""
         return ActiveRecords(self.all_edits, self.state.active_ids(self.draft.change))
 
 

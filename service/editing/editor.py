@@ -142,7 +142,6 @@ class Editor:
             SUSPECT.reset(token)
 
     async def state_at(self, version: int | None = None) -> EditorState:
-        """Return the state at an existing version; None is the newest."""
         state = await self.pipeline.at_hand()
         return await self.builder.state_at(state, state.find_version(version))
 

@@ -64,7 +64,6 @@ def create_series() -> None:
 
 
 async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
-    """Make a write and count it once, by its kind and its outcome."""
     outcome = Internal.code
     try:
         result = await write()

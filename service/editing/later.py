@@ -119,5 +119,4 @@ class LaterReports:
 
 
 def begin(report: Report, version: int) -> Report:
-    """Return a report that will be completed after its commit."""
     return report.model_copy(update={"report_state": MEASURING, "report_note": NOT_YET.format(version)})

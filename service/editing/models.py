@@ -276,7 +276,6 @@ class Models:
         return self.readers_of(self.fact_memory)
 
     def check_takes_facts(self) -> None:
-        """Raise UnknownModel if no system reads a memory that takes facts."""
         if not self.fact_memory:
             raise UnknownModel(NO_GRAPH, models=list(self.names))
 
@@ -394,7 +393,6 @@ def _build_rows(
 
 
 def _assign(material: Material, edit: str) -> Material:
-    """Return the rows as those of another edit."""
     return replace(material, edit=edit, block=replace(material.block, key=block_key(edit)))
 
 

@@ -104,5 +104,4 @@ def read_note(edit: EditRecord) -> Note | None:
 
 
 def is_for_graph_alone(note: Note | None) -> bool:
-    """Return whether a fact is for the graph alone, so that no model has to answer it."""
     return isinstance(note, FactNote) and note.only == ONLY_THE_GRAPH

@@ -108,7 +108,6 @@ class Pipeline:
         self.state: EditorState | None = None
 
     async def newest(self) -> EditorState:
-        """Return the state with the commits of other writers."""
         async with self._reading:
             with self._priority.hold():  # a commit may wait for it
                 if self.state is None:

@@ -234,7 +234,6 @@ class Lookup:
         return (await self._link_objects(entities, None))[view][id]
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
-        """Return the statements of one import about an entity, whether the import is active or not."""
         first = (await self._rows.statements([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.further_statements(manifest, id) if first else ()
 

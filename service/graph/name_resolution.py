@@ -37,7 +37,6 @@ async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str,
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
-    """Return the entity with this id or name, None without one."""
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id

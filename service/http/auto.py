@@ -133,7 +133,6 @@ class AutoRouter:
         return model in self._models.names and "sampling" in (await self._inputs.find(model) or ())
 
     async def prepare(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Question | AutoQuestion:
-        """Measure a question. Its caller is charged for its work before it is answered."""
         model = request.model or self._default
         if model != AUTO:
             return self._models.prepare(request.model_copy(update={"model": model}), asker)
@@ -389,7 +388,6 @@ def _read(model: str, outcome: Outcome, request: AnswerRequest) -> Opinion:
 
 
 def _describe(opinion: Opinion) -> dict[str, object]:
-    """Describe a reply that was not taken, in the words of its system."""
     body = opinion.body
     if opinion.outcome.status >= 400:
         return _make_row(opinion.model, None, None, opinion.outcome.headers[CODE], body["detail"])

@@ -218,6 +218,5 @@ class EditorClient(DeploymentClient):
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
     async def state(self) -> dict[str, Any]:
-        """Return whether the editor can edit; `degraded` is the code of the problem that prevents it."""
         state: dict[str, Any] = await self.send(self.handle.ready, timeout_s=READY_S)
         return state

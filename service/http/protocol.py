@@ -53,7 +53,6 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None  # set while connections are open
 
     def add(self, connection: BoundedProtocol, address: str) -> None:
-        """Add a connection; raise TooMany if there is no room."""
         if self._timer is None:
             self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
         self._open.add(connection)
@@ -202,7 +201,6 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def check_times(self, now: float) -> None:
-        """Cut off a client that is too slow, or holds too much."""
         self._check_reader(now)
         self._hold()
         if self.transport.is_closing():

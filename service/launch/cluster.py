@@ -178,7 +178,6 @@ def deploy(settings: Settings, places: Places) -> None:
 
 
 def undeploy() -> None:
-    """Stop the deployments after their requests in flight have ended."""
     from ray import serve
 
     within(STOP_LIMIT_S, serve.shutdown)

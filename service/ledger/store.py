@@ -50,7 +50,6 @@ class RedisLedger:
         return await check_server(self.connection)
 
     async def head(self) -> int:
-        """Return the newest version; 0 without a commit."""
         return (await self.end())[0]
 
     async def end(self) -> tuple[int, str]:

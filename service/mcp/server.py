@@ -123,7 +123,6 @@ def include_mcp(app: FastAPI, url: str, issuer: str | None) -> None:
     endpoint = Endpoint(protocol, server.session_manager, url)
 
     async def describe(request: Request) -> Response:
-        """Name the issuer of tokens for this endpoint."""
         address = find_address(request.scope, url)
         metadata = ProtectedResourceMetadata(
             resource=AnyHttpUrl(address + PATH), authorization_servers=[AnyHttpUrl(issuer or address)]

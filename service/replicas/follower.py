@@ -238,7 +238,6 @@ class Heartbeat:
         self._wake.set()
 
     async def send(self) -> None:
-        """Send the status now; raise LedgerUnavailable if the ledger does not answer."""
         payload = {**self._status(), "applied_ms": self.applied_ms}
         await self._ledger.heartbeat(self._replica, payload)  # before `head`, because commits wait for it
         self._on_head(await self._ledger.head())

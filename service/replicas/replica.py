@@ -162,7 +162,6 @@ class Replica:
         return self._follower.degraded
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
-        """Answer one question, which the wire types have checked."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
                 question = await self._to_question(request)
@@ -231,7 +230,6 @@ class Replica:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
 
     async def describe(self) -> dict[str, Any]:
-        """Return the card of this system and of the memories that it reads, for GET /v1/models."""
         memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
         cards = [
             {

@@ -53,8 +53,6 @@ class Entry:
 
 @dataclass(frozen=True)
 class Filter:
-    """The calls to read; None leaves nothing out."""
-
     name: str | None = None
     path: str | None = None  # beginning of the path
     refused: bool | None = None

@@ -174,7 +174,6 @@ class EditPlan:
         )
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
-        """Plan all edits in the order of the request, without refused ones."""
         while True:
             plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
             edits = [*plain_edits, *await self._plan_facts(state)]

@@ -355,7 +355,6 @@ class Importer:
             await asyncio.shield(self._store.drop(session.id))
 
     async def find_damage(self, state: EditorState) -> list[str]:
-        """Return a sentence for each active import whose rows are damaged."""
         if not self._models.fact_memory:
             return []
         imports = state.memories[self._models.fact_memory].view.imports

@@ -262,6 +262,5 @@ def name_columns(
 
 
 def _cells(entity: Entity, headings: Mapping[str, str]) -> list[str]:
-    """Return the cells of a row; several values are lines of one cell."""
     values = map_reduce(entity.facts, lambda fact: fact.relation, lambda fact: fact.object)
     return ["\n".join(dict.fromkeys(values.get(relation, ()))) for relation in headings]

@@ -68,7 +68,6 @@ async def list_versions(editor: Editor, call: ListVersions) -> wire.VersionLog:
 
 
 def _count_by_day(state: EditorState, n_days: int) -> dict[date, int]:
-    """Count the edits of each of the last days in UTC, today's last."""
     today = int(time() // DAY_S)
     counts = dict.fromkeys(range(today - n_days + 1, today + 1), 0)
     for commit in state.commits if n_days else ():
@@ -98,7 +97,6 @@ async def show(editor: Editor, call: GetVersion) -> wire.VersionDetail:
 
 
 def describe_edit(state: EditorState, id: str) -> wire.EditDetail:
-    """Return one edit with the head of its commit."""
     record = state.edits.get(id)
     if record is None:
         raise NotFound(f"there is no edit {id!r}: errata log shows what there is")

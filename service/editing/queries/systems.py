@@ -56,7 +56,6 @@ async def get_document(editor: Editor, call: GetDocument) -> wire.DocumentState:
 
 
 def refuse_documents(models: Models) -> UnknownModel:
-    """Return the error of a service that reads no documents."""
     return UnknownModel(NO_READER, models=list(models.names))
 
 

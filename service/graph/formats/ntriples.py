@@ -119,7 +119,6 @@ def words_of(id: str) -> str:
 
 
 def _parse(text: str) -> ox.Quad | None:
-    """Parse the triple of a line; return None for an empty line or a comment."""
     bare = text.strip(" \t")
     if not bare or bare.startswith("#"):
         return None

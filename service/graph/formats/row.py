@@ -70,7 +70,6 @@ def _refuse_reserved(field: str, text: str) -> str:
 
 
 def decode(line: bytes | LongLine) -> str:
-    """Decode a line, without the carriage return of a line end."""
     if isinstance(line, LongLine):
         raise Refused("the line is too long to be read", "too_long")
     try:
@@ -122,7 +121,6 @@ class Reader:
                 yield refused.at(number)
 
     def read_line(self, text: str, number: int) -> Iterator[Result]:
-        """Read one line of a format whose lines are independent."""
         raise NotImplementedError
 
     def end(self) -> Iterator[Result]:

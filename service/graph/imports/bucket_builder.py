@@ -49,7 +49,6 @@ def chunk(number: int, buckets: int) -> tuple[int, int]:
 
 
 def chunk_of(bucket: int, buckets: int) -> int:
-    """Return the chunk to which a bucket belongs."""
     return -(-(bucket + 1) * PARTS // buckets) - 1
 
 
@@ -77,7 +76,6 @@ class BucketBuilder:
     new_entities: int = 0  # number of entities built so far that the graph did not have
 
     def build(self) -> Iterator[BucketBatch]:
-        """Yield the buckets in their order, some at a time."""
         in_edges = Spool(self.spool.max_bytes)
         try:
             yield from self._build_facts(in_edges)

@@ -69,8 +69,6 @@ class ImportNote:
 
 
 class ImportStore:
-    """Writes, checks and drops the rows of imports in Redis."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._note_import = connection.commands.register_script(load_script("note_import"))

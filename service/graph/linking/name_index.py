@@ -203,7 +203,6 @@ class NameIndex:
     n_pairs: int = 0  # number of pairs of a name and an entity
 
     def entities(self, key: str) -> tuple[str, ...]:
-        """Return the ids of the entities that this folded name may mean."""
         ids = self.ids.get(key)
         if ids is None:
             return ()

@@ -72,7 +72,6 @@ def build_router(models: AutoRouter) -> APIRouter:
 async def _prepare_all(
     models: AutoRouter, contents: Sequence[Any], asker: Asker
 ) -> list[Question | AutoQuestion | Outcome]:
-    """Return a question for each item, or the problem of one that is wrong."""
     items: list[Question | AutoQuestion | Outcome] = []
     for place, content in enumerate(contents):
         item = _parse(content, place)
@@ -97,7 +96,6 @@ def _encode(outcome: Outcome) -> bytes:
 
 
 async def answer_query(models: AutoRouter, account: Account, fields: Mapping[str, Any]) -> Outcome:
-    """Answer a question whose fields stand in the query, and charge for it."""
     try:
         request = AnswerRequest.model_validate(fields)
     except ValidationError as error:

@@ -149,7 +149,6 @@ class ValkeyFiles:
         return words
 
     def last_log_lines(self, offset: int) -> str:
-        """Return the last lines of the log after `offset` bytes, for an error message."""
         with self.log.open("rb") as log:
             log.seek(offset)
             lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
