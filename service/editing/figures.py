@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 from errata.wire import EditTimings
 
+from models.graph.view import GraphView
+from service.editing.draft import EditorState
+from service.editing.evaluation.expectations import SlotBudget
+from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.metrics import metrics
 from service.tracing import span
 
 if TYPE_CHECKING:
     from service.editing.pipeline import Result
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-
-from models.graph.view import GraphView
-from service.editing.draft import EditorState
-from service.editing.evaluation.expectations import SlotBudget
-from service.errors import Crashed, ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 
 Part = Literal["editor", "report", "commit", "replicas"]
 PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
