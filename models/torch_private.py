@@ -6,19 +6,14 @@ of 16 (codes) or 32 (vectors) end the process. Its operands are aligned here, wh
 """
 
 from functools import cache
-from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import BFloat16, Float, Int8
 from torch import Tensor
 
 ALIGNMENT = 64  # bytes to which torch itself aligns what it allocates on the CPU
-PACKED_ROWS = 32  # batch that the packed layout is chosen for; others work too
 ROWS_AT_ONCE = 8192  # rows of codes that the public product has as floats at one time
 TOLERANCE = 0.02  # largest relative error of a product that is rounded to bfloat16, in a trial
-
-Activation = Literal["none", "relu"]
 
 
 def multiply_codes(
@@ -63,50 +58,3 @@ def _can_multiply_codes() -> bool:
         )
     except (AttributeError, RuntimeError, TypeError):
         return False
-
-
-def pack(weight: Float[Tensor, "out in"]) -> Tensor | None:
-    """Lay a matrix out for oneDNN; None where this build, device or dtype has no packed product."""
-    is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
-    return _reorder(weight) if is_plain and _can_pack() else None
-
-
-def multiply_packed(
-    x: Float[Tensor, "*row in"],
-    packed: Tensor,
-    bias: Float[Tensor, " out"] | None,
-    activation: Activation = "none",
-    residual: Float[Tensor, "*row out"] | None = None,
-) -> Float[Tensor, "*row out"]:
-    """Return activation(x W^T + b), or residual + x W^T + b, of a packed W."""
-    linear = torch.ops.mkldnn._linear_pointwise
-    if residual is not None:
-        total: Tensor = linear.binary(x, residual, packed, bias, "add")
-        return total
-    product: Tensor = linear(x, packed, bias, activation, [], "")
-    return product
-
-
-def _reorder(weight: Tensor) -> Tensor:
-    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
-    return packed
-
-
-@cache
-def _can_pack() -> bool:
-    """Try the packed products on a small matrix."""
-    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        return False
-    weight, bias = torch.linspace(-1, 1, 64 * 32).reshape(64, 32), torch.linspace(0, 1, 64)
-    x, residual = torch.linspace(-1, 1, 2 * 32).reshape(2, 32), torch.ones(2, 64)
-    product = F.linear(x, weight, bias)
-    try:
-        packed = _reorder(weight)
-        has_products = (
-            torch.allclose(multiply_packed(x, packed, bias), product, atol=1e-4)
-            and torch.allclose(multiply_packed(x, packed, bias, "relu"), product.relu(), atol=1e-4)
-            and torch.allclose(multiply_packed(x, packed, bias, residual=residual), product + 1, atol=1e-4)
-        )
-    except (AttributeError, RuntimeError, TypeError):
-        return False
-    return has_products

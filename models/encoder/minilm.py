@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.encoder.bert import WIDTH
 from models.encoder.layers import make_layers
 from models.encoder.weights import EncoderFiles, find
+from models.kit import engine
 
 __all__ = ["WIDTH", "Encoded", "MiniLM"]
 
@@ -67,6 +68,11 @@ class MiniLM:
             + weights["embeddings.token_type_embeddings.weight"][0]
         )
         self._layers = make_layers(weights, dtype)
+
+    @property
+    def engine(self) -> str:
+        """What computes the layers, for people."""
+        return engine.describe(self.device, self.dtype)
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Return token ids with [CLS] and [SEP], and whether the text had to be cut."""

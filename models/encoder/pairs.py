@@ -39,9 +39,8 @@ class PairLayers:
     @property
     def engine(self) -> str:
         """What computes the layers."""
-        if isinstance(self._layers, QuickLayers):
-            return "onnxruntime, 8 bits"
-        return f"torch, float32, {self._device}"
+        is_quick = isinstance(self._layers, QuickLayers)
+        return "onnxruntime, 8 bits" if is_quick else f"torch, float32, {self._device}"
 
     @torch.inference_mode()
     def __call__(self, pairs: Sequence[Pair]) -> Float[Tensor, " pair"]:

@@ -25,6 +25,7 @@ from models.encoder.bert import HEADS, NormKind, PackedBert
 from models.encoder.layers import ExactLayers, make_layers
 from models.kbert.query import HungRelation
 from models.kbert.row import Batch, QuestionRow
+from models.kit import engine
 from models.kit.replies import clip, share_rest
 from models.kit.text import contains_name
 from models.reading.reader import Finding
@@ -65,6 +66,11 @@ class Encoder:
             torch.cat([torch.zeros_like(types[:1]), types]),
             make_layers(weights, dtype, heads, norm),
         )
+
+    @property
+    def engine(self) -> str:
+        """What computes the layers, for people."""
+        return engine.describe(self.words.device, self.bert.dtype)
 
     def embed(self, batch: Batch) -> Float[Tensor, "real width"]:
         """Add word, position and segment of the real tokens, before the norm."""

@@ -62,7 +62,7 @@ class KbertSystem:
     def describe(self) -> Mapping[str, Any]:
         return {
             "checkpoint": self.model.digest,
-            "engine": "torch",
+            "engine": {"encoder": self.model.encoder.engine, "heads": f"torch, {self.model.device}"},
             "encoder": "sentence-transformers/all-MiniLM-L6-v2",
             **asdict(self.model.settings),
             "reads": sorted(self.inputs),

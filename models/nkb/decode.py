@@ -1,4 +1,6 @@
-"""Greedy decoding for serving: a mounted T5 decoder with fused weights, a cache, and rows that leave early.
+"""Greedy decoding: a mounted T5 decoder with fused weights, a cache, and rows that leave early.
+
+A step runs on the engine (`models/nkb/step.py`); where that does not run, and for several tokens at once, by torch.
 
 Raffel et al., T5 (arXiv:1910.10683): RMS norms without mean or bias, attention scores that are not scaled,
 one relative position bias for all layers. The answers equal those of transformers' `generate` on the same model.
@@ -6,7 +8,7 @@ Threads may share a decoder: weights never change, and each call has its own cac
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -14,10 +16,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
+from models.kit import engine
 from models.kit.decoded import Answers, DecodedAnswer
-from models.matrix import Matrix
 from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
-from models.nkb.overlay import Changes, GateRows, Overlay, find_changes, find_gates
+from models.nkb.overlay import Overlay, find_changes, find_gates
+from models.nkb.run import Run
+from models.nkb.step import ACTIVATIONS, Step
 
 __all__ = ["DecodedAnswer", "Decoder", "Overlay", "Position", "Run"]
 
@@ -32,30 +36,6 @@ class Position:
     active: Float[Tensor, "batch token d_ff"]  # weights of the block's own slots
     bank: Float[Tensor, "batch token acting"]  # weights of the bank's slots
     h: Float[Tensor, "batch token d"]  # residual that the block adds to
-
-
-@dataclass
-class Run:
-    """State of one decoding call from step to step. It changes, and belongs to that call."""
-
-    # Keys and values of the tokens so far; only the first `length` tokens are written
-    cache: Float[Tensor, "layer 2 batch head capacity d_kv"]
-    encoder_kv: Float[Tensor, "layer 2 batch head state d_kv"]  # keys and values of the encoder's states
-    bias: Float[Tensor, "batch 1 1 state"]  # 0 at real states, very negative at padding
-    changes: dict[int, Changes] = field(default_factory=dict)
-    gates: GateRows | None = None
-    length: int = 0
-
-    def select(self, rows: Int[Tensor, " row"]) -> None:
-        """Keep these rows of the batch only, in this order; a row may be named more than once."""
-        n_layers, two, _, heads, capacity, d_kv = self.cache.shape
-        cache = self.cache.new_empty(n_layers, two, len(rows), heads, capacity, d_kv)
-        cache[..., : self.length, :] = self.cache[..., : self.length, :].index_select(2, rows)
-        self.cache = cache
-        self.encoder_kv = self.encoder_kv.index_select(2, rows)
-        self.bias = self.bias[rows]
-        self.changes = {layer: change.select(rows) for layer, change in self.changes.items()}
-        self.gates = None if self.gates is None else self.gates.select(rows)
 
 
 class Decoder:
@@ -77,10 +57,31 @@ class Decoder:
         with torch.no_grad():
             self.embedding = t5.decoder.embed_tokens.weight.detach().float().clone()
             self.layers: list[Layer] = [fuse(t5, index, dtype) for index in range(len(t5.decoder.block))]
-            self._cross = cross_keys_values(t5, dtype)
+            self._cross = cross_keys_values(t5).to(dtype)
             head = t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float()
-            self._head = Matrix(head * scale)
+            self.head_weight = head * scale  # the output matrix, with the final norm's weight and T5's scale
             self._position_bias = position_bias(t5).to(dtype)
+            self._step = self._make_step(config.dense_act_fn, dtype)
+
+    @property
+    def engine(self) -> str:
+        """What computes a step, for people."""
+        return f"torch, {self.embedding.device}" if self._step is None else "onnxruntime, float32"
+
+    def _make_step(self, activation: str, dtype: torch.dtype) -> Step | None:
+        """Return the step on the engine, or None where torch computes it."""
+        if not engine.runs(self.embedding.device, dtype) or activation not in ACTIVATIONS:
+            return None
+        return Step(
+            self.layers,
+            self.embedding,
+            self._cross,
+            self.head_weight,
+            self._position_bias,
+            self.d_kv,
+            self.epsilon,
+            activation,
+        )
 
     @torch.inference_mode()
     def generate(
@@ -102,9 +103,9 @@ class Decoder:
         """
         limits, branches = _expand(max_tokens, len(states)), _expand(top_first, len(states))
         self._check(states, overlays, limits, branches)
-        run = self.begin(states, mask, overlays, max(limits))
+        run = self.begin(states, mask, overlays)
         tokens = torch.full((len(states), 1), self.start, device=states.device)
-        scores, tokens = self._best(self.forward(run, tokens), max(branches))
+        scores, tokens = self._best(run, tokens, max(branches))
         if max(branches) > 1:  # a question's rows stand together, best first token first
             counts = torch.tensor(branches, device=tokens.device)
             run.select(torch.arange(len(counts), device=tokens.device).repeat_interleave(counts))
@@ -122,25 +123,28 @@ class Decoder:
                 if not places:
                     break
                 run.select(rows)
-            scores, tokens = self._best(self.forward(run, tokens), 1)
+            scores, tokens = self._best(run, tokens, 1)
             answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
         return answers.group(branches)
 
     def begin(
-        self,
-        states: Float[Tensor, "batch state d"],
-        mask: Tensor,
-        overlays: Sequence[Overlay | None] | None,
-        capacity: int,
+        self, states: Float[Tensor, "batch state d"], mask: Tensor, overlays: Sequence[Overlay | None] | None
     ) -> Run:
-        """Read the encoder's states, and return a run with an empty cache of `capacity` tokens."""
+        """Read the encoder's states, and return a run with an empty cache."""
         batch, length, _ = states.shape
-        shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
-        encoder_kv = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
-        cache = encoder_kv.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
-        bias = encoder_kv.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
-        overlays = overlays or ()
-        return Run(cache, encoder_kv, bias, find_changes(overlays, self.layers), find_gates(overlays, states))
+        if self._step is None:
+            encoder_kv = [
+                part.view(batch, length, self.heads, self.d_kv).transpose(1, 2)
+                for part in F.linear(states.to(self._cross.dtype), self._cross).chunk(
+                    2 * len(self.layers), -1
+                )
+            ]
+        else:
+            encoder_kv = self._step.read(states)
+        empty = encoder_kv[0][:, :, :0]
+        bias = empty.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
+        changes, gates = find_changes(overlays or (), self.layers), find_gates(overlays or (), states)
+        return Run([empty] * len(encoder_kv), encoder_kv, bias, changes, gates)
 
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
@@ -152,18 +156,12 @@ class Decoder:
         for index, layer in enumerate(self.layers):
             x = self._attend(layer, x, run, index, bias)
             x = self._attend_states(layer, x, run, index)
-            x = self._feed(layer, x, run, index, keep)
-        run.length = end
+            x = self._feed(layer, x, run, index, keep, end - tokens.shape[1])
         return x
 
     def head(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position token"]:
         """Return the logits of an input of the final norm, differentiable in x."""
         return F.linear(self.unit(x), self.head_weight)
-
-    @property
-    def head_weight(self) -> Float[Tensor, "token d"]:
-        """The output matrix with the final norm's weight and T5's scale multiplied in."""
-        return self._head.weight
 
     def unit(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
         """Apply the RMS norm without its weight, which is multiplied into the matrix that reads it."""
@@ -172,45 +170,45 @@ class Decoder:
     def _attend(self, layer: Layer, x: Tensor, run: Run, index: int, bias: Tensor) -> Tensor:
         batch, n_new, _ = x.shape
         qkv = layer.qkv(self.unit(x)).view(batch, n_new, 3, self.heads, self.d_kv).permute(2, 0, 3, 1, 4)
-        end = run.length + n_new
-        cache = run.cache[index]
-        cache[:, :, :, run.length : end] = qkv[1:]
-        key, value = cache[0, :, :, :end], cache[1, :, :, :end]
+        key, value = (torch.cat([run.cache[2 * index + place], qkv[1 + place]], 2) for place in range(2))
+        run.cache[2 * index : 2 * index + 2] = key, value
         context = F.scaled_dot_product_attention(qkv[0], key, value, attn_mask=bias, scale=1.0)
         return layer.out.add(context.transpose(1, 2).reshape(batch, n_new, -1), x)
 
     def _attend_states(self, layer: Layer, x: Tensor, run: Run, index: int) -> Tensor:
         batch, n_new, _ = x.shape
         query = layer.query(self.unit(x)).view(batch, n_new, self.heads, self.d_kv).transpose(1, 2)
-        key, value = run.encoder_kv[index]
+        key, value = run.encoder_kv[2 * index : 2 * index + 2]
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=run.bias, scale=1.0)
         return layer.cross_out.add(context.transpose(1, 2).reshape(batch, n_new, -1), x)
 
-    def _feed(self, layer: Layer, x: Tensor, run: Run, index: int, keep: list[Position] | None) -> Tensor:
+    def _feed(
+        self, layer: Layer, x: Tensor, run: Run, index: int, keep: list[Position] | None, start: int
+    ) -> Tensor:
         block, unit = layer.feed_forward, self.unit(x)
         active = block.activate(unit)
         bank = active[..., block.d_ff :].float()
         is_last = index == len(self.layers) - 1
         if keep is not None and is_last:
             keep.append(Position(unit, active[..., : block.d_ff].float(), bank, x))
-        gates = run.gates if is_last and run.gates is not None and run.gates.reach(run.length) else None
+        gates = run.gates if is_last and run.gates is not None and run.gates.reach(start) else None
         if gates is not None:
-            gates.shut(bank, run.length)
+            gates.shut(bank, start)
         out = block.add_output(active, bank, x)
         if index in run.changes:
             out = out + run.changes[index].effect(bank)
         if gates is not None:
-            gates.add(out, run.length)
+            gates.add(out, start)
         return out
 
-    def _best(self, x: Float[Tensor, "batch 1 d"], count: int) -> tuple[Tensor, Tensor]:
-        """Return log probabilities and ids of the best next tokens, best first: [batch count] each."""
-        logprobs = F.log_softmax(self._head(self.unit(x[:, 0])), -1)
-        if count == 1:
-            best, ids = logprobs.max(-1, keepdim=True)
-        else:
-            best, ids = logprobs.topk(count, -1)
-        return best, ids
+    def _best(
+        self, run: Run, tokens: Int[Tensor, "batch 1"], count: int
+    ) -> tuple[Float[Tensor, "batch count"], Int[Tensor, "batch count"]]:
+        """Return log probabilities and ids of the best next tokens, best first."""
+        if self._step is not None:
+            return self._step(run, tokens, count)
+        best = F.log_softmax(self.head(self.forward(run, tokens)[:, 0]), -1).topk(count, -1)
+        return best.values, best.indices
 
     def _check(
         self,

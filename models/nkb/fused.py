@@ -95,10 +95,10 @@ def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.
     )
 
 
-def cross_keys_values(t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> Matrix:
+def cross_keys_values(t5: T5ForConditionalGeneration) -> Float[Tensor, "wide d"]:
     """Fuse the keys and values by which all layers read the encoder, ordered [layer, key or value, head, d_kv]."""
     readings = [block.layer[1].EncDecAttention for block in t5.decoder.block]
-    return Matrix(torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]), dtype=dtype)
+    return torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]).detach().float()
 
 
 def _feed_forward(

@@ -50,7 +50,7 @@ def trace(
         mask: True at real states.
     """
     start = targets.new_full((len(targets), 1), decoder.start)
-    run = decoder.begin(states, mask, None, targets.shape[1])
+    run = decoder.begin(states, mask, None)
     positions: list[Position] = []
     decoder.forward(run, torch.cat([start, targets[:, :-1]], 1), positions)
     (last,) = positions

@@ -206,7 +206,7 @@ class NkbSystem(Router):
         config = self.reader.t5.config
         return {
             "checkpoint": self.reader.digest,
-            "engine": "torch",
+            "engine": {"encoder": self.reader.encoder.engine, "decoder": self.reader.decoder.engine},
             "encoder": "sentence-transformers/all-MiniLM-L6-v2",
             "decoder_layers": config.num_decoder_layers,
             "d_model": config.d_model,

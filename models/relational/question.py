@@ -65,6 +65,11 @@ class TextReader:
         """Return the device on which states and vectors lie."""
         return self._encoder.device
 
+    @property
+    def engine(self) -> str:
+        """What computes the encoder's layers, for people."""
+        return self._encoder.engine
+
     @torch.no_grad()
     def read(self, questions: Sequence[MaskedQuestion]) -> TokenStates:
         """Read questions; those that are not cached in one forward pass."""

@@ -73,7 +73,7 @@ class RelationalSystem:
         """Return sizes, checkpoint and engine."""
         return {
             "checkpoint": self.model.digest,
-            "engine": "torch",
+            "engine": {"encoder": self.model.reader.engine, "network": f"torch, {self.model.reader.device}"},
             "encoder": "sentence-transformers/all-MiniLM-L6-v2",
             **asdict(self.model.config),
             "parameters": sum(value.numel() for value in self.model.network.parameters()),

@@ -102,11 +102,14 @@ def collate_as_authors(rows: Sequence[Row], padding: int, length: int, kind: Kin
 
 
 def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
-    """The served encoder with UER's weights, norms and segment table, whose row 0 of padding is not zero.
+    """The served encoder with UER's weights, norms and segment table, whose row 0 of padding is not zero."""
+    tensors = rename(weights)
+    encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads, norm="uer")
+    return replace(encoder, segments=tensors[SEGMENTS])
 
-    Raises:
-        ValueError: when a tensor of the encoder is not known by its name.
-    """
+
+def rename(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the encoder's weights under Hugging Face's names. ValueError: one is not known by its name."""
     tensors: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         module, _, kind = name.rpartition(".")
@@ -117,8 +120,7 @@ def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
             tensors[f"{new_name.replace('.N.', f'.{layer}.')}.{kind}"] = tensor
         elif name.startswith(("embedding", "encoder")):
             raise ValueError(f"the encoder has no {name}")
-    encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads, norm="uer")
-    return replace(encoder, segments=tensors[SEGMENTS])
+    return tensors
 
 
 def read_with_padding(encoder: Encoder, batch: Batch) -> Tensor:

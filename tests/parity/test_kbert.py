@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor
 
+from models.encoder.bert import LayerNorm, norm_of_embeddings
 from models.kbert.heads import Encoder
 from models.kbert.row import Batch, Row, collate
 from tests.parity.authors import (
@@ -30,6 +31,7 @@ from tests.parity.authors import (
     parse_spo,
     read_with_padding,
     read_words,
+    rename,
 )
 
 REAL: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
@@ -132,7 +134,8 @@ def test_the_classifier_is_the_authors(golden_kbert: Golden, kind: Kind) -> None
     assert_inputs(batch, io, prefix)
     without_matrix = batch.without_visible_matrix()
     embeddings = io[prefix + "embedding_output"][batch.is_real]
-    torch.testing.assert_close(encoder.bert.norm(encoder.embed(batch)), embeddings, **REAL)
+    norm = LayerNorm(*norm_of_embeddings(rename(weights)), "uer")
+    torch.testing.assert_close(norm(encoder.embed(batch)), embeddings, **REAL)
     assert_states(encoder, batch, io[prefix + "encoder_output"])
     assert_states(encoder, without_matrix, io[prefix + "encoder_output_no_vm"])
     for pooling in POOLINGS:

@@ -67,7 +67,7 @@ def no_gradients() -> Iterator[None]:
 def engine_logits(
     case: Case, ids: Tensor, mask: Tensor, inputs: Tensor, read: Overlay | None = None
 ) -> Tensor:
-    run = case.decoder.begin(case.states(ids, mask), mask, [read] * len(ids), inputs.shape[1])
+    run = case.decoder.begin(case.states(ids, mask), mask, [read] * len(ids))
     return case.decoder.head(case.decoder.forward(run, inputs))
 
 

@@ -11,11 +11,11 @@ from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from models.encoder import weights
-from models.encoder.bert import PackedBert
-from models.encoder.layers import DEFAULT, EXACT, QUICK, ExactLayers, QuickLayers, make_layers
+from models.encoder.bert import NormKind, PackedBert
+from models.encoder.graph import TOP
+from models.encoder.layers import ExactLayers, QuickLayers, make_layers
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderNotFound, find
-from models.training.scope.graph import TOP, ExactGraph, Graph, write_graph
 
 TEXTS = [
     "What is the capital of Peru?",
@@ -38,11 +38,6 @@ def embed(*texts: str) -> tuple[Tensor, Tensor]:
     return torch.cat(parts), torch.tensor([len(row) for row in rows])
 
 
-def test_the_graphs_are_those_that_are_written() -> None:
-    assert (DEFAULT / QUICK).read_bytes() == write_graph(Graph())
-    assert (DEFAULT / EXACT).read_bytes() == write_graph(ExactGraph())
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_in_float32_any_tokens_may_attend_to_any_as_in_torch(seed: int) -> None:
     embedded, lengths = embed(*TEXTS)
@@ -56,13 +51,29 @@ def test_in_float32_any_tokens_may_attend_to_any_as_in_torch(seed: int) -> None:
         torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
 
 
-def test_other_shapes_and_dtypes_are_computed_by_torch() -> None:
-    weights = dict(find().weights)
+@pytest.mark.parametrize("norm", ["bert", "uer"])
+def test_other_shapes_and_norms_are_read_as_in_torch(norm: NormKind) -> None:
+    weights = {k: weight for k, weight in find().weights.items() if not k.startswith("encoder.layer.5.")}
+    embedded, lengths = embed(*TEXTS)
+    is_real = torch.arange(int(lengths.max())) < lengths[:, None]
+    states = make_layers(weights, heads=6, norm=norm)(embedded, is_real, is_real[:, None])
+    expected = PackedBert.from_weights(weights, heads=6, norm=norm)(embedded, is_real, is_real[:, None])
+    torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_the_engine_is_chosen_by_the_device_and_the_type() -> None:
+    weights = find().weights
     assert isinstance(make_layers(weights), ExactLayers)
     assert isinstance(make_layers(weights, torch.bfloat16), PackedBert)
-    assert isinstance(make_layers(weights, norm="uer"), PackedBert)
-    fewer = {name: weight for name, weight in weights.items() if not name.startswith("encoder.layer.5.")}
-    assert isinstance(make_layers(fewer), PackedBert)
+    on_a_device = {name: weight.to("meta") for name, weight in weights.items()}
+    assert isinstance(make_layers(on_a_device), PackedBert)
+
+
+def test_weights_of_no_layer_are_refused() -> None:
+    weights = dict(find().weights)
+    weights["encoder.layer.2.output.dense.weight"] = torch.zeros(384, 7)
+    with pytest.raises(ValueError, match="takes no such weights"):
+        make_layers(weights)
 
 
 def test_two_products_of_8_bits_fit_in_16() -> None:

@@ -8,9 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from models.backpack import reader as backpack
-from models.encoder.layers import QuickLayers
 from models.encoder.minilm import MiniLM
-from models.encoder.weights import find
 from models.ernie_doc import checkpoint as ernie_doc
 from models.kbert import checkpoint as kbert
 from models.kit.checkpoint import (
@@ -40,7 +38,6 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "ernie-doc": ernie_doc.load,
     "backpack": backpack.Reader.load,
     "scope": lambda folder: judge.Judge.load(MiniLM(), folder),
-    "encoder": lambda folder: QuickLayers(find().weights, folder),
     "nkb-probes": lambda folder: ProbeIndex.load(folder.with_name("nkb"), None),
 }
 FILES = [

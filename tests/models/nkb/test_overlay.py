@@ -155,8 +155,8 @@ def test_gates_over_a_whole_forced_answer_equal_gates_step_by_step(build: Build,
     reads = [Overlay({LAST: rows(1)}, torch.randn(2, 32))] * len(questions)
     targets = torch.randint(2, 120, (len(questions), 5))
     with torch.no_grad():
-        whole = decoder.forward(decoder.begin(questions.states, questions.mask, reads, 5), targets)
-        run = decoder.begin(questions.states, questions.mask, reads, 5)
+        whole = decoder.forward(decoder.begin(questions.states, questions.mask, reads), targets)
+        run = decoder.begin(questions.states, questions.mask, reads)
         steps = [decoder.forward(run, token[:, None]) for token in targets.t()]
     torch.testing.assert_close(whole, torch.cat(steps, 1), atol=1e-5, rtol=1e-5)
 
