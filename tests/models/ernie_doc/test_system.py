@@ -77,6 +77,13 @@ def test_a_context_is_read_like_a_document(system: ErnieDocSystem) -> None:
     assert from_context.edits == ()
 
 
+def test_a_text_without_words_is_declined_in_words(system: ErnieDocSystem) -> None:
+    result = reply(system, view(), document=None, context=" ")
+    assert (result.answer, result.score, result.reason) == (None, 0.0, "unreadable")
+    assert result.reason is not None
+    assert "The document has no words: give a text." in result.reason.sentence
+
+
 def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: Path) -> None:
     system = load_tiny(tmp_path, threshold=1.1).system
     assert isinstance(system, ErnieDocSystem)
