@@ -86,7 +86,7 @@ class Graph:
         self, x: str, weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"] | None = None
     ) -> str:
         """Add x W^T + b."""
-        product = self.node("MatMul", x, self.weight(weight.t()))
+        product = self.node("FusedMatMul", x, self.weight(weight), domain=RUNTIME, transB=1)
         return product if bias is None else self.node("Add", product, self.weight(bias))
 
     def swap_axes(self, x: str, *order: int) -> str:

@@ -191,7 +191,7 @@ class _StepGraph(Graph):
         if block.slots is not None:
             bank = self.node("Relu", rest[-1])
             bank = self.node("Mul", bank, "is_open") if is_last else bank
-            out = self.node("Add", out, self.linear(bank, block.slots.values.t()))
+            out = self.node("Add", out, self.node("MatMul", bank, self.weight(block.slots.values)))
             out = self.node("Add", out, self._change(bank, index))
         return self.node("Add", out, "gate") if is_last else out
 
