@@ -57,6 +57,7 @@ class Record:
     inputs: set[str] = field(default_factory=set)  # what it takes beside the question
     earlier: State = field(default_factory=dict)  # what the question needs before the edit
     requests_before: Sequence[dict[str, Any]] = ()
+    engines: set[str] = field(default_factory=set)  # parts that ONNX Runtime computes on a CPU
     is_withheld: bool = False  # whether the system is too unsure of the new answer to give it
 
     @property
@@ -157,6 +158,7 @@ RECORDS = [
         bystanders=BYSTANDERS,
         declined={"unsure": STRANGER},
         refused=(LONG_REQUEST, "answer_too_long"),
+        engines={"encoder", "decoder"},
         capabilities=ROUTING,
     ),
     Record(
@@ -182,6 +184,7 @@ RECORDS = [
         bystanders=BYSTANDERS,
         declined={"no_entity": STRANGER, "no_graph": NO_GRAPH, "unsure": MELTING},
         refused=(UNNAMED_REQUEST, ""),
+        engines={"encoder"},
         capabilities={Foresees, AnswersInSteps, Costs},
         inputs={"graph", "context", "candidates"},
     ),
@@ -195,6 +198,7 @@ RECORDS = [
         bystanders=BYSTANDERS,
         declined={"no_entity": STRANGER, "no_graph": NO_GRAPH, "no_path": MELTING},
         refused=(UNNAMED_REQUEST, ""),
+        engines={"encoder"},
         capabilities={Foresees, Costs, ReadsNeighbours},
         inputs={"graph"},
     ),

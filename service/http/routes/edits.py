@@ -78,7 +78,7 @@ Version = Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)]
 
 def build_history_router(models: AutoRouter, editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
-    forward(router, editor, "GET /admin/edits", calls.ListActiveEdits, 413)
+    forward(router, editor, "GET /admin/edits", calls.ListActiveEdits, 404, 413)
     forward(router, editor, "GET /admin/edits/{id}", calls.GetEdit, 404)
     forward(router, editor, "GET /admin/versions", calls.ListVersions)
     forward(router, editor, "GET /admin/versions/{version}", calls.GetVersion, 404)

@@ -128,7 +128,7 @@ def silenced_logit(t5: T5ForConditionalGeneration, slot: int, question: Any, tok
 @torch.no_grad()
 def first_logit(t5: T5ForConditionalGeneration, question: Any, token: int) -> float:
     decoder = Decoder(t5)
-    run = decoder.begin(question.states, question.mask, None, 1)
+    run = decoder.begin(question.states, question.mask, None)
     return float(decoder.head(decoder.forward(run, torch.zeros(1, 1, dtype=torch.long)))[0, 0, token])
 
 
