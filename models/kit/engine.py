@@ -1,7 +1,7 @@
 """The engine of what a question computes on a CPU: a graph of a network's own weights, run by ONNX Runtime.
 
-A graph is built when its checkpoint is loaded, so it fits any shape, and no file of it can be stale. The weights are
-handed over where they lie.
+A graph is built when its checkpoint is loaded, so it fits any shape, and no file of it can be stale. ONNX Runtime lays
+the weights out anew, so later changes of a module do not reach its graph.
 """
 
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class Graph:
         return self.constant(np.array(values, dtype=np.int64))
 
     def weight(self, tensor: Tensor) -> str:
-        """Add a weight, which the session reads where it lies, or in a copy without gaps."""
+        """Add a weight."""
         array = tensor.detach().contiguous().numpy()
         name = f"weight_{len(self._weights)}"
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)

@@ -66,7 +66,8 @@ class Decoder:
     @property
     def engine(self) -> str:
         """What computes a step, for people."""
-        return f"torch, {self.embedding.device}" if self._step is None else "onnxruntime, float32"
+        kind = str(self._position_bias.dtype).removeprefix("torch.")
+        return f"torch, {kind}, {self.embedding.device}" if self._step is None else f"onnxruntime, {kind}"
 
     def _make_step(self, activation: str, dtype: torch.dtype) -> Step | None:
         """Return the step on the engine, or None where torch computes it."""

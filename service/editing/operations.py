@@ -151,9 +151,9 @@ class GetVersion(Call[wire.VersionDetail]):
 
 
 class ListActiveEdits(Call[wire.ActiveEditList], limit_s=STUDY_S):
-    """Return every active edit as POST takes it, in order; of a `memory` all its changes, and who made them."""
+    """Return every active edit as POST takes it, in order; of a `memory` its changes at a `version`, with authors."""
 
-    memory: Annotated[str, Query(max_length=200, description="Only the edits of this memory.")] = ""
+    memory: Annotated[str, Query(max_length=200, description="Only the changes of this memory.")] = ""
     version: Annotated[int | None, Query(ge=0, le=wire.LARGEST_VERSION)] = None
 
 

@@ -24,9 +24,9 @@ from service.editing.operations import (
     ListReplicas,
     ListVersions,
 )
-from service.editing.queries.items import Items
+from service.editing.queries.items import MAX_ITEMS, Items
 from service.editing.replication import live_replicas
-from service.errors import NotFound
+from service.errors import InvalidInput, NotFound, TooLarge
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 
@@ -147,21 +147,40 @@ async def get_memory(editor: Editor, call: GetMemory) -> wire.MemoryState:
 async def list_active_edits(editor: Editor, call: ListActiveEdits) -> wire.ActiveEditList:
     state, memory = await editor.pipeline.at_hand(), editor.models.fact_memory
     if call.memory:
-        past = await editor.builder.state_at(state, state.find_version(call.version))
-        records = [edit for edit in past.active_records.in_order if edit.memory == call.memory]
-        edits = [_active_edit(state, record) for record in records]
-        return wire.ActiveEditList(version=past.version, edits=edits)
+        return _list_changes(
+            await editor.builder.state_at(state, state.find_version(call.version)), call.memory
+        )
+    if call.version is not None:
+        raise InvalidInput("a version is for the changes of one memory: name it, too", field="version")
     view, lookup = (state.memories[memory].view, editor.models.lookup) if memory else (None, None)
     return await Items(state, editor.models.memories, editor.builder.materials, lookup, view).collect()
 
 
-def _active_edit(state: EditorState, edit: EditRecord) -> wire.ActiveEdit:
-    commit, note = fold.find(state.commits, version_of(edit)), read_note(edit)
-    fields: dict[str, Any] = {"question": edit.question, "answer": edit.answer}
-    if isinstance(note, ChangeNote):
-        fields = {"memory": edit.memory, "kind": edit.method, "change": dict(note.change)}
-    origin = {"author": commit.author, "message": commit.message}
-    return wire.ActiveEdit(id=edit.id, version=commit.version, edit=fields, **origin)
+def _list_changes(state: EditorState, memory: str) -> wire.ActiveEditList:
+    """List the changes of one memory, in its own fields; answers and facts are in the whole list alone."""
+    if memory not in state.memories:
+        raise NotFound(f"there is no memory {memory!r} here: there is {', '.join(state.memories)}")
+    edits = [
+        _describe_change(state, record, note)
+        for record in state.active_records.in_order
+        if record.memory == memory and isinstance(note := read_note(record), ChangeNote)
+    ]
+    if len(edits) > MAX_ITEMS:
+        raise TooLarge(
+            f"there are more than {MAX_ITEMS:,} changes: make a backup (errata backup)", limit=MAX_ITEMS
+        )
+    return wire.ActiveEditList(version=state.version, edits=edits)
+
+
+def _describe_change(state: EditorState, record: EditRecord, note: ChangeNote) -> wire.ActiveEdit:
+    commit = fold.find(state.commits, version_of(record))
+    return wire.ActiveEdit(
+        id=record.id,
+        version=commit.version,
+        edit={"memory": record.memory, "kind": record.method, "change": dict(note.change)},
+        author=commit.author,
+        message=commit.message,
+    )
 
 
 @CompareVersions.handler

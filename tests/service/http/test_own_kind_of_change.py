@@ -45,6 +45,12 @@ async def test_a_rule_is_tried_made_compared_and_taken_back(http: httpx.AsyncCli
     ]
     active = [[(item["edit"], item["version"], item["author"]) for item in page["edits"]] for page in pages]
     assert active == [[], [(HELLO, 1, "admin")]]
+    for params, status in (
+        ({"version": 1}, 422),
+        ({"memory": "rulez"}, 404),
+        ({"memory": RULES, "version": 9}, 404),
+    ):
+        assert (await http.get("/admin/edits", params=params)).status_code == status
     assert (await http.post("/admin/reverts", json={"version": 1, "wait": "all"})).status_code == 201
     assert (await ask(http, "Say hello", min_version=2))["answer"] == "hello"
     memory = (await http.get("/v1/memory")).json()

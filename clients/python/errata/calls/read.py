@@ -49,7 +49,7 @@ class ReadCalls(Builder):
 
     @Method
     def active_edits(self, memory: str = "", version: int | None = None) -> Call[wire.ActiveEditList]:
-        """Return every active edit as it can be sent again, in the ledger's order; or those of one memory."""
+        """Return every active edit as it can be sent again, in the ledger's order; or the changes of one memory."""
         query = {"memory": memory or None, "version": version}
         return Call("GET", "/admin/edits", wire.ActiveEditList, query=query, slow=True)
 
