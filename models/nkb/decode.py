@@ -20,8 +20,7 @@ from models.kit import engine
 from models.kit.decoded import Answers, DecodedAnswer
 from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
 from models.nkb.overlay import Overlay, find_changes, find_gates
-from models.nkb.run import Run
-from models.nkb.step import ACTIVATIONS, Step
+from models.nkb.step import ACTIVATIONS, Run, Step
 
 __all__ = ["DecodedAnswer", "Decoder", "Overlay", "Position", "Run"]
 

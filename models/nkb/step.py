@@ -5,6 +5,7 @@ The rows that an edit changes are inputs: with a the slot weights of a bank, the
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
@@ -13,8 +14,7 @@ from torch import Tensor
 
 from models.kit.engine import Graph
 from models.nkb.fused import FeedForward, Layer
-from models.nkb.overlay import GateRows
-from models.nkb.run import Run
+from models.nkb.overlay import Changes, GateRows
 
 Activation = Callable[[Graph, str], str]
 # How transformers' activations are written in a graph
@@ -24,6 +24,31 @@ ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": lambda graph, x: graph.node("Gelu", x, approximate="tanh"),
     "silu": lambda graph, x: graph.node("Mul", x, graph.node("Sigmoid", x)),
 }
+
+
+@dataclass
+class Run:
+    """State of one decoding call from step to step. It changes, and belongs to that call."""
+
+    # Keys of the tokens so far in layer 0, their values, those of layer 1 ...: [batch head length d_kv] each
+    cache: list[Tensor]
+    encoder_kv: list[Tensor]  # keys and values of the encoder's states likewise: [batch head state d_kv] each
+    bias: Float[Tensor, "batch 1 1 state"]  # 0 at real states, very negative at padding
+    changes: dict[int, Changes] = field(default_factory=dict)
+    gates: GateRows | None = None
+
+    @property
+    def length(self) -> int:
+        """Tokens so far."""
+        return self.cache[0].shape[2]
+
+    def select(self, rows: Int[Tensor, " row"]) -> None:
+        """Keep these rows of the batch only, in this order; a row may be named more than once."""
+        self.cache = [part[rows] for part in self.cache]
+        self.encoder_kv = [part[rows] for part in self.encoder_kv]
+        self.bias = self.bias[rows]
+        self.changes = {layer: change.select(rows) for layer, change in self.changes.items()}
+        self.gates = None if self.gates is None else self.gates.select(rows)
 
 
 class Step:

@@ -53,7 +53,7 @@ class Teacher:
         places = torch.arange(ids.shape[1])
         is_real = (places < lengths[:, None]).to(self.device)
         embedded = self._words[ids] + self._places[: ids.shape[1]] + self._type
-        with torch.autocast(self.device.type, enabled=False):  # the teacher's matrices are packed in float32
+        with torch.autocast(self.device.type, enabled=False):  # the teacher is in float32
             states = self._bert(embedded[is_real], is_real, is_real[:, None, :]).clone()
         return [
             row[OFFSET + window.first - first : OFFSET + window.last - first]
