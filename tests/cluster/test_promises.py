@@ -129,8 +129,8 @@ def test_of_two_who_expect_the_same_version_one_is_told_that_it_moved(errata: Er
 
 
 def test_a_repeated_write_is_answered_with_its_first_result(errata: Errata) -> None:
-    first = errata.edit(PERU, "Cusco", idempotency_key="once-and-once-only")
-    again = errata.edit(PERU, "Cusco", idempotency_key="once-and-once-only")
+    first = errata.edit(PERU, "Cusco", idempotency_key="once-and-once-only", wait_report=True)
+    again = errata.edit(PERU, "Cusco", idempotency_key="once-and-once-only", wait_report=True)
     assert again.version == first.version
     assert again.report.edits == first.report.edits
     assert errata.log().head == first.version
