@@ -113,9 +113,8 @@ class Session:
         options.intra_op_num_threads = torch.get_num_threads()
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._weights = dict(weights)  # a session may read them where they lie
-        values = [OrtValue.ortvalue_from_numpy(array) for array in self._weights.values()]
-        options.add_external_initializers(list(self._weights), values)
+        values = [OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
+        options.add_external_initializers(list(weights), values)  # which copies them
         try:
             self._session = onnxruntime.InferenceSession(graph, options, providers=[PROVIDER])
         except Exception as cause:  # ONNX Runtime raises several classes, which share no public base

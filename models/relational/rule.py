@@ -33,7 +33,6 @@ from models.relational.subgraph import Cut, Edge, Node, Subgraph
 from models.rules.check import check
 from models.rules.facts import Facts, Relation
 from models.rules.ground import Grounder, TooManyBindings, no_variables
-from models.rules.macros import expand
 from models.rules.parse import parse
 from models.rules.syntax import Constant, Program, Rule, RuleError, Variable
 
@@ -53,13 +52,13 @@ class WalkRule:
 
     @cached_property
     def program(self) -> Program:
-        """Return the rule with its macros expanded. RuleError: the text is no rule."""
-        return expand(parse(self.text))
+        """Return the rule as a program. RuleError: the text is no rule."""
+        return parse(self.text)
 
     @cached_property
     def rule(self) -> Rule:
         """Return the rule itself. RuleError: there is more than one rule, or its head is none of HEADS."""
-        rules = parse(self.text).rules
+        rules = self.program.rules
         if len(rules) != 1:
             raise RuleError(f"write one rule, not {len(rules)}", rules[1].at)
         rule = rules[0]

@@ -8,7 +8,7 @@ from models.rules.syntax import Constant, Literal, Program, RuleError, Variable
 
 
 def check(program: Program, facts: Facts) -> None:
-    """Check the relations of a program whose macros are expanded.
+    """Check the relations of a program.
 
     RuleError: a relation is unknown, has a wrong number of terms or depends on itself, or a term is no number
     where a number is needed.

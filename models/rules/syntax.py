@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-MACRO = ":"  # stands between the name of a macro and the numbers of one use; no relation is written so
-
 
 class Position(NamedTuple):
     """Line and column in the text of the rules, both counted from 1."""
@@ -68,11 +66,10 @@ class Literal:
         return tuple(term for term in self.terms if isinstance(term, Variable))
 
     def __str__(self) -> str:
-        name, *numbers = self.relation.split(MACRO)
-        terms = ", ".join([*map(str, self.terms), *filter(None, numbers)])
+        terms = ", ".join(map(str, self.terms))
         weight = "" if self.weight is None else f"[{self.weight}]"
-        hidden = "hidden." if self.is_hidden and MACRO not in self.relation else ""
-        return f"{hidden}{name}{f'({terms})' if terms else ''}{weight}{'.T' * self.is_transposed}"
+        hidden = "hidden." if self.is_hidden else ""
+        return f"{hidden}{self.relation}{f'({terms})' if terms else ''}{weight}{'.T' * self.is_transposed}"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import psutil
 
 from models.memory import AnswerChange
 from models.system import Ask
+from models.systems import SYSTEMS
 from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.processes import run_errata
 from tests.bench.questions import questions
@@ -28,20 +29,24 @@ def rows() -> Iterator[Row]:
         [sys.executable, "-m", "tests.bench.memory"], capture_output=True, text=True, check=True, timeout=120
     )
     yield Row("memory of a process with one model", float(alone.stdout), "", PSS)
-    yield _service()
+    yield _service("the two default systems")
+    yield _service(
+        "six systems, one replica each", *(word for name in SYSTEMS for word in ("--system", name))
+    )
     changes = [AnswerChange(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
     _, memory = load_nkb()
     sizes = [len(material.block.encoded) for material in build_gated(memory, changes)]
     yield Row("rows of one gated edit", sum(sizes) / len(sizes) / 1024, "", "kB, answer of two words")
 
 
-def _service() -> Row:
-    """Return the memory of all processes of `make serve`: Ray, ingress, editor, one replica, Valkey."""
-    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
+def _service(systems: str, *options: str) -> Row:
+    """Return the memory of all processes of the service: Ray, ingress, editor, replicas, Valkey."""
+    folder = tempfile.TemporaryDirectory(prefix="errata-bench-")
+    with folder as name, run_errata(Path(name), 1, *options) as server:
         httpx.post(f"{server.url}/v1/answers", json={"question": questions(1)[0]}).raise_for_status()
         launcher = psutil.Process(server.pid)
         processes = [launcher, *launcher.children(recursive=True)]
-        return Row("memory of the whole service, one replica", sum(map(_pss_mb, processes)), "", PSS)
+        return Row(f"memory of {systems}", sum(map(_pss_mb, processes)), "", PSS)
 
 
 def _pss_mb(process: psutil.Process) -> float:

@@ -14,12 +14,12 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.rules.ground import LIMIT, ROW, Grounder, TooManyBindings
-from models.rules.macros import expand
 from models.rules.parse import parse
 from models.rules.special import Arithmetic
 from models.rules.syntax import Program, Rule, RuleError
 from tests.parity.attention.check import check_values
 from tests.parity.attention.facts import Facts
+from tests.parity.attention.macros import expand
 from tests.parity.attention.pairs import Axis, Shape, axes_of, every_pair, keep_known_tokens, target
 
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ In a body, `window(2)` and `causal` speak of the last two terms of the head, que
 from dataclasses import replace
 
 from models.rules.parse import parse
-from models.rules.syntax import MACRO, Constant, Literal, Program, Rule, RuleError, Term, Variable
+from models.rules.syntax import Constant, Literal, Program, Rule, RuleError, Term, Variable
 
 DEFINITIONS = """
 causal(I,J) <= leq(J,I)
@@ -63,7 +63,7 @@ def _expand_literal(literal: Literal, head: Literal, definitions: dict[str, list
         count = f"{parameters} terms, or {parameters + 2} with query and key"
         raise RuleError(f"{literal.relation} takes {count}, not {len(literal.terms)}", literal.at)
     numbers = [_read_parameter(literal, term) for term in terms[2:]]
-    name = literal.relation + MACRO + MACRO.join(map(str, numbers))
+    name = ":".join([literal.relation, *map(str, numbers)])  # no other relation is written so
     definitions[name] = [_specialise(clause, name, numbers) for clause in clauses]
     return Literal(name, terms[:2], literal.at, is_hidden=True)
 
