@@ -15,14 +15,13 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
-from errata.bulk.export import make_rows
+from errata.bulk.records import make_rows
 from errata.bulk.run import FileRun
 from errata.calls import Calls
 from errata.errors import BadFile, ErrataError, Refused
 from errata.problems import from_problem
 from errata.request import Call, Reply
-from errata.tables.delimiter import find_delimiter, split_rows
-from errata.tables.headings import list_headings
+from errata.tables.delimiter import find_delimiter, list_headings, split_rows
 from errata.tables.workbook import WorkbookError, read_sheet
 from errata.tables.writer import format_table
 from errata.wire import ActiveEditList, ImportReceipt, Problem

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
-from errata.wire.mistakes import complain, describe_mistake, locate, name_parameter, point_out
+from errata.wire.problems import complain, describe_mistake, locate, name_parameter, point_out
 from fastapi import Depends, Request
 from pydantic import FailFast, ValidationError, create_model
 

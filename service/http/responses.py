@@ -16,7 +16,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from errata.wire import Problem
-from errata.wire.mistakes import name_parameter
+from errata.wire.problems import name_parameter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse

@@ -1,45 +1,4 @@
-"""Every way a call can fail, as one tree, so that a caller can catch a family or a single error.
-
-    ErrataError
-    ├── BadAddress                       the URL or the key cannot be used; nothing was sent
-    ├── UnreadableFile                   the file to send cannot be read; nothing was changed
-    │   └── BadFile                      its lines cannot be used; nothing was changed: .lines
-    ├── UnwritableFile                   the received file cannot be written
-    ├── Closed                           this client has been closed
-    ├── Unreachable                      no answer came
-    │   └── TimedOut                     not in time
-    ├── NotErrata                        the response is not one of Errata
-    └── Refused                          the service refused the call: status, code, detail, problem
-        ├── Malformed                    the request cannot be used (the client may notice it first)
-        │   ├── TooLarge                 413 too_large
-        │   ├── TooSlow                  408 too_slow
-        │   ├── UnsupportedMediaType         415 unsupported_media_type
-        │   └── EditRefused              422 edit_refused: .reason
-        ├── Denied
-        │   ├── Unauthorized             401 unauthorized
-        │   └── Forbidden                403 forbidden
-        ├── Missing
-        │   ├── NotFound                 404 not_found
-        │   └── UnknownModel             404 unknown_model
-        ├── Conflict
-        │   ├── StaleVersion             409 stale_version: .current
-        │   ├── GraphMoved               409 graph_moved: .current
-        │   ├── Ambiguous                409 ambiguous: .candidates
-        │   ├── AddOrSet                 409 add_or_set: .values
-        │   ├── SimilarName              409 similar_name: .candidates
-        │   ├── BreaksTests              409 breaks_tests: .tests, .side_effects
-        │   ├── MemoryFull               409 memory_full
-        │   ├── KeyTaken                 409 key_taken
-        │   ├── LedgerNotEmpty           409 ledger_not_empty
-        │   ├── ProposalClosed           409 proposal_closed
-        │   └── NothingToDo              409 nothing_to_do
-        ├── TooMany                      429 too_many
-        ├── Unavailable                  the same request may succeed later
-        │   ├── VersionAhead             503 version_ahead
-        │   ├── NotReady                 503 not_ready
-        │   └── LedgerUnavailable        503 ledger_unavailable
-        └── Faulty                       500 internal, 503 ledger_corrupt: an operator has to look
-            └── Crashed                  500 crashed: it ended two processes, and nothing was changed
+"""Every way a call can fail, as one tree of classes, so that a caller can catch a family or a single error.
 
 `str(error)` is one sentence that names the mistake and the remedy. `error.in_doubt` is True for a write that failed
 and may have been made all the same. Repeated with `error.idempotency_key`, it is made only once; an import has none.
@@ -87,11 +46,11 @@ class ErrataError(Exception):
 
 
 class BadAddress(ErrataError):
-    pass
+    """The URL or the key cannot be used; nothing was sent."""
 
 
 class UnreadableFile(ErrataError):
-    pass
+    """The file to send cannot be read; nothing was changed."""
 
 
 class BadFile(UnreadableFile):
@@ -103,11 +62,11 @@ class BadFile(UnreadableFile):
 
 
 class UnwritableFile(ErrataError):
-    pass
+    """The received file cannot be written."""
 
 
 class Closed(ErrataError):
-    pass
+    """This client has been closed."""
 
 
 class Unreachable(ErrataError):
@@ -119,11 +78,11 @@ class Unreachable(ErrataError):
 
 
 class TimedOut(Unreachable):
-    pass
+    """No answer came in time."""
 
 
 class NotErrata(ErrataError):
-    pass
+    """The response is not one of Errata."""
 
 
 class Refused(ErrataError):
@@ -175,7 +134,7 @@ class Refused(ErrataError):
 
 
 class Malformed(Refused, codes=("malformed_json", "invalid_input")):
-    pass
+    """The request cannot be used; the client may notice it first."""
 
 
 class TooLarge(Malformed, codes=("too_large",)):
@@ -307,7 +266,7 @@ class TooMany(Refused, codes=("too_many",)):
 
 
 class Unavailable(Refused):
-    pass
+    """The same request may succeed later."""
 
 
 class VersionAhead(Unavailable, codes=("version_ahead",)):
@@ -323,8 +282,8 @@ class LedgerUnavailable(Unavailable, codes=("ledger_unavailable",)):
 
 
 class Faulty(Refused, codes=("internal", "ledger_corrupt")):
-    pass
+    """An operator has to look."""
 
 
 class Crashed(Faulty, codes=("crashed",)):
-    pass
+    """The request ended two processes, and nothing was changed."""

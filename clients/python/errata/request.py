@@ -93,9 +93,7 @@ class Call(Generic[T_co]):
             own_headers["content-type"] = "application/json"
             try:
                 content = self.body.model_dump_json(exclude_defaults=True)
-            except (
-                PydanticSerializationError
-            ) as error:  # a text that is not Unicode, such as half a surrogate pair
+            except PydanticSerializationError as error:  # a text with half a surrogate pair
                 raise unsendable(str(error)) from error
         request = httpx.Request(
             self.verb,

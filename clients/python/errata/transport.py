@@ -66,10 +66,8 @@ class Retry:
 
     def pause_s(self, attempt: int, error: ErrataError) -> float | None:
         """Return the seconds to wait after failed attempt number `attempt` (from 0), or None to give up."""
-        is_transient = isinstance(error, Unreachable | TooMany | Unavailable) and not isinstance(
-            error, TimedOut
-        )
-        if attempt >= self.times or not is_transient:
+        is_transient = isinstance(error, Unreachable | TooMany | Unavailable)
+        if attempt >= self.times or not is_transient or isinstance(error, TimedOut):
             return None
         required_s = (error.retry_after_s or 0.0) if isinstance(error, Refused) else 0.0
         if required_s > self.longest_pause_s:
@@ -243,11 +241,8 @@ def translate_failures(
             why = f"Errata at {address} did not answer within {limits['read']:g} s"
             raise TimedOut(why, was_sent=was_sent) from error
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
-        event = (
-            f"the connection to Errata at {address} broke"
-            if was_sent
-            else f"cannot reach Errata at {address}"
-        )
+        event = f"the connection to Errata at {address} broke"
+        event = event if was_sent else f"cannot reach Errata at {address}"
         if was_sent and call.upload is not None and not call.sent_whole:
             amount = f"{call.upload.sent_bytes:,} bytes of {call.upload.name}"
             why = f"{why}; only {amount} had been sent: nothing was imported"

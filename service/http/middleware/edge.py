@@ -15,7 +15,7 @@ from time import perf_counter
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from errata.wire.mistakes import shorten
+from errata.wire.problems import shorten
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware

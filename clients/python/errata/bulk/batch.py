@@ -103,9 +103,7 @@ class Batch:
         for edit in edits:
             line = self.lines[edit.place]
             line.refuse(edit.reason or edit.code, self.name_lines(edit.detail))
-            if (
-                line.origin.version and edit.code == "nothing_to_do"
-            ):  # a removal of a value that is gone already
+            if line.origin.version and edit.code == "nothing_to_do":  # the removed value is gone already
                 line.status = "no-op"
 
     def name_lines(self, detail: str) -> str:

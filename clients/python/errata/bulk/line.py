@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal, TypedDict, cast
+from typing import Literal, TypedDict
 
 from errata.calls.edit import EditOptions
-from errata.problems import unsendable
-from errata.wire import MAX_EDITS, EditItem, EditTest, FactItem, Item, RelationItem
+from errata.wire import EditItem, EditTest, FactItem, Item, RelationItem
 
 Status = Literal["done", "no-op", "duplicate", "replaced", "refused", "taken back", "not sent"]
 
@@ -109,28 +108,15 @@ class FileOptions(EditOptions, BatchOptions, total=False):
     """
 
 
-class RunSettings:
-    """The options with their defaults filled in; `commit` has those of every commit, without the key."""
-
-    def __init__(self, options: FileOptions) -> None:
-        """Fill in the defaults; raise Malformed if one commit cannot have so many lines."""
-        self.model = options.get("model")
-        self.batch_size = options.get("batch_size", BATCH_SIZE)
-        self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
-        self.sheet = options.get("sheet", "")
-        self.dry_run = options.get("dry_run", False)
-        self.expected_version = options.get("expected_version")
-        self.wait_report = options.get("wait_report", True)  # for those of all commits, after the last
-        fields = {name: value for name, value in options.items() if name in OF_COMMITS}
-        self.commit = cast("EditOptions", {"message": "", **fields})
-        self._run_key = options.get("idempotency_key") or ""
-        if not 1 <= self.batch_size <= MAX_EDITS:
-            raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")
-
-    @property
-    def run_identity(self) -> tuple[object, ...]:
-        """All options that change the run's commits."""
-        editing = sorted(self.commit.get("options", {}).items())
-        commit = self.commit.get("message"), self.commit.get("method"), *editing
-        sheet = (self.sheet,) if self.sheet else ()
-        return self._run_key, *commit, self.model, self.batch_size, *sheet
+DEFAULTS = FileOptions(
+    model=None,
+    batch_size=BATCH_SIZE,
+    skip_bad=False,
+    again=False,
+    sheet="",
+    message="",
+    dry_run=False,
+    expected_version=None,
+    wait_report=True,  # for the reports of all commits, after the last
+    idempotency_key=None,
+)

@@ -1,7 +1,7 @@
 """The records of a file, a table, a sheet of a workbook, JSON lines or one JSON list, each with its line.
 
 BadFile is raised if the beginning of the next record cannot be known, as after a quote that is never closed; the
-fault of a single record is noted, and reading continues.
+fault of a single record is noted, and reading continues. Active edits become a table that reads back without a change.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from errata.errors import BadFile
 from errata.tables.delimiter import DELIMITERS, find_delimiter, split_rows
+from errata.wire import ActiveEditList
 
 TABLES, WORKBOOKS, JSONL, JSON = (".csv", ".tsv"), (".xlsx", ".xlsm"), (".jsonl", ".ndjson"), ".json"
 CORRECTION = ("question", "answer", "paraphrases", "counterexamples", "model", "tests", "replaces")
@@ -26,6 +27,8 @@ COLUMNS = (*CORRECTION, *FACT, *DEFINITION, *ORIGIN)
 KINDS = (("question", "answer"), ("subject", "relation", "object"), ("define",))  # one of them is there
 LISTS = {"paraphrases", "counterexamples", "tests", "replaces"}
 OTHER_TITLES = {"wording": "question", "also": "paraphrases", "not": "counterexamples"}
+TITLES = {"paraphrases": "also", "counterexamples": "not"}
+LEADING = ("question", "answer", "subject", "relation", "object", "act")  # columns that a table has first
 TABLE_LINE = "question (or wording),answer[,also][,not][,model]"
 EXAMPLE_BREAK = re.compile(r"[|\r\n]")  # break between several wordings of one cell
 JSONL_LINE = (
@@ -174,3 +177,34 @@ def _to_record(number: int, where: str, value: Any) -> Record:
     if isinstance(value, dict):
         return Record(number, where, value)
     return Record(number, where, {}, "this is not an object")
+
+
+def make_rows(edits: ActiveEditList) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows, without the columns that no row needs."""
+    needs_ids = any(edit.edit.get("replaces") for edit in edits.edits)
+    fields: list[Mapping[str, Any]] = [
+        {
+            **edit.edit,
+            "version": str(edit.version),
+            "method": edit.method,
+            "id": edit.id if needs_ids and "question" in edit.edit else "",
+        }
+        for edit in edits.edits
+    ]
+    in_use = {name for row in fields for name, value in row.items() if value}
+    in_use |= {"question", "answer", "version"}
+    columns = [name for name in (*LEADING, *(c for c in COLUMNS if c not in LEADING)) if name in in_use]
+    titles = [TITLES.get(column, column) for column in columns]
+    return titles, [[_write_cell(row.get(column)) for column in columns] for row in fields]
+
+
+def _write_cell(value: Any) -> str:
+    """Return a cell that is read again to the letter: several texts stand between bars, or as a JSON list."""
+    if not value:
+        return ""
+    if isinstance(value, str):
+        return value
+    texts = [part if isinstance(part, str) else "|" for part in value]
+    is_plain = not any(EXAMPLE_BREAK.search(text) or text != text.strip() for text in texts)
+    cell = " | ".join(texts)
+    return cell if is_plain and not cell.startswith("[") else json.dumps(value, ensure_ascii=False)

@@ -11,11 +11,11 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from errata import wire
 from errata.bulk.batch import Batch, divide, foresee, mark_active, mark_duplicates
-from errata.bulk.line import FileOptions, Line, RunSettings, Status
+from errata.bulk.line import DEFAULTS, OF_COMMITS, FileOptions, Line, Status
 from errata.bulk.reader import read_corrections
 from errata.calls import Calls
 from errata.calls.edit import EditOptions
@@ -45,14 +45,15 @@ class FileRun:
         self, file: str | Path, content: bytes | None = None, **options: Unpack[FileOptions]
     ) -> None:
         """Read and check the file, or its `content`; raise BadFile, UnreadableFile or Malformed."""
-        self.file, self.settings = Path(file), RunSettings(options)
-        self.lines, self._digest = read_corrections(
-            self.file, self.settings.model, self.settings.sheet, content
-        )
+        self.file, self.options = Path(file), DEFAULTS | options
+        size, sheet = self.options["batch_size"], self.options["sheet"]
+        if not 1 <= size <= wire.MAX_EDITS:
+            raise unsendable(f"one commit takes 1 to {wire.MAX_EDITS:,} lines, not {size:,} together")
+        self.lines, self._digest = read_corrections(self.file, self.options["model"], sheet, content)
         self._is_export = any(line.origin.version for line in self.lines)
         if not self._is_export:
             mark_duplicates(self.lines)
-        self._batches = divide(self.lines, self.settings.batch_size)
+        self._batches = divide(self.lines, self.options["batch_size"])
         self._ids: dict[str, str] = {}  # id of an edit in an export -> its id in the service
         self.versions: list[int] = []
         self.earlier_versions: set[int] = set()
@@ -78,10 +79,10 @@ class FileRun:
             self._head = (await send(calls.log(limit=1))).value.head
             if self._is_export:
                 self._ids = mark_active(self.lines, (await send(calls.active_edits())).value.edits)
-                self._batches = divide(self.lines, self.settings.batch_size)
-            if not self.settings.skip_bad:
+                self._batches = divide(self.lines, self.options["batch_size"])
+            if not self.options["skip_bad"]:
                 await self._preview()
-            expected_version, n_seen = self.settings.expected_version, 0
+            expected_version, n_seen = self.options["expected_version"], 0
             for batch in self._batches:
                 self._report(EDITING, n_seen)
                 if batch.lines:
@@ -90,9 +91,9 @@ class FileRun:
                         expected_version = version
                 n_seen += batch.size
             self._report(EDITING, n_seen)
-            if self._is_export and self.settings.dry_run:
+            if self._is_export and self.options["dry_run"]:
                 foresee(self.lines)
-            if not self.settings.dry_run:
+            if not self.options["dry_run"]:
                 await self._read_reports()
         except ErrataError as error:
             if error.in_doubt:
@@ -102,7 +103,7 @@ class FileRun:
     def _refuse_bad_lines(self, predicate: str) -> None:
         """Raise BadFile if there are bad lines and they are not to be left out."""
         bad_lines = [line for line in self.lines if line.status == "refused"]
-        if bad_lines and not self.settings.skip_bad:
+        if bad_lines and not self.options["skip_bad"]:
             predicate = predicate.replace("are ", "is ", 1) if len(bad_lines) == 1 else predicate
             total = "1 line" if len(self.lines) == 1 else f"{len(self.lines):,} lines"
             sentence = f"{len(bad_lines):,} of {total} {predicate}; nothing was changed"
@@ -116,11 +117,10 @@ class FileRun:
             if batch.lines:
                 await self._preview_batch(batch, batch.list_items({}))
             n_seen += batch.size
-        if (
-            len(self._batches) > 1 and not self._is_export
-        ):  # whose later lines may take the place of earlier ones
+        if len(self._batches) > 1 and not self._is_export:
             # All are checked together, as many as one preview takes: an edit may depend on one far from it in the
-            # file. Their tests have no part in it and could make it too large.
+            # file. Their tests have no part in it and could make it too large. In an export later lines may take the
+            # place of earlier ones.
             self._report(CHECKING, n_seen)
             corrections = [
                 line
@@ -143,19 +143,16 @@ class FileRun:
             return
         for edit in reply.value.report.refused:
             line = batch.lines[edit.place]
-            if (
-                self._is_export and edit.code == "nothing_to_do"
-            ):  # an earlier commit of the file may change that
-                continue
-            line.status, line.code = "refused", edit.reason or edit.code
-            line.detail = batch.name_lines(edit.detail)
+            if not self._is_export or edit.code != "nothing_to_do":  # an earlier commit of it may change that
+                line.status, line.code = "refused", edit.reason or edit.code
+                line.detail = batch.name_lines(edit.detail)
 
     async def _commit(self, batch: Batch, expected_version: int | None) -> int | None:
         """Return the version of the batch, None if there was nothing to do."""
         reverted_versions: tuple[int, ...] = ()
         while True:
             options = self._commit_options(batch, reverted_versions)
-            options |= EditOptions(skip_refused=self.settings.skip_bad, expected_version=expected_version)
+            options |= EditOptions(skip_refused=self.options["skip_bad"], expected_version=expected_version)
             try:
                 items = batch.list_items(self._ids)
                 reply = batch.earlier_reply or await self._send(self._calls.edit_many(items, **options))
@@ -178,7 +175,7 @@ class FileRun:
             edits = (await self._send(self._calls.show(version))).value.edits
             if not edits or any(edit.active for edit in edits):  # it was made before this run, and is active
                 break
-            if not self.settings.again:
+            if not self.options["again"]:
                 self.reverted_versions.append(version)
                 break
             reverted_versions = (*reverted_versions, version)
@@ -212,7 +209,7 @@ class FileRun:
     async def _read_reports(self) -> None:
         """Read the reports that were completed after their commits, unless the run does not wait for them."""
         for place, receipt in enumerate(self.receipts):
-            if self.settings.wait_report and receipt.version and receipt.report.report_state == "measuring":
+            if self.options["wait_report"] and receipt.version and receipt.report.report_state == "measuring":
                 detail = await self._send(self._calls.show(receipt.version, wait_report=True))
                 report = wire.Report.model_validate(detail.value.report)
                 self.receipts[place] = receipt.model_copy(update={"report": report})
@@ -223,13 +220,17 @@ class FileRun:
 
         Earlier versions that were taken back, and lines that are left out as they are active, change its key.
         """
-        identity = [self._digest, *self.settings.run_identity, batch.number, *reverted_versions]
+        of_run, settings = self.options, sorted(self.options.get("options", {}).items())
+        run_key, sheet = of_run["idempotency_key"] or "", [of_run["sheet"]] * bool(of_run["sheet"])
+        identity: list[object] = [self._digest, run_key, of_run["message"], of_run.get("method"), *settings]
+        identity += [of_run["model"], of_run["batch_size"], *sheet, batch.number, *reverted_versions]
         identity += [[line.number for line in batch.active_lines]] if batch.active_lines else []
         digest = sha256(json.dumps(identity).encode()).hexdigest()
         options = EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")
         if batch.method:
             options["method"] = batch.method
-        return self.settings.commit | options
+        fields = {name: value for name, value in of_run.items() if name in OF_COMMITS}
+        return cast(EditOptions, fields) | options
 
     def _report(self, phase: str, n_done: int) -> None:
         self._progress(wire.ImportProgress(phase=phase, done=n_done, total=len(self.lines)))

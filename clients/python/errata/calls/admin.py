@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import BinaryIO, Literal, TypedDict
+from typing import BinaryIO, Literal, TypedDict, Unpack
 from urllib.parse import quote
 
 from errata import wire
@@ -147,21 +147,11 @@ class AdminCalls(Builder):
 
     @Method
     def audit(
-        self,
-        *,
-        limit: int = 50,
-        before: str | None = None,
-        name: str | None = None,
-        path: str | None = None,
-        refused: bool | None = None,
-        version: int | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[AuditFilters]
     ) -> Call[wire.AuditPage]:
         """List calls of the admin routes, the newest first; `before` is the `next` of the preceding page."""
-        query = {"limit": limit, "before": before, "name": name, "path": path, "refused": refused}
-        times = {"since": since, "until": until}
-        return Call("GET", "/admin/audit", wire.AuditPage, query={**query, "version": version, **times})
+        query = {"limit": limit, "before": before, **filters}
+        return Call("GET", "/admin/audit", wire.AuditPage, query=query)
 
     @Method
     def backup(

@@ -27,20 +27,20 @@ EXITS = """Exit codes:
 ACCESS = "Access"
 PANELS = {
     "Ask": "ask.ask",
-    "Correct": "edit.edit facts.fact change.change revert.revert revert.rollback",
+    "Correct": "edit.edit graph.fact change.change edit.revert edit.rollback",
     "Propose": "review.propose review.proposals review.approve review.reject",
-    "Knowledge graph": "entities.entities entities.entity facts.relation imports.import_ imports.export",
+    "Knowledge graph": "graph.entities graph.entity graph.relation imports.import_ imports.export",
     "Senses of words": "ask.senses",
     "Look": "history.log history.show history.diff ask.scope ask.why review.gaps review.reviews review.review "
-    "history.tags history.tag history.untag status.check status.replicas status.models status.memory",
-    ACCESS: "keys.whoami keys.audit",
-    "Keep": "keep.backup keep.restore",
-    "Programs": "keep.mcp",
+    "history.tags history.tag history.untag history.check history.replicas history.models history.memory",
+    ACCESS: "admin.whoami admin.audit",
+    "Keep": "admin.backup admin.restore",
+    "Programs": "admin.mcp",
 }
 """Places of the commands in errata.cli.commands, by the panel of the help."""
 
 GROUPS = {
-    "keys": ("keys", ("list_", "create", "rotate", "revoke"), ACCESS, "Make, list, rotate and revoke keys."),
+    "keys": ("admin", ("list_", "create", "rotate", "revoke"), ACCESS, "Make, list, rotate and revoke keys."),
     "doc": (
         "doc",
         ("put", "get", "list_", "ask", "edit", "rm"),

@@ -1,19 +1,22 @@
-"""Gives every command the common options, a session to work with, and one way to fail."""
+"""Gives every command its options, those that all commands have, a session to work with, and one way to fail."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
+from typer.models import OptionInfo, ParameterInfo
 
 from errata.address import DEFAULT_URL
 from errata.cli.errors import complain
-from errata.cli.options import Write, left_out
+from errata.cli.options import Write, left_out, read_version
 from errata.cli.session import Key, Session, find_key, make_console
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
@@ -29,6 +32,9 @@ KeyOption = Annotated[
     ),
 ]
 Json = Annotated[bool, connection_option("--json", help="Print exactly what the service sent.")]
+SHORT_FORMS = {"dry_run": "-n", "file": "-f", "limit": "-n", "message": "-m", "scope": "-s", "verbose": "-v"}
+# An entry of the section `Args:` of a docstring: the name, what stands for a value in the help, and the help
+ENTRY = re.compile(r"^    (\w+)(?: \((.+?)\))?: (.+(?:\n {6,}.+)*)", re.MULTILINE)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -37,11 +43,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     Typer reads a command's options from its signature: the function's own, those of a write in the place of a parameter
     of that type, then those of all commands.
     """
-    [_, *parameters] = inspect.signature(function, eval_str=True).parameters.values()
+    [_, *parameters] = list_options(function)
     write = {parameter.name: left_out(parameter.annotation) for parameter in parameters}
     [name, names] = next(((n, s) for n, s in write.items() if s is not None), ("", set()))
-    fields = inspect.signature(Write, eval_str=True).parameters.values()
-    options = [field for field in fields if field.name not in names]
+    options = [option for option in list_options(Write) if option.name not in names]
+    versions = [p.name for p in parameters if p.name != name and find_info(p).parser is read_version]
 
     def run(
         *, url: Url = DEFAULT_URL, key: KeyOption = None, as_json: Json = False, **arguments: Any
@@ -49,7 +55,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         if name:
             arguments[name] = Write(**{option.name: arguments.pop(option.name) for option in options})
         try:
-            conduct(function, arguments, url, key, as_json)
+            conduct(function, arguments, versions, url, key, as_json)
         except BadAddress as error:
             raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
 
@@ -59,16 +65,61 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         yield from list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
 
     signature = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in expand()]
-    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    run.__name__, run.__doc__ = function.__name__, split_docstring(function)[0]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
     run.__dict__["__signature__"] = inspect.Signature(signature)
     return run
 
 
+def split_docstring(action: Callable[..., Any]) -> tuple[str, str]:
+    """Return what a docstring says of its function, and of the function's parameters."""
+    words, _, entries = (inspect.getdoc(action) or "").partition("\n\nArgs:\n")
+    return words, entries
+
+
+def list_options(action: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a function for Typer, each with the words of its docstring, or else of that of Write.
+
+    A parameter without a default is an argument, any other an option with its name.
+    """
+    docs = f"{split_docstring(Write)[1]}\n{split_docstring(action)[1]}"
+    entries = {name: (mark, words) for name, mark, words in ENTRY.findall(docs)}
+    parameters = list(inspect.signature(action, eval_str=True).parameters.values())
+    for place, parameter in enumerate(parameters):
+        kind, info = parameter.annotation, find_info(parameter)
+        if left_out(kind) is None:
+            mark, words = entries.get(parameter.name, ("", ""))
+            info.help, info.metavar = " ".join(words.split()) or info.help, mark or info.metavar
+            kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+            kind = str if info.parser is read_version else kind
+            parameters[place] = parameter.replace(annotation=Annotated[kind, info])
+    return parameters
+
+
+def find_info(parameter: Parameter) -> ParameterInfo:
+    """Return what Typer has to know of a parameter; an option that its type does not name has the parameter's name."""
+    kinds = get_args(parameter.annotation) if get_origin(parameter.annotation) is Annotated else ()
+    usual = typer.Argument() if parameter.default is Parameter.empty else typer.Option()
+    info: ParameterInfo = copy(next((kind for kind in kinds if isinstance(kind, ParameterInfo)), usual))
+    if isinstance(info, OptionInfo) and info.default is ...:  # Typer would make --no-NAME of a flag, too
+        info.default = f"--{parameter.name.rstrip('_').replace('_', '-')}"
+        info.param_decls = (SHORT_FORMS[parameter.name],) if parameter.name in SHORT_FORMS else ()
+    return info
+
+
 def conduct(
-    function: Callable[..., None], arguments: dict[str, Any], url: str, key_option: str | None, as_json: bool
+    function: Callable[..., None],
+    arguments: dict[str, Any],
+    versions: list[str],
+    url: str,
+    key_option: str | None,
+    as_json: bool,
 ) -> None:
-    """Run one command in a separate session; typer.Exit carries the code of a failure."""
+    """Run one command in a separate session; typer.Exit carries the code of a failure.
+
+    Args:
+        versions: Names of the arguments that are versions or tags; the function gets versions.
+    """
     try:
         folder = Path.cwd()
     except OSError:  # the folder was deleted, or belongs to another user
@@ -78,6 +129,8 @@ def conduct(
         site = str(errata.url).rstrip("/")
         session = Session(errata, as_json, make_console(site), make_console(site, stderr=True))
         try:
+            for name in versions:
+                arguments[name] = session.resolve_version(arguments[name])
             function(session, **arguments)
         except ErrataError as error:
             if as_json and isinstance(error, Refused):

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from errata import errors
-from errata.cli.render.lookup import draw_entities
+from errata.cli.render.graph import draw_entities
 from errata.cli.render.text import FLAGS, escape, make_printable, plural
 from errata.cli.session import Key
 from errata.cli.streams import Exit

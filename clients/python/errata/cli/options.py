@@ -1,26 +1,28 @@
-"""The common options of commands that make changes, and how these options are read."""
+"""Types of options that several commands have, and the commands that make changes: their options and their receipts."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, cast, get_args
+from functools import partial
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from errata import wire
 from errata.calls.edit import CommitOptions, DocumentOptions, EditOptions
+from errata.cli.session import Session
+from errata.cli.streams import Exit
+from errata.request import Call, Reply
 
-At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
-AtOrTag = Annotated[
-    str | None, typer.Option("--at", metavar="VERSION", help="As it was at this version, or this tag.")
-]
-AnswerAt = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")
-]
-Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")]
-Sheet = Annotated[str, typer.Option("--sheet", help="The sheet of a workbook that has several.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them
+
+
+def read_version(text: str) -> str:
+    """Return a version or a tag, which the command's session resolves."""
+    return text
 
 
 def parse_day(text: str) -> date:
@@ -31,29 +33,22 @@ def parse_day(text: str) -> date:
         raise typer.BadParameter(f"{text!r} is no day: write it as 2027-06-01") from error
 
 
-Review = Annotated[
-    date | None,
-    typer.Option(
-        "--review",
-        parser=parse_day,
-        metavar="DAY",
-        help="The day to look at it again, such as 2027-06-01: `errata reviews` lists it then.",
-    ),
-]
-Message = Annotated[str, typer.Option("--message", "-m", help="Why; it stands in the log.")]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Show internals, too: slots, margins, rows and milliseconds."),
-]
-TIMES = "2026-11-22 or '2026-11-22 14:30'"  # two spellings of a time, as help and errors show them
-
-
 def parse_time(text: str) -> datetime:
     """Read a day, or a day with a time; without a time zone it is local."""
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is no time: write it as {TIMES}") from error
+
+
+def restate(**options: object) -> str:
+    """Return those of the options that are given as they are typed, for a command that goes on with them."""
+    words: list[str] = []
+    for name, value in options.items():
+        if value is not None and value is not False:
+            text = value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
+            words += [f"--{name}"] if value is True else [f"--{name}", text]
+    return shlex.join(words)
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -67,55 +62,50 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
+At = Annotated[
+    int | None,
+    typer.Option(parser=read_version, metavar="VERSION", help="As it was at this version, or this tag."),
+]
+Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")]
+Time = Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME")]
+Review = Annotated[
+    date | None,
+    typer.Option(
+        parser=parse_day,
+        metavar="DAY",
+        help="The day to look at it again, such as 2027-06-01: `errata reviews` lists it then.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Write:
-    """The options that every command which makes a commit has, but for those that its parameter's type leaves out."""
+    """The options that every command which makes a commit has, but for those that its parameter's type leaves out.
 
-    message: Message = ""
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; change nothing.")] = False
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Refuse if it breaks or replaces an earlier edit, changes another answer or misspells a name.",
-        ),
-    ] = False
-    expect: Annotated[
-        int | None,
-        typer.Option(
-            "--expect", metavar="VERSION", help="Refuse if this is not the newest version any more."
-        ),
-    ] = None
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")] = (
-        False
-    )
-    no_wait_report: Annotated[
-        bool,
-        typer.Option(
-            "--no-wait-report", help="Do not wait until it is measured what else changes: show has it later."
-        ),
-    ] = False
+    Args:
+        message: Why; it stands in the log.
+        dry_run: Measure only; change nothing.
+        strict: Refuse if it breaks or replaces an earlier edit, changes another answer or misspells a name.
+        expect (VERSION): Refuse if this is not the newest version any more.
+        no_wait: Do not wait until all replicas have it.
+        no_wait_report: Do not wait until it is measured what else changes: show has it later.
+        idempotency_key: Repeat a change that may have been made: it is made once.
+        verbose: Show internals, too: slots, margins, rows and milliseconds.
+    """
+
+    message: str = ""
+    dry_run: bool = False
+    strict: bool = False
+    expect: int | None = None
+    no_wait: bool = False
+    no_wait_report: bool = False
     review: Review = None
-    idempotency_key: Annotated[
-        str | None,
-        typer.Option("--idempotency-key", help="Repeat a change that may have been made: it is made once."),
-    ] = None
-    verbose: Verbose = False
+    idempotency_key: str | None = None
+    verbose: bool = False
 
     def title(self, title: str) -> str:
         """Return the title of the call while a person waits."""
         return "Trying it out" if self.dry_run else title
-
-    @property
-    def of_document(self) -> DocumentOptions:
-        wait: Literal["all", "none"] = "none" if self.no_wait else "all"
-        return DocumentOptions(
-            message=self.message,
-            wait=wait,
-            dry_run=self.dry_run,
-            idempotency_key=self.idempotency_key,
-            expected_version=self.expect,
-        )
 
     @property
     def of_commit(self) -> CommitOptions:
@@ -133,6 +123,11 @@ class Write:
     def of_edit(self) -> EditOptions:
         return cast(EditOptions, {**self.of_commit, "expected_version": self.expect, "review": self.review})
 
+    @property
+    def of_document(self) -> DocumentOptions:
+        names = DocumentOptions.__annotations__
+        return cast(DocumentOptions, {name: value for name, value in self.of_edit.items() if name in names})
+
 
 # Beside the options, the names of those that the route of a command does not take
 Undo = Annotated[Write, "expect", "review"]
@@ -146,3 +141,44 @@ def left_out(kind: Any) -> set[str] | None:
         return set()
     kinds = get_args(kind)
     return set(kinds[1:]) if kinds and kinds[0] is Write else None
+
+
+def make(session: Session, call: Call[wire.EditReceipt], write: Write, title: str, summary: str) -> None:
+    """Send a change and show its receipt.
+
+    Args:
+        title: What a person waits for, e.g. `Adding the rule`.
+        summary: What the command did, e.g. `1 rule`.
+    """
+    show_receipt(session, session.send(call, write.title(title)), summary, write.verbose)
+
+
+def show_receipt(
+    session: Session, reply: Reply[wire.EditReceipt], summary: str, verbose: bool = False
+) -> None:
+    """Show a receipt, and what it cost; typer.Exit with BROKEN if an edit does not hold."""
+    from errata.cli.render.receipt import draw_receipt  # which needs the types of edits, as `ask` does not
+
+    session.show(reply, partial(draw_receipt, summary=summary, verbose=verbose))
+    require_success(reply.value.report)
+
+
+def require_success(*reports: wire.Report) -> None:
+    """Raise typer.Exit with BROKEN if an edit of a report, or an earlier one, does not hold after it."""
+    if any(map(is_failing, reports)):
+        raise typer.Exit(Exit.BROKEN)
+
+
+def is_failing(report: wire.Report) -> bool:
+    """Return whether an earlier edit broke or was replaced unasked, or an example or test of a new one fails."""
+    return (
+        bool(report.broken_tests)
+        or not all(test.follows for test in report.superseded_tests)
+        or not all(
+            edit.holds
+            and all(example.follows for example in edit.paraphrases)
+            and not any(example.follows for example in edit.counterexamples)
+            and all(test.follows for test in edit.tests)
+            for edit in report.edits
+        )
+    )

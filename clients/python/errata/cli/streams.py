@@ -17,9 +17,7 @@ class Exit(IntEnum):
     USAGE = 2  # the command line cannot be used as it is
     UNREACHABLE = 3  # there was no answer, or not one of Errata
     UNSURE = 4  # `ask`: the model declines to answer
-    BROKEN = (
-        5  # an edit does not hold or was replaced by mistake; for `check`, also damaged rows of an import
-    )
+    BROKEN = 5  # an edit does not hold, was replaced by mistake, or the rows of an import are damaged
     UNWRITABLE = 6  # stdout, stderr or a file cannot be written; the request may be done all the same
     UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key
 

@@ -67,7 +67,7 @@ async def test_a_person_is_asked_about_columns_that_are_no_relation(
 async def test_a_person_is_asked_whether_a_value_takes_the_place_of_another(
     run: Run, monkeypatch: pytest.MonkeyPatch, replies: str, phones: list[str]
 ) -> None:
-    monkeypatch.setattr("errata.cli.commands.facts.is_terminal", lambda: True)
+    monkeypatch.setattr("errata.cli.commands.graph.is_terminal", lambda: True)
     await run("fact", "Oak Hall", "phone", "555 01")
     result = await run("fact", "Oak Hall", "phone", "555 02", input=replies)
     assert "Put '555 02' in the place of '555 01'?" in result.output

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
 
-from errata.cli.options import AnswerAt, At, AtOrTag, Words
+from errata.cli.options import At, Words
 from errata.cli.render.explanation import draw_explanation
-from errata.cli.render.lookup import draw_senses
-from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
+from errata.cli.render.graph import draw_senses
+from errata.cli.render.text import make_printable, make_table, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.request import Call, build
@@ -21,77 +22,46 @@ DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
 }
 
-MinVersion = Annotated[int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")]
-Model = Annotated[
-    str | None,
-    typer.Option(help="Which system answers; without it the surest of all, or the service's choice."),
-]
-Graph = Annotated[Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")]
-Context = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT|@FILE", help="Answer from this text; may be repeated."),
-]
-Candidates = Annotated[list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")]
-Top = Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")]
 FREE_TEXT = "How a text is drawn, for systems that write freely (it is given at any score)"
-Temperature = Annotated[
-    float | None,
-    typer.Option(min=0, max=2, rich_help_panel=FREE_TEXT, help="0 takes the likeliest token of each place."),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        max=1,
-        metavar="SHARE",
-        rich_help_panel=FREE_TEXT,
-        help="Draw from the likeliest tokens with this share.",
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option(min=0, rich_help_panel=FREE_TEXT, help="Another seed gives another draw.")
-]
-MaxTokens = Annotated[
-    int | None, typer.Option(min=1, rich_help_panel=FREE_TEXT, help="End after this many tokens.")
-]
-Stop = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT", rich_help_panel=FREE_TEXT, help="End before the first of these; may be repeated."
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Name the facts it rests on, or a guess that is not sure enough."),
-]
-QuotedQuestion = Annotated[str, typer.Argument(help="The question, in quotes.")]
-AnsweringModel = Annotated[
-    str | None, typer.Option(help="Which system answers; by default the one that the service chose.")
-]
-SenseModel = Annotated[
-    str | None, typer.Option(help="Which system; by default the first whose words have senses.")
-]
+draw_option = partial(typer.Option, rich_help_panel=FREE_TEXT)
 
 
 def ask(
     session: Session,
     words: Words,
-    at: AnswerAt = None,
-    min_version: MinVersion = None,
-    model: Model = None,
-    kg: Graph = "graph",
-    context: Context = None,
-    candidate: Candidates = None,
-    top: Top = 1,
-    explain: Explain = False,
-    verbose: Verbose = False,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    seed: Seed = None,
-    max_tokens: MaxTokens = None,
-    stop: Stop = None,
+    at: At = None,
+    min_version: int | None = None,
+    model: str | None = None,
+    kg: Literal["graph", "none"] = "graph",
+    context: list[str] | None = None,
+    candidate: list[str] | None = None,
+    top: Annotated[int, typer.Option(min=1, max=10)] = 1,
+    explain: bool = False,
+    verbose: bool = False,
+    temperature: Annotated[float | None, draw_option(min=0, max=2)] = None,
+    top_p: Annotated[float | None, draw_option(max=1)] = None,
+    seed: Annotated[int | None, draw_option(min=0)] = None,
+    max_tokens: Annotated[int | None, draw_option(min=1)] = None,
+    stop: Annotated[list[str] | None, draw_option()] = None,
 ) -> None:
-    """Ask a question."""
+    """Ask a question.
+
+    Args:
+        at: Answer from this version, or this tag.
+        min_version (VERSION): Wait for at least this version.
+        model: Which system answers; without it the surest of all, or the service's choice.
+        kg: none answers without the knowledge graph.
+        context (TEXT|@FILE): Answer from this text; may be repeated.
+        candidate: One of the possible answers; may be repeated.
+        top: Show this many possible answers.
+        explain: Say what the answer rests on.
+        verbose: Name the facts it rests on, or a guess that is not sure enough.
+        temperature: 0 takes the likeliest token of each place.
+        top_p (SHARE): Draw from the likeliest tokens with this share.
+        seed: Another seed gives another draw.
+        max_tokens: End after this many tokens.
+        stop (TEXT): End before the first of these; may be repeated.
+    """
     question = " ".join(words)
     numbers = {"temperature": temperature, "top_p": top_p, "seed": seed, "max_tokens": max_tokens}
     sampling = {name: value for name, value in {**numbers, "stop": stop}.items() if value is not None}
@@ -101,7 +71,7 @@ def ask(
         kg=kg,
         context=[read_context(argument) for argument in context] if context else None,
         candidates=candidate or None,
-        version=None if at is None else session.resolve_version(at),
+        version=at,
         min_version=min_version,
         top_k=top,
         explain=explain,
@@ -147,11 +117,8 @@ def print_answer(session: Session, answer: Answer, verbose: bool, names_model: b
         reason = (answer.reason_text or f"No answer: {answer.reason}").rstrip(".")
         session.err.print(Text(f"{reason}.", style="yellow"), soft_wrap=True)
     if answer.alternatives:
-        table = make_grid(indent=2)
-        table.add_column(justify="right", style="dim")
-        for alternative in answer.alternatives:
-            table.add_row(percent(alternative.score), alternative.answer)
-        session.out.print(table)
+        rows = [(percent(other.score), other.answer) for other in answer.alternatives]
+        session.out.print(make_table(">:dim", "", rows=rows, indent=2))
     if answer.explanation is not None:
         session.out.print(draw_explanation(answer.explanation, answer.answer))
     session.err.print(Text(" · ".join(list_notes(answer, verbose, names_model)), style="dim"), soft_wrap=True)
@@ -193,42 +160,52 @@ def list_notes(answer: Answer, verbose: bool, names_model: bool) -> list[str]:
     return notes
 
 
-def scope(
-    session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None
-) -> None:
-    """Show the edits that a question resembles, and why each does or does not answer it."""
+def scope(session: Session, question: str, model: str | None = None, at: At = None) -> None:
+    """Show the edits that a question resembles, and why each does or does not answer it.
+
+    Args:
+        question: The question, in quotes.
+        model: Which system answers; by default the one that the service chose.
+    """
     from errata.cli.render.scope import draw_scope  # which needs the types of edits, as `ask` does not
 
-    version = None if at is None else session.resolve_version(at)
-    call = session.calls.scope(question, model=model, version=version)
-    session.show(session.send(call, "Comparing with the edits"), draw_scope)
+    call = session.calls.scope(question, model=model, version=at)
+    session.run(call, "Comparing with the edits", draw_scope)
 
 
-def why(session: Session, question: QuotedQuestion, model: AnsweringModel = None, at: AtOrTag = None) -> None:
-    """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it."""
+def why(session: Session, question: str, model: str | None = None, at: At = None) -> None:
+    """Tell what answers a question: which edit or fact, who made it, when and why, and what would answer without it.
+
+    Args:
+        question: The question, in quotes.
+        model: Which system answers; by default the one that the service chose.
+    """
     from errata.cli.render.scope import draw_why
 
-    version = None if at is None else session.resolve_version(at)
-    call = session.calls.why(question, model=model, version=version)
-    session.show(session.send(call, "Asking"), draw_why)
+    session.run(session.calls.why(question, model=model, version=at), "Asking", draw_why)
 
 
 def senses(
     session: Session,
-    word: Annotated[str, typer.Argument(help="The word.")],
-    sense: Annotated[int | None, typer.Option(min=0, help="Only this sense.")] = None,
-    top: Annotated[int, typer.Option(min=1, max=100, help="How many words each sense is shown by.")] = 8,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="The word as it is written, without a space before it.")
-    ] = False,
-    first_piece: Annotated[
-        bool, typer.Option("--first-piece", help="Of a word of several pieces, the first one.")
-    ] = False,
-    model: SenseModel = None,
+    word: str,
+    sense: Annotated[int | None, typer.Option(min=0)] = None,
+    top: Annotated[int, typer.Option(min=1, max=100)] = 8,
+    exact: bool = False,
+    first_piece: bool = False,
+    model: str | None = None,
     at: At = None,
 ) -> None:
-    """Show a word by its senses: the words that each favours, its strength, and its edits."""
+    """Show a word by its senses: the words that each favours, its strength, and its edits.
+
+    Args:
+        word: The word.
+        sense: Only this sense.
+        top: How many words each sense is shown by.
+        exact: The word as it is written, without a space before it.
+        first_piece: Of a word of several pieces, the first one.
+        model: Which system; by default the first whose words have senses.
+    """
     call = session.calls.senses(
         word, sense=sense, top_k=top, exact=exact, first_piece=first_piece, model=model, version=at
     )
-    session.show(session.send(call, "Looking at the senses"), draw_senses)
+    session.run(call, "Looking at the senses", draw_senses)

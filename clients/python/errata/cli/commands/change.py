@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from errata.cli.commands.ask import show_answer
-from errata.cli.options import AtOrTag, Undo, Words, Write, parse_setting
-from errata.cli.receipts import make
+from errata.cli.options import At, Undo, Words, Write, make, parse_setting
 from errata.cli.render.graph import draw_rules
 from errata.cli.session import Session
 from errata.wire import ModelCard
 
 PROGRAM, RULE = "rules/program", "rule"  # the memory of rules, and the kind of its changes
-
 Rule = Annotated[
     str,
     typer.Argument(metavar="RULE", help="""The rule, such as 'forbid(E) <= hidden.relation(E,"spouse")'."""),
@@ -23,27 +21,28 @@ Rule = Annotated[
 Label = Annotated[
     str | None, typer.Option(help="What people call the relation that a rule infers; a model reads it.")
 ]
-Model = Annotated[str | None, typer.Option(help="Which system; by default the first that keeps to rules.")]
 
 
 def change(
     session: Session,
-    memory: Annotated[str, typer.Argument(help="The memory; `errata models` lists them.")],
-    kind: Annotated[str, typer.Argument(help="What is changed: a kind that the memory takes.")],
-    field: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME=VALUE...", help="The fields of this kind; a value may be JSON."),
-    ],
-    question: Annotated[
-        str | None, typer.Option(help="Ask this to see whether it works, and keep it as a fact test.")
-    ] = None,
-    answer: Annotated[str | None, typer.Option(help="What the question is to be answered with.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Which system is asked; by default the first reader.")
-    ] = None,
+    memory: str,
+    kind: str,
+    field: list[str],
+    question: str | None = None,
+    answer: str | None = None,
+    model: str | None = None,
     write: Write = Write(),
 ) -> None:
-    """Change a memory in a way that only it has: `errata change MEMORY KIND NAME=VALUE`."""
+    """Change a memory in a way that only it has: `errata change MEMORY KIND NAME=VALUE`.
+
+    Args:
+        memory: The memory; `errata models` lists them.
+        kind: A kind of change that the memory takes.
+        field (NAME=VALUE...): The fields of this kind; a value may be JSON.
+        question: Ask this to see whether it works, and keep it as a fact test.
+        answer: What the question is to be answered with.
+        model: Which system is asked; by default the first reader.
+    """
     fields = dict(map(parse_setting, field))
     call = session.calls.change(
         memory, kind, fields, question=question, answer=answer, model=model, **write.of_edit
@@ -66,28 +65,23 @@ def measure(
     session: Session,
     rule: Rule,
     label: Label = None,
-    question: Annotated[
-        str | None, typer.Option("--question", "-q", help="Show what this would be answered with.")
-    ] = None,
-    model: Model = None,
+    question: Annotated[str | None, typer.Option("--question", "-q")] = None,
+    model: str | None = None,
 ) -> None:
-    """Try a rule out and change nothing: what it says, and which answers would change."""
+    """Try a rule out and change nothing: what it says, and which answers would change.
+
+    Args:
+        question: Show what this would be answered with.
+        model: Which system; by default the first that keeps to rules.
+    """
     expected = None
     if question is not None:  # it is expected to keep its answer, so that the report compares both
         model = model or find_reader(session)
         answer = session.send(session.calls.ask(question, model=model), "Asking").value
         expected = answer.answer or answer.best or "no answer"
-    trial = Write(dry_run=True)
-    call = session.calls.change(
-        PROGRAM,
-        RULE,
-        rule_fields(rule, label),
-        question=question,
-        answer=expected,
-        model=model,
-        dry_run=True,
-    )
-    make(session, call, trial, "Trying it out", "this rule")
+    test: dict[str, Any] = {"question": question, "answer": expected, "model": model}
+    call = session.calls.change(PROGRAM, RULE, rule_fields(rule, label), **test, dry_run=True)
+    make(session, call, Write(dry_run=True), "Trying it out", "this rule")
 
 
 def find_reader(session: Session) -> str:
@@ -102,26 +96,27 @@ def find_reader(session: Session) -> str:
     return reader
 
 
-def list_(session: Session, at: AtOrTag = None) -> None:
+def list_(session: Session, at: At = None) -> None:
     """List the valid rules, with the edits that made them."""
-    version = None if at is None else session.resolve_version(at)
-    call = session.calls.active_edits(PROGRAM, version)
-    session.show(session.send(call, "Reading the rules"), draw_rules)
+    session.run(session.calls.active_edits(PROGRAM, at), "Reading the rules", draw_rules)
 
 
-def explain(session: Session, words: Words, at: AtOrTag = None, model: Model = None) -> None:
-    """Show the path that answers a question, and the rules that forbid edges around it."""
-    version = None if at is None else session.resolve_version(at)
+def explain(session: Session, words: Words, at: At = None, model: str | None = None) -> None:
+    """Show the path that answers a question, and the rules that forbid edges around it.
+
+    Args:
+        model: Which system; by default the first that keeps to rules.
+    """
     model = model or find_reader(session)
-    show_answer(session, session.calls.ask(" ".join(words), model=model, version=version, explain=True))
+    show_answer(session, session.calls.ask(" ".join(words), model=model, version=at, explain=True))
 
 
-def rm(
-    session: Session,
-    edit: Annotated[str, typer.Argument(help="The id of the edit; `errata rules list` shows it.")],
-    write: Undo = Write(),
-) -> None:
-    """Take a rule back; earlier versions keep it."""
+def rm(session: Session, edit: str, write: Undo = Write()) -> None:
+    """Take a rule back; earlier versions keep it.
+
+    Args:
+        edit: The id of the edit; `errata rules list` shows it.
+    """
     detail = session.send(session.calls.show_edit(edit), f"Reading edit {edit}").value
     if detail.edit.memory != PROGRAM:
         raise typer.BadParameter(f"edit {edit} is no rule: `errata rules list` shows the rules")

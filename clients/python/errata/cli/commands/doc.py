@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from errata.cli.commands.ask import show_answer
-from errata.cli.options import AnswerAt, At, DocumentWrite, Words, Write
-from errata.cli.receipts import make
-from errata.cli.render.lookup import draw_document, draw_document_list
+from errata.cli.options import At, DocumentWrite, Words, Write, make
+from errata.cli.render.graph import draw_document, draw_document_list
 from errata.cli.session import Session
 from errata.wire.documents import DOCUMENT, DOCUMENTS, FileType, MediaType
 
@@ -28,15 +27,14 @@ Id = Annotated[str, typer.Argument(help="The document's id.")]
 
 
 def put(
-    session: Session,
-    id: Id,
-    file: Annotated[
-        Path, typer.Argument(help="Plain text, Markdown, HTML or PDF; - reads text that is piped in.")
-    ],
-    title: Annotated[str | None, typer.Option(help="What people call it.")] = None,
-    write: DocumentWrite = Write(),
+    session: Session, id: Id, file: Path, title: str | None = None, write: DocumentWrite = Write()
 ) -> None:
-    """Put a document, or another text in its place."""
+    """Put a document, or another text in its place.
+
+    Args:
+        file: Plain text, Markdown, HTML or PDF; - reads text that is piped in.
+        title: What people call it.
+    """
     data, file_type = read_file(file), FILE_TYPES.get(file.suffix.lower())
     if file_type is not None:
         call = session.calls.put_document_file(id, data, file_type, title=title, **write.of_document)
@@ -67,12 +65,17 @@ def decode(file: Path, data: bytes) -> str:
 def edit(
     session: Session,
     id: Id,
-    old: Annotated[str, typer.Option("--replace", help="What stands there now, once.")],
-    new: Annotated[str, typer.Option("--with", help="What is to stand there.")],
+    replace: Annotated[str, typer.Option()],
+    with_: Annotated[str, typer.Option("--with")],
     write: Write = Write(),
 ) -> None:
-    """Correct a part of a document: `errata doc edit ID --replace OLD --with NEW`."""
-    fields = {"id": id, "action": "replace", "old": old, "new": new}
+    """Correct a part of a document: `errata doc edit ID --replace OLD --with NEW`.
+
+    Args:
+        replace: The text that stands there now, once.
+        with_: The text that takes its place.
+    """
+    fields = {"id": id, "action": "replace", "old": replace, "new": with_}
     call = session.calls.change(DOCUMENTS, DOCUMENT, fields, **write.of_edit)
     make(session, call, write, "Correcting the document", "1 correction")
 
@@ -88,20 +91,21 @@ def get(session: Session, id: Id, at: At = None) -> None:
 
 def list_(
     session: Session,
-    after: Annotated[str | None, typer.Option(metavar="ID", help="Only those behind this id.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many.")] = 100,
+    after: str | None = None,
+    limit: Annotated[int, typer.Option(min=1)] = 100,
     at: At = None,
 ) -> None:
-    """List the documents."""
+    """List the documents.
+
+    Args:
+        after (ID): Only those behind this id.
+        limit: How many.
+    """
     call = session.calls.list_documents(limit=limit, after=after, version=at)
-    session.show(session.send(call, "Looking for documents"), draw_document_list)
+    session.run(call, "Looking for documents", draw_document_list)
 
 
-def rm(
-    session: Session,
-    id: Id,
-    write: DocumentWrite = Write(),
-) -> None:
+def rm(session: Session, id: Id, write: DocumentWrite = Write()) -> None:
     """Remove a document; earlier versions keep it."""
     call = session.calls.remove_document(id, **write.of_document)
     make(session, call, write, "Removing the document", "1 document")
@@ -111,13 +115,16 @@ def ask(
     session: Session,
     id: Id,
     words: Words,
-    at: AnswerAt = None,
-    model: Annotated[str, typer.Option(help="Which system answers; one that reads documents.")] = "ernie-doc",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the passages that the answer is from.")
-    ] = False,
+    at: At = None,
+    model: str = "ernie-doc",
+    explain: bool = False,
 ) -> None:
-    """Ask a question about a document."""
-    version = None if at is None else session.resolve_version(at)
-    call = session.calls.ask(" ".join(words), model=model, document=id, version=version, explain=explain)
+    """Ask a question about a document.
+
+    Args:
+        at: Answer from this version, or this tag.
+        model: Which system answers; one that reads documents.
+        explain: Show the passages that the answer is from.
+    """
+    call = session.calls.ask(" ".join(words), model=model, document=id, version=at, explain=explain)
     show_answer(session, call, "Reading the document")

@@ -1,120 +1,82 @@
-"""`errata edit`: correct one answer, or all those of a file with a bar and an account of every line."""
+"""`errata edit`: one answer, or all those of a file; `revert`, `rollback`: take back, by a new commit."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from errata.bulk.line import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edit import EditOptions
 from errata.cli.commands.review import asked_model, close_gap, find_gap
-from errata.cli.options import Write, parse_setting
-from errata.cli.progress import ProgressDisplay
-from errata.cli.receipts import require_success, show_receipt
+from errata.cli.options import Undo, Write, make, parse_setting, read_version, require_success, show_receipt
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
-from errata.cli.render.text import plural
-from errata.cli.session import Session, check_writable
-from errata.errors import ErrataError
-from errata.wire import MAX_EDITS
+from errata.cli.render.receipt import MAX_SHOWN, draw_head, draw_receipt
+from errata.cli.render.text import escape, plural
+from errata.cli.session import ProgressDisplay, Session, check_writable
+from errata.errors import ErrataError, NothingToDo
+from errata.wire import MAX_EDITS, EditReceipt, Report
 
 EDIT_ID_CHARS = 12
+EDIT_ID = re.compile(r"[0-9a-f]{12}")
+RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
+MAX_REVERTS = 1_000  # commits that one command takes back
 NOT_BOTH = "give a question and its answer, or --file, not both"
 NO_QUESTION = 'give a question and its right answer: errata edit "QUESTION" "ANSWER"'
 
 file_option = partial(typer.Option, rich_help_panel="Many corrections in a file")
-
-Question = Annotated[
-    str | None,
-    typer.Argument(help="The question that is answered wrongly, or its line in `errata gaps`."),
-]
-Answer = Annotated[str | None, typer.Argument(help="The right answer.")]
-Also = Annotated[list[str] | None, typer.Option(help="The same question in other words; may be repeated.")]
-Against = Annotated[
-    list[str] | None,
-    typer.Option("--not", help="A question that resembles it and asks for something else; may be repeated."),
-]
-Replaces = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="VERSION",
-        help="An earlier edit whose place this one takes, by its version or its id; may be repeated.",
-    ),
-]
-Tests = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--test",
-        metavar="QUESTION[=ANSWER]",
-        help="A question that `errata check` asks as well: what follows from the edit, or, "
-        "without an answer, what has to stay as it is; may be repeated.",
-    ),
-]
-Method = Annotated[
-    str | None, typer.Option(help="How the rows are computed: gated, surgery, ...", show_default=False)
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE",
-        help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
-        "GET /v1/models lists them.",
-    ),
-]
-Model = Annotated[
-    str | None, typer.Option(help="Which system is corrected; by default the one the service chose.")
-]
-File = Annotated[
-    Path | None,
-    file_option(
-        "--file",
-        "-f",
-        help="A table (.csv, .tsv, .xlsx), JSON lines or EasyEdit's JSON. "
-        "The same command again goes on where it stopped.",
-    ),
-]
-Sheet = Annotated[str, file_option("--sheet", help="The sheet of a workbook that has several.")]
-ReportFile = Annotated[
-    Path | None,
-    file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
-]
-SkipBad = Annotated[
-    bool,
-    file_option(
-        "--skip-bad", help="Leave out the lines that cannot be made; without it one of them stops all."
-    ),
-]
-BatchSize = Annotated[int, file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit.")]
-Again = Annotated[
-    bool, file_option("--again", help="Make anew what this file made before and was taken back.")
-]
+Name = Annotated[str | None, typer.Argument()]
 
 
 def edit(
     session: Session,
-    question: Question = None,
-    answer: Answer = None,
-    also: Also = None,
-    against: Against = None,
-    replaces: Replaces = None,
-    test: Tests = None,
-    method: Method = None,
-    option: Setting = None,
-    model: Model = None,
+    question: Name = None,
+    answer: Name = None,
+    also: list[str] | None = None,
+    not_: list[str] | None = None,
+    replaces: list[str] | None = None,
+    test: list[str] | None = None,
+    method: str | None = None,
+    option: list[str] | None = None,
+    model: str | None = None,
     write: Write = Write(),
-    file: File = None,
-    report: ReportFile = None,
-    skip_bad: SkipBad = False,
-    batch_size: BatchSize = BATCH_SIZE,
-    again: Again = False,
-    sheet: Sheet = "",
+    file: Annotated[Path | None, file_option()] = None,
+    report: Annotated[Path | None, file_option()] = None,
+    skip_bad: Annotated[bool, file_option()] = False,
+    batch_size: Annotated[int, file_option(min=1, max=MAX_EDITS)] = BATCH_SIZE,
+    again: Annotated[bool, file_option()] = False,
+    sheet: Annotated[str, file_option()] = "",
 ) -> None:
-    """Correct an answer: `errata edit QUESTION ANSWER`."""
+    """Correct an answer: `errata edit QUESTION ANSWER`.
+
+    Args:
+        question: The question that is answered wrongly, or its line in `errata gaps`.
+        answer: The right answer.
+        also: The same question in other words; may be repeated.
+        not_: A question that resembles it and asks for something else; may be repeated.
+        replaces (VERSION): An earlier edit whose place this one takes, by its version or its id; may be repeated.
+        test (QUESTION[=ANSWER]): A question that `errata check` asks as well: what follows from the edit, or, without
+            an answer, what has to stay as it is; may be repeated.
+        method: How the rows are computed: gated, surgery, ...
+        option (NAME=VALUE): An option of the memory, such as lambda=0.07 for surgery; may be repeated. GET /v1/models
+            lists them.
+        model: Which system is corrected; by default the one the service chose.
+        file: A table (.csv, .tsv, .xlsx), JSON lines or EasyEdit's JSON. The same command again goes on where it
+            stopped.
+        report (FILE): Write what happened to each line there, as .jsonl or .csv.
+        skip_bad: Leave out the lines that cannot be made; without it one of them stops all.
+        batch_size (N): Lines in one commit.
+        again: Make anew what this file made before and was taken back.
+        sheet: The sheet of a workbook that has several.
+    """
     options = write.of_edit | EditOptions(method=method, options=dict(map(parse_setting, option or ())))
-    details = read_details(also, against, replaces, test)
+    details = read_details(also, not_, replaces, test)
     if file is not None:
         if question is not None or any(details.values()):
             raise typer.BadParameter(NOT_BOTH)
@@ -186,7 +148,7 @@ def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool
             session.errata.edit_file(run, progress=display.update, on_reply=on_reply)
     except (ErrataError, KeyboardInterrupt) as error:
         progress = describe_progress(run)
-        if not progress and isinstance(error, KeyboardInterrupt) and not run.settings.dry_run:
+        if not progress and isinstance(error, KeyboardInterrupt) and not run.options["dry_run"]:
             progress = (
                 f"Nothing of {run.file} is known to be made. The same command again makes what is missing."
             )
@@ -201,3 +163,84 @@ def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool
     if not session.as_json:
         session.out.print(draw_run(run, verbose))
     require_success(*(receipt.report for receipt in run.receipts))
+
+
+def revert(session: Session, versions: list[str], write: Undo = Write()) -> None:
+    """Take commits back, each in a new commit, or single edits; what came after them stays.
+
+    Args:
+        versions (VERSION...): The commit to take back, however old; several, or 5-9. An edit's id takes back that edit
+            alone.
+    """
+    ids = list(dict.fromkeys(name for name in versions if EDIT_ID.fullmatch(name)))
+    targets: list[str | int] = [*ids, *parse_versions([name for name in versions if name not in ids])]
+    draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=write.verbose)
+    if len(targets) > MAX_SHOWN:
+        draw = draw_first_line
+    reports: list[Report] = []
+    for count, target in enumerate(targets, start=1):
+        subject = f"version {target}" if isinstance(target, int) else f"edit {target}"
+        title, options = f"Taking back {subject}", write.of_commit
+        if len(targets) > 1:
+            title = f"{title} ({count} of {len(targets)})"
+            options["idempotency_key"] = write.idempotency_key and f"{write.idempotency_key}-{target}"
+        if isinstance(target, int):
+            call = session.calls.revert(target, **options)
+        else:
+            call = session.calls.revert(edits=[target], **options)
+        try:
+            reply = session.send(call, title)
+        except NothingToDo as error:
+            if len(targets) == 1:
+                raise
+            session.err.print(f"{subject.capitalize()}: {escape(str(error))}.", soft_wrap=True)
+        else:
+            summary = f"taking back {subject}" if write.dry_run else f"{subject} is taken back"
+            session.show(reply, partial(draw, summary=summary))
+            reports.append(reply.value.report)
+    require_success(*reports)
+
+
+def draw_first_line(receipt: EditReceipt, summary: str) -> RenderableType:
+    """Draw what one of very many commits did."""
+    return draw_head(receipt, summary)[0]
+
+
+def parse_versions(arguments: list[str]) -> list[int]:
+    """Return versions, the newest first, in the order of taking them back by hand."""
+    versions: set[int] = set()
+    for argument in arguments:
+        match = RANGE.fullmatch(argument)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last:
+            raise typer.BadParameter(
+                f"{argument!r} is no version: give a number from 1 on, a range as 5-9, or the id of an edit"
+            )
+        if last - first >= MAX_REVERTS:
+            raise typer.BadParameter(
+                f"{argument}: at most {MAX_REVERTS:,} at once; errata rollback goes back in one step"
+            )
+        versions.update(range(first, last + 1))
+    return sorted(versions, reverse=True)
+
+
+def rollback(
+    session: Session,
+    target: Annotated[int | None, typer.Argument(parser=read_version)] = None,
+    to: Annotated[int | None, typer.Option(parser=read_version)] = None,
+    write: Undo = Write(),
+) -> None:
+    """Make an old version the current one again; 0 is the base, before any edit.
+
+    Args:
+        target ([VERSION]): The version to go back to, or its tag.
+        to (VERSION): The same, as an option.
+    """
+    version = to if target is None else target
+    if version is None or None not in (to, target):
+        raise typer.BadParameter("give one version to go back to: errata rollback 56, or --to 56")
+    call, title = session.calls.rollback(version, **write.of_commit), f"Going back to version {version}"
+    summary = (
+        f"going back to version {version}" if write.dry_run else f"everything is as at version {version}"
+    )
+    make(session, call, write, title, summary)

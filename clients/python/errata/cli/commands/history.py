@@ -1,20 +1,20 @@
-"""`errata log`, `show`, `diff` and `tags`: the changes, when they were made, by whom and why, and their names."""
+"""`errata log`, `show`, `diff`, `tags`: the changes; `check`, `replicas`, `models`, `memory`: how things are now."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from datetime import datetime
 from functools import partial
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from errata.cli.options import TIMES, Verbose, parse_time
+from errata.cli.options import Time, read_version, restate
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log, draw_tags
 from errata.cli.render.scope import draw_edit
+from errata.cli.render.status import draw_check, draw_memory, draw_models, draw_replicas
 from errata.cli.session import Session
+from errata.cli.streams import Exit
 from errata.errors import NotFound
 
 LIMIT = 20
@@ -24,92 +24,114 @@ EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
 def log(
     session: Session,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions.")] = LIMIT,
-    before: Annotated[
-        int | None, typer.Option(metavar="VERSION", help="Only versions older than this one.")
-    ] = None,
-    grep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="Only versions whose message, questions, answers or facts have this text."
-        ),
-    ] = None,
-    author: Annotated[str | None, typer.Option(metavar="NAME", help="Only versions that NAME made.")] = None,
-    since: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=parse_time, metavar="TIME", help=f"Only versions made from this local time on: {TIMES}."
-        ),
-    ] = None,
+    limit: Annotated[int, typer.Option(min=1)] = LIMIT,
+    before: int | None = None,
+    grep: str | None = None,
+    author: str | None = None,
+    since: Time = None,
 ) -> None:
-    """List the versions, newest first."""
+    """List the versions, newest first.
+
+    Args:
+        limit: How many versions.
+        before (VERSION): Only versions older than this one.
+        grep (TEXT): Only versions whose message, questions, answers or facts have this text.
+        author (NAME): Only versions that NAME made.
+        since: Only versions made from this local time on: 2026-11-22 or '2026-11-22 14:30'.
+    """
     call = session.calls.log(limit=limit, before=before, grep=grep, author=author, since=since)
-    reply = session.send(call, "Reading the log")
-    options = [] if limit == LIMIT else ["--limit", str(limit)]
-    filters = {"--grep": grep, "--author": author, "--since": since and since.isoformat(timespec="seconds")}
-    is_filtered = any(value is not None for value in filters.values())
-    for option, value in filters.items():
-        options += [] if value is None else [option, str(value)]
-    session.show(reply, partial(draw_log, limit=limit, options=shlex.join(options), is_filtered=is_filtered))
+    filters = restate(grep=grep, author=author, since=since)
+    options = f"{restate(limit=limit if limit != LIMIT else None)} {filters}".strip()
+    draw = partial(draw_log, limit=limit, options=options, is_filtered=bool(filters))
+    session.run(call, "Reading the log", draw)
 
 
 def show(
-    session: Session,
-    version: Annotated[
-        str | None,
-        typer.Argument(help="The version to look at, its tag, or the id of an edit; the newest if left out."),
-    ] = None,
-    verbose: Verbose = False,
+    session: Session, version: Annotated[str | None, typer.Argument()] = None, verbose: bool = False
 ) -> None:
-    """Show one version: its edits, the edits that they replaced, and what changed besides."""
+    """Show one version: its edits, the edits that they replaced, and what changed besides.
+
+    Args:
+        version: The version to look at, its tag, or the id of an edit; the newest if left out.
+    """
     if version is not None and EDIT_ID.fullmatch(version):
         try:
-            session.show(session.send(session.calls.show_edit(version), f"Reading edit {version}"), draw_edit)
+            session.run(session.calls.show_edit(version), f"Reading edit {version}", draw_edit)
             return
         except NotFound:  # a tag may look like an id
             if session.find_tag(version) is None:
                 raise
-    number = session.newest_version() if version is None else session.resolve_version(version)
-    reply = session.send(session.calls.show(number), f"Reading version {number}")
-    session.show(reply, partial(draw_commit, verbose=verbose))
+    number = session.resolve_version(version)
+    number = session.newest_version() if number is None else number
+    draw = partial(draw_commit, verbose=verbose)
+    session.run(session.calls.show(number), f"Reading version {number}", draw)
 
 
 def diff(
     session: Session,
-    from_version: Annotated[str, typer.Argument(metavar="FROM", help="The older version, or its tag.")],
-    to_version: Annotated[
-        str | None,
-        typer.Argument(metavar="TO", help="The newer one, or its tag; the newest there is if left out."),
-    ] = None,
-    verbose: Verbose = False,
+    older: Annotated[int, typer.Argument(parser=read_version)],
+    newer: Annotated[int | None, typer.Argument(parser=read_version)] = None,
+    verbose: bool = False,
 ) -> None:
-    """Show which questions two versions answer differently."""
-    older = session.resolve_version(from_version)
-    newer = session.newest_version() if to_version is None else session.resolve_version(to_version)
-    reply = session.send(session.calls.diff(older, newer), f"Comparing {older} and {newer}")
-    session.show(reply, partial(draw_diff, verbose=verbose))
+    """Show which questions two versions answer differently.
+
+    Args:
+        older (FROM): The older version, or its tag.
+        newer (TO): The newer one, or its tag; the newest there is if left out.
+    """
+    newer = session.newest_version() if newer is None else newer
+    draw = partial(draw_diff, verbose=verbose)
+    session.run(session.calls.diff(older, newer), f"Comparing {older} and {newer}", draw)
 
 
 def tags(session: Session) -> None:
     """List the names that versions have."""
-    reply = session.send(session.calls.tags(), "Reading the tags")
-    session.show(reply, draw_tags)
+    session.run(session.calls.tags(), "Reading the tags", draw_tags)
 
 
-def tag(
-    session: Session,
-    name: Name,
-    version: Annotated[
-        int | None, typer.Argument(min=0, help="The version; the newest there is if left out.")
-    ] = None,
-) -> None:
-    """Give a version a name, or move the name to it."""
+def tag(session: Session, name: Name, version: Annotated[int | None, typer.Argument(min=0)] = None) -> None:
+    """Give a version a name, or move the name to it.
+
+    Args:
+        version: The version; the newest there is if left out.
+    """
     number = session.newest_version() if version is None else version
-    reply = session.send(session.calls.tag(name, number), f"Tagging version {number}")
-    session.show(reply, lambda tag: Text(f"{tag.name} is version {tag.version}."))
+    call = session.calls.tag(name, number)
+    session.run(call, f"Tagging version {number}", lambda tag: Text(f"{tag.name} is version {tag.version}."))
 
 
 def untag(session: Session, name: Name) -> None:
     """Take a name away; its version stays."""
-    reply = session.send(session.calls.untag(name), "Taking the tag away")
-    session.show(reply, lambda tag: Text(f"{tag.name} is no tag any more; it was version {tag.version}."))
+    words = "{0.name} is no tag any more; it was version {0.version}."
+    session.run(session.calls.untag(name), "Taking the tag away", lambda tag: Text(words.format(tag)))
+
+
+def check(
+    session: Session, last: bool = False, list_replaced: Annotated[bool, typer.Option("--replaced")] = False
+) -> None:
+    """Ask the questions of all edits, and the tests that came with them: does every correction still hold?
+
+    Args:
+        last: Show the last check; do not ask again.
+        list_replaced: List the questions, too, that a later edit was to answer.
+    """
+    call = session.calls.last_check(list_replaced) if last else session.calls.check(list_replaced)
+    report = session.run(call, "Asking the questions of all edits", draw_check)
+    faults = report.broken, report.overwritten, report.failing_tests, report.other_answers
+    if any(faults) or report.damaged_imports:
+        raise typer.Exit(Exit.BROKEN)
+
+
+def replicas(session: Session) -> None:
+    """Show which version each replica has."""
+    session.run(session.calls.replicas(), "Asking the replicas", draw_replicas)
+
+
+def models(session: Session) -> None:
+    """List the models that answer."""
+    session.run(session.calls.models(), "Asking for the models", draw_models)
+
+
+def memory(session: Session) -> None:
+    """Show the version and the checksum of each memory."""
+    session.run(session.calls.memory(), "Reading the memory's state", draw_memory)

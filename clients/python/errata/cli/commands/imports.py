@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 import typer
 
-from errata.bulk.export import make_rows
-from errata.cli.options import AtOrTag, Force, Import, Sheet, Write
-from errata.cli.progress import ProgressDisplay
-from errata.cli.receipts import require_success
+from errata.bulk.records import make_rows
+from errata.cli.options import At, Import, Write, require_success
 from errata.cli.render.receipt import draw_import
 from errata.cli.render.text import make_printable, one_line, plural
-from errata.cli.session import Session, check_writable, is_terminal
-from errata.tables.headings import read_headings
+from errata.cli.session import ProgressDisplay, Session, check_writable, is_terminal
+from errata.tables.delimiter import read_headings
 from errata.tables.workbook import WorkbookError
 from errata.tables.writer import SUFFIXES, format_table, warn_of_formulas
 from errata.wire import ActiveEditList, Format, GraphTable, ImportCounts
@@ -27,44 +25,17 @@ STDIN = "-"
 LEAVE_OUT = "-"
 ADVICE = "Enter makes a new relation of it, {} leaves the column out, and the name of a relation takes it for that."
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")]
-FileFormat = Annotated[Format | None, typer.Option(help="By its content if left out.", show_default=False)]
-Language = Annotated[
-    str, typer.Option(help="Take labels in this language, or else in one of its regions (en-GB).")
-]
-Subject = Annotated[
-    str,
-    typer.Option(
-        "--subject",
-        metavar="COLUMN",
-        help="The file is a table with a row for each thing, whose name is in this column; the others are its facts.",
-    ),
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="HEADING=RELATION",
-        help="A column that is not called as its relation is; HEADING= leaves it out; may be repeated.",
-    ),
-]
-KeepCorrections = Annotated[
-    bool, typer.Option("--keep-corrections", help="Leave out what goes against the edits of people.")
-]
-RejectedFile = Annotated[
-    Path | None, typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV.")
-]
-
 
 def import_(
     session: Session,
-    file: File,
-    format: FileFormat = None,
-    language: Language = "en",
-    rejected_file: RejectedFile = None,
-    subject: Subject = "",
-    sheet: Sheet = "",
-    column: Column = None,
-    keep_corrections: KeepCorrections = False,
+    file: str,
+    format: Format | None = None,
+    language: str = "en",
+    rejected: Path | None = None,
+    subject: str = "",
+    sheet: str = "",
+    column: list[str] | None = None,
+    keep_corrections: bool = False,
     write: Import = Write(),
 ) -> None:
     """Fill the knowledge graph from a file, in one commit.
@@ -72,9 +43,21 @@ def import_(
     TSV (.spo) of subject, relation and object, CSV or an Excel workbook whose first line names these columns,
     N-Triples, or Wikidata JSON. With --subject, a table as a spreadsheet has it. Commas, semicolons or tabs may stand
     between the columns of CSV.
+
+    Args:
+        file (FILE): The file with triples; - is stdin.
+        format: By its content if left out.
+        language: Take labels in this language, or else in one of its regions (en-GB).
+        rejected (FILE): Write the rejected lines there, as TSV.
+        subject (COLUMN): The file is a table with a row for each thing, whose name is in this column; the others are
+            its facts.
+        sheet: The sheet of a workbook that has several.
+        column (HEADING=RELATION): A column that is not called as its relation is; HEADING= leaves it out; may be
+            repeated.
+        keep_corrections: Leave out what goes against the edits of people.
     """
-    if rejected_file is not None:
-        check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
+    if rejected is not None:
+        check_writable(rejected)  # before the import, which is not made again for the sake of a list
     source, columns = open_source(file), column or []
     if isinstance(source, Path) and subject and not session.as_json and is_terminal():
         columns = ask_columns(session, source, subject, sheet, columns)
@@ -94,12 +77,10 @@ def import_(
     )
     reply = session.send(call, "Importing", display)
     session.show(reply, partial(draw_import, verbose=write.verbose))
-    if rejected_file is not None:
-        session.write_file(
-            rejected_file, format_rejected(reply.value.counts), "; the import is as told above"
-        )
+    if rejected is not None:
+        session.write_file(rejected, format_rejected(reply.value.counts), "; the import is as told above")
         count = plural(len(reply.value.counts.rejected_lines), "rejected line")
-        session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)
+        session.err.print(f"{rejected} has {count}.", soft_wrap=True)
     require_success(reply.value.report)
 
 
@@ -149,42 +130,38 @@ def ask_columns(session: Session, file: Path, subject: str, sheet: str, columns:
 
 def export(
     session: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to: .xlsx, .csv or .tsv.")],
-    subject: Annotated[str, typer.Option(metavar="HEADING", help="Heading of the names.")] = "Name",
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RELATION=VALUE", help="Only things of which the graph says this; may be repeated."
-        ),
-    ] = None,
-    at: AtOrTag = None,
-    edits: Annotated[
-        bool,
-        typer.Option("--edits", help="Every active edit and fact, as `errata edit --file` takes it."),
-    ] = False,
-    force: Force = False,
+    file: Path,
+    subject: str = "Name",
+    where: list[str] | None = None,
+    at: At = None,
+    edits: bool = False,
+    force: bool = False,
 ) -> None:
     """Write what edits and imports brought as a table: a row for each thing, a column for each relation.
 
     `errata import FILE --subject HEADING` takes it again. Several values of a relation are lines of one cell. With
     --edits, a row for each active edit and fact, in the order in which they were made: `errata edit --file FILE` makes
     them again.
+
+    Args:
+        file (FILE): Where to: .xlsx, .csv or .tsv.
+        subject (HEADING): Heading of the names.
+        where (RELATION=VALUE): Only things of which the graph says this; may be repeated.
+        edits: Every active edit and fact, as `errata edit --file` takes it.
+        force: Write over a file that is there.
     """
     if file.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{file}: the name ends in {', '.join(SUFFIXES)}")
     if file.exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
-    if edits and (where or at):
+    if edits and (where or at is not None):
         raise typer.BadParameter("--edits are all that are active now: leave --where and --at out")
     value: ActiveEditList | GraphTable
     if edits:
         edit_list = session.send(session.calls.active_edits(), "Reading the edits")
         (columns, rows), value, raw = make_rows(edit_list.value), edit_list.value, edit_list.raw
     else:
-        version = None if at is None else session.resolve_version(at)
-        table = session.send(
-            session.calls.table(subject, where=where or (), version=version), "Reading the graph"
-        )
+        table = session.send(session.calls.table(subject, where=where or (), version=at), "Reading the graph")
         columns, rows, value, raw = table.value.columns, table.value.rows, table.value, table.raw
     try:
         content = format_table(file.suffix.lower(), columns, rows)

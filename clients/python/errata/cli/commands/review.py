@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from errata.cli.options import Message, Review, parse_day
-from errata.cli.receipts import require_success
+from errata.cli.options import Review, parse_day, require_success
 from errata.cli.render.text import plural
 from errata.cli.render.worklist import (
     draw_decision,
@@ -29,27 +28,28 @@ from errata.wire import EditItem, FactItem, Gap, Item
 LIMIT = 20
 NEVER = "never"
 
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=2_000, help="How many lines.")]
-Again = Annotated[
-    bool, typer.Option("--again", help="Ask the lines again first, and take out those that are answered now.")
-]
-Drop = Annotated[
-    list[int] | None,
-    typer.Option(metavar="LINE", min=1, help="Take out a line that is not worth an answer; may be repeated."),
-]
 
-
-def gaps(session: Session, limit: Limit = LIMIT, again: Again = False, drop: Drop = None) -> None:
+def gaps(
+    session: Session,
+    limit: Annotated[int, typer.Option(min=1, max=2_000)] = LIMIT,
+    again: bool = False,
+    drop: Annotated[list[int] | None, typer.Option(min=1)] = None,
+) -> None:
     """List questions that were declined or nearly answered by an edit, the most asked first.
 
     `errata edit LINE "ANSWER"` answers one. The service counts them when it is started with --gaps-days.
+
+    Args:
+        limit: How many lines.
+        again: Ask the lines again first, and take out those that are answered now.
+        drop (LINE): Take out a line that is not worth an answer; may be repeated.
     """
     for line in drop or ():
-        session.show(session.send(session.calls.drop_gap(line), "Taking a line out"), draw_dropped_gap)
+        session.run(session.calls.drop_gap(line), "Taking a line out", draw_dropped_gap)
     if again:
-        session.show(session.send(session.calls.check_gaps(), "Asking again"), draw_gap_check)
+        session.run(session.calls.check_gaps(), "Asking again", draw_gap_check)
     if not drop:
-        session.show(session.send(session.calls.gaps(limit=limit), "Reading the worklist"), draw_gaps)
+        session.run(session.calls.gaps(limit=limit), "Reading the worklist", draw_gaps)
         due = session.send(session.calls.reviews(due=True, limit=1), "Reading review dates").value.due
         if due:
             are = "is" if due == 1 else "are"
@@ -75,47 +75,59 @@ def close_gap(session: Session, gap: Gap) -> None:
     session.err.print(f"Line {gap.line} of the worklist is answered.")
 
 
-ProposedWords = Annotated[
-    list[str], typer.Argument(metavar="QUESTION ANSWER | SUBJECT RELATION OBJECT", help="What is right.")
-]
-Also = Annotated[list[str] | None, typer.Option(help="The question in other words; may be repeated.")]
 Number = Annotated[int, typer.Argument(min=1, help="The number of the proposal.")]
-OptionalNumber = Annotated[int | None, typer.Argument(min=1, help="Show this one, with its effect now.")]
-Closed = Annotated[bool, typer.Option("--all", help="Also those that are decided or have expired.")]
-Reason = Annotated[str, typer.Argument(help="Why, for its author.")]
-Expect = Annotated[int | None, typer.Option(help="Approve only if this is the newest version.")]
 
 
 def propose(
-    session: Session, words: ProposedWords, message: Message = "", also: Also = None, review: Review = None
+    session: Session,
+    words: list[str],
+    message: str = "",
+    also: list[str] | None = None,
+    review: Review = None,
 ) -> None:
-    """Propose a correction or a fact: it is not live until another person approves it."""
+    """Propose a correction or a fact: it is not live until another person approves it.
+
+    Args:
+        words (QUESTION ANSWER | SUBJECT RELATION OBJECT): The right answer, or the right fact.
+        also: The question in other words; may be repeated.
+    """
     call = session.calls.propose([_to_item(words, also)], message=message, review=review)
-    session.show(session.send(call, "Proposing"), draw_proposal)
+    session.run(call, "Proposing", draw_proposal)
 
 
-def proposals(session: Session, number: OptionalNumber = None, all: Closed = False) -> None:
-    """List what waits for approval, or show one proposal with its effect now."""
+def proposals(
+    session: Session, number: Annotated[int | None, typer.Argument(min=1)] = None, all: bool = False
+) -> None:
+    """List what waits for approval, or show one proposal with its effect now.
+
+    Args:
+        number: Show this one, with its effect now.
+        all: Also those that are decided or have expired.
+    """
     if number is None:
-        reply = session.send(session.calls.proposals("all" if all else "open"), "Reading proposals")
-        session.show(reply, draw_proposals)
+        session.run(session.calls.proposals("all" if all else "open"), "Reading proposals", draw_proposals)
         return
-    proposal = session.send(session.calls.proposal(number), "Trying it out")
-    session.show(proposal, draw_proposal)
-    if proposal.value.report is not None:
-        require_success(proposal.value.report)
+    proposal = session.run(session.calls.proposal(number), "Trying it out", draw_proposal)
+    if proposal.report is not None:
+        require_success(proposal.report)
 
 
-def approve(session: Session, number: Number, expect: Expect = None) -> None:
-    """Make a proposal of another person live."""
-    session.show(
-        session.send(session.calls.approve(number, expected_version=expect), "Editing"), draw_decision
-    )
+def approve(session: Session, number: Number, expect: int | None = None) -> None:
+    """Make a proposal of another person live.
+
+    Args:
+        expect: Approve only if this is the newest version.
+    """
+    session.run(session.calls.approve(number, expected_version=expect), "Editing", draw_decision)
 
 
-def reject(session: Session, number: Number, reason: Reason = "") -> None:
-    """Decide that a proposal will not be made."""
-    session.show(session.send(session.calls.reject(number, reason), "Rejecting"), draw_decision)
+def reject(session: Session, number: Number, reason: Annotated[str, typer.Argument()] = "") -> None:
+    """Decide that a proposal will not be made.
+
+    Args:
+        reason: Why, for its author.
+    """
+    session.run(session.calls.reject(number, reason), "Rejecting", draw_decision)
 
 
 def _to_item(words: list[str], also: list[str] | None) -> Item:
@@ -126,34 +138,30 @@ def _to_item(words: list[str], also: list[str] | None) -> Item:
     raise typer.BadParameter("give a question and its answer, or subject, relation and object")
 
 
-EditLimit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many edits.")]
-NotDue = Annotated[bool, typer.Option("--all", help="Also those whose day has not come.")]
-EditName = Annotated[
-    str, typer.Argument(metavar="EDIT", help="The id of the edit, as `errata reviews` lists it.")
-]
-
-
 def parse_day_or_never(text: str) -> date | str:
     return NEVER if text == NEVER else parse_day(text)
 
 
-DayOrNever = Annotated[
-    str,
-    typer.Argument(
-        metavar="DAY",
-        parser=parse_day_or_never,
-        help="The day to look at it again, or `never` to look no more.",
-    ),
-]
+def reviews(
+    session: Session, limit: Annotated[int, typer.Option(min=1, max=1_000)] = LIMIT, all: bool = False
+) -> None:
+    """List the edits that are to be looked at again, the earliest first; --review of an edit sets its day.
+
+    Args:
+        limit: How many edits.
+        all: Also those whose day has not come.
+    """
+    session.run(session.calls.reviews(due=not all, limit=limit), "Reading review dates", draw_reviews)
 
 
-def reviews(session: Session, limit: EditLimit = LIMIT, all: NotDue = False) -> None:
-    """List the edits that are to be looked at again, the earliest first; --review of an edit sets its day."""
-    reply = session.send(session.calls.reviews(due=not all, limit=limit), "Reading review dates")
-    session.show(reply, draw_reviews)
+def review(
+    session: Session, edit: str, day: Annotated[str, typer.Argument(parser=parse_day_or_never)]
+) -> None:
+    """Say that an edit still holds, and on which day it is looked at again.
 
-
-def review(session: Session, edit: EditName, day: DayOrNever) -> None:
-    """Say that an edit still holds, and on which day it is looked at again."""
+    Args:
+        edit (EDIT): The id of the edit, as `errata reviews` lists it.
+        day (DAY): The day to look at it again, or `never` to look no more.
+    """
     on = day if isinstance(day, date) else None
-    session.show(session.send(session.calls.review(edit, on), "Setting the day"), draw_review)
+    session.run(session.calls.review(edit, on), "Setting the day", draw_review)

@@ -13,7 +13,7 @@ from rich.text import Text
 from errata.bulk.line import Line, Status
 from errata.bulk.run import FileRun
 from errata.cli.render.receipt import draw_receipt, draw_replication, summarize_warnings
-from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
+from errata.cli.render.text import draw_change, escape, make_printable, make_table, one_line, plural
 from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
@@ -45,7 +45,7 @@ def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
     parts += summarize_warnings((line.where, warning) for line in run.lines for warning in line.warnings)
     n_tests = sum(len(line.tests) for line in run.lines if line.status == "done")
     if n_tests:
-        verb = "would be kept" if run.settings.dry_run else "kept"
+        verb = "would be kept" if run.options["dry_run"] else "kept"
         parts.append(Text(f"  {plural(n_tests, 'test')} {verb} with the edits: errata check asks them."))
     names = sorted({name for line in run.lines for name in line.unused_fields})
     if names:
@@ -94,8 +94,8 @@ def _draw_commits(run: FileRun) -> list[RenderableType]:
     if not run.receipts:
         return [Text("Nothing was changed: there was nothing to do.", style="bold")]
     lines = f"{plural(run.count('done'), 'line')} of {run.file}"
-    if run.settings.dry_run:
-        caveat = f" Each {run.settings.batch_size:,} of them were tried without the others."
+    if run.options["dry_run"]:
+        caveat = f" Each {run.options['batch_size']:,} of them were tried without the others."
         headline = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
         return [Text.assemble(headline, caveat), *_draw_effects(run.receipts)]
     headline = Text(f"{_name_versions(run.versions).capitalize()}: {lines}.", style="bold green")
@@ -141,9 +141,7 @@ def _draw_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
 
 def _draw_statuses(run: FileRun) -> RenderableType:
     """Draw how many lines ended in each way."""
-    table = make_grid(indent=2)
-    table.add_column()
-    table.add_column(justify="right")
+    table = make_table("", ">", "", indent=2)
     for status in ("done", *MEANING_OF_STATUS):
         lines = [line for line in run.lines if line.status == status]
         if not lines:

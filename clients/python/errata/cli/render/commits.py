@@ -20,13 +20,12 @@ from errata.cli.render.outcomes import Row, draw_outcomes, list_changes, list_ed
 from errata.cli.render.receipt import PACK_AND_EDITS, draw_details, draw_effects, draw_other_answers
 from errata.cli.render.text import (
     age,
-    make_grid,
+    draw_page,
     make_table,
     one_line,
     plural,
     short_digest,
     shorten,
-    utc_now,
 )
 from errata.cli.render.worklist import describe_hits
 
@@ -40,20 +39,17 @@ def draw_log(
     """Draw a line for each commit, with a command for older ones that has the same options."""
     if is_filtered and not log.versions:
         return Text("No commit matches.", style="dim")
-    table = make_table(">version", "when", "who", "what", "message")
-    table.columns[0].style = "yellow"
+    table = make_table(">version:yellow", "when", "who", "what", "message")
     for commit in log.versions:
         number = Text.assemble(("newest " if commit.version == log.head else "", "cyan"), str(commit.version))
         subject, message = _describe_commit(commit), commit.message.partition("\n")[0]
-        table.add_row(number, age(commit.time, utc_now()), commit.author, subject, message)
+        table.add_row(number, age(commit.time), commit.author, subject, message)
     oldest = log.versions[-1].version if log.versions else 1
     if oldest == 1 and not is_filtered:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")
         return table
-    if len(log.versions) < limit or oldest == 1:
-        return table
-    command = " ".join(filter(None, ("errata log", options, f"--before {oldest}")))
-    return Group(table, Text(f"Older ones: {command}", style="dim"))
+    is_last = len(log.versions) < limit or oldest == 1
+    return draw_page(table, "errata log", options, None if is_last else oldest)
 
 
 def _describe_commit(commit: wire.VersionSummary) -> str:
@@ -126,12 +122,12 @@ def _say(question: str, answer: str, label: str) -> Row:
 
 
 def _draw_writes(commit: wire.VersionDetail) -> RenderableType:
-    writes = make_grid()
-    writes.style = "dim"
+    table = make_table()
     for memory, write in commit.writes.items():
         rows = f"{plural(write.puts, 'block')} put, {write.removes:,} removed"
-        writes.add_row(memory, rows, short_digest(write.checksum))
-    return writes
+        table.add_row(memory, rows, short_digest(write.checksum))
+    table.style = "dim"
+    return table
 
 
 def draw_diff(diff: wire.Diff, verbose: bool = False) -> RenderableType:
@@ -167,9 +163,5 @@ def draw_tags(page: wire.TagList) -> RenderableType:
     """Draw the names of versions."""
     if not page.tags:
         return Text("No version has a name. Give one: errata tag NAME VERSION", style="dim")
-    table = make_table("tag", ">version", "when", "who")
-    for column, style in zip(table.columns, ("cyan", "yellow"), strict=False):
-        column.style = style
-    for tag in page.tags:
-        table.add_row(tag.name, str(tag.version), age(tag.time, utc_now()), tag.by)
-    return table
+    rows = [(tag.name, str(tag.version), age(tag.time), tag.by) for tag in page.tags]
+    return make_table("tag:cyan", ">version:yellow", "when", "who", rows=rows)

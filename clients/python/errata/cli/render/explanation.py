@@ -10,26 +10,23 @@ the sentence's own words go on counting as if no fact were there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.text import draw_answer, figure, make_grid, make_table, one_line, percent
+from errata.cli.render.text import draw_answer, figure, make_table, one_line, percent
 
 RESTS_ON, READ = "●", "○"
 PIECE = "##"  # begins a token that goes on with the one before it
-Key = tuple[str, str, str]
 TREE_FIELDS = ("tokens", "tree", "ambiguous", "left_out", "rests_on", "without", "no_answer")
-MAX_OMISSIONS = 12
-MAX_ROWS = 50
-SHARES = frozenset(
-    {"probability", "score", "confidence", "no_fact"}
-)  # Names of numbers that are shown as percentages
+MAX_OMISSIONS, MAX_ROWS = 12, 50
+# Names of numbers that are shown as percentages
+SHARES = frozenset({"probability", "score", "confidence", "no_fact"})
 OMISSION_REASONS = {
     "rank": "others fit the question better",
     "value": "another value of the same relation stands for it",
@@ -38,6 +35,37 @@ OMISSION_REASONS = {
     "room": "the sentence was full",
 }
 Json = Mapping[str, Any]
+Rows = Sequence[Sequence[RenderableType]]
+
+
+def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -> RenderableType:
+    """Draw the sections of a system that reads the graph, and every other explanation as it is."""
+    if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
+        return Padding.indent(_draw(dict(explanation)), 2)
+    tree = _rows(explanation, "tree")
+    rests_on = {_texts(fact, "entity", "relation", "object") for fact in _rows(explanation, "rests_on")}
+    labels = {_text(word, "entity"): _text(word, "label") or _text(word, "text") for word in tree}
+    parts: list[RenderableType] = [draw_tokens(_rows(explanation, "tokens"))]
+    parts += [draw_facts(mention, rests_on) for mention in tree]
+    if rests_on:
+        parts.append(Text(f"  {RESTS_ON} the answer rests on it   {READ} read as well", style="dim"))
+    meanings = [row for name in _rows(explanation, "ambiguous") for row in list_meanings(name, labels)]
+    omissions = [list_omission(fact, labels) for fact in _rows(explanation, "left_out")]
+    ablations = [list_ablation(fact, answer) for fact in _rows(explanation, "without")]
+    for title, titles, rows in (
+        ("Names with several meanings", ("name", "taken for", "", ">fit", ">facts"), meanings),
+        ("Left out", ("of", "relation", "value", "because"), omissions),
+        ("Without one fact", ("relation", "value", "then the answer is", ">sure"), ablations),
+    ):
+        if rows:
+            table = _draw_rows(titles, rows, MAX_OMISSIONS if rows is omissions else MAX_ROWS)
+            parts += [Text(f"\n  {title}", style="bold"), Padding.indent(table, 4)]
+    if isinstance(explanation.get("no_answer"), int | float):
+        share = percent(float(str(explanation["no_answer"])))
+        parts.append(Text(f"\n  That no fact answers: {share}", "dim"))
+    rest = {name: value for name, value in explanation.items() if name not in TREE_FIELDS}
+    parts += [Text(), Padding.indent(_draw(rest), 2)] if rest else []
+    return Group(*parts)
 
 
 def draw_tokens(tokens: Sequence[Json]) -> Text:
@@ -56,32 +84,24 @@ def draw_tokens(tokens: Sequence[Json]) -> Text:
     return Text.assemble("  ", *(piece for part in parts for piece in part))
 
 
-def draw_facts(mention: Json, rests_on: Collection[Key]) -> RenderableType:
+def draw_facts(mention: Json, rests_on: Collection[tuple[str, ...]]) -> RenderableType:
     """Draw a linked word with its facts, those on which the answer rests marked."""
-    entity, facts = str(mention.get("entity") or ""), mention.get("facts")
-    label = one_line(str(mention.get("label") or mention.get("text") or ""))
+    entity = _text(mention, "entity")
     table = make_table("", ">at", "fact", ">rank", ">score", "edit")
-    for column in table.columns:
-        column.overflow = "fold"
-    for fact in facts if isinstance(facts, list) else []:
-        if not isinstance(fact, dict):
-            continue
-        relation, value, span = (
-            str(fact.get("relation") or ""),
-            str(fact.get("object") or ""),
-            fact.get("positions"),
-        )
+    for fact in _rows(mention, "facts"):
+        relation, value, edit = _texts(fact, "relation", "object", "edit")
         is_ground = (entity, relation, value) in rests_on
+        span = fact.get("positions")
         table.add_row(
             RESTS_ON if is_ground else READ,
             format_positions(*span) if isinstance(span, list) and len(span) == 2 else "",
-            one_line(str(fact.get("text") or f"{relation} {value}")),
-            format_number(fact.get("rank")),
-            format_number(fact.get("score")),
-            str(fact.get("edit") or ""),
+            _text(fact, "text") or f"{relation} {value}",
+            *map(format_number, (fact.get("rank"), fact.get("score"))),
+            edit,
             style="green" if is_ground else "",
         )
-    head = Text.assemble((label, "bold cyan"), (f"  {one_line(entity)}" if entity else "", "dim"))
+    label = _text(mention, "label") or _text(mention, "text")
+    head = Text.assemble((label, "bold cyan"), (f"  {entity}" if entity else "", "dim"))
     if not table.row_count:
         return Padding.indent(head.append("  no facts", "dim"), 2)
     return Padding.indent(Group(head, Padding.indent(table, 2)), 2)
@@ -100,35 +120,38 @@ def format_number(value: object) -> str:
     return str(value) if isinstance(value, int) else f"{value:.2f}"
 
 
-def draw_explanation(explanation: Mapping[str, JsonValue], answer: str | None) -> RenderableType:
-    """Draw the sections of a system that reads the graph, and every other explanation as it is."""
-    if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
-        return Padding.indent(_draw(dict(explanation)), 2)
-    tree = _rows(explanation, "tree")
-    rests_on: set[Key] = {
-        (str(fact.get("entity")), str(fact.get("relation")), str(fact.get("object")))
-        for fact in _rows(explanation, "rests_on")
-    }
-    parts: list[RenderableType] = [draw_tokens(_rows(explanation, "tokens"))]
-    parts += [draw_facts(mention, rests_on) for mention in tree]
-    if rests_on:
-        legend = f"  {RESTS_ON} the answer rests on it   {READ} read as well"
-        parts.append(Text(legend, style="dim"))
-    labels = {_text(word, "entity"): _text(word, "label") or _text(word, "text") for word in tree}
-    for title, table in (
-        ("Names with several meanings", _draw_ambiguities(explanation, labels)),
-        ("Left out", _draw_omissions(explanation, labels)),
-        ("Without one fact", _draw_ablations(explanation, answer)),
-    ):
-        if table is not None:
-            parts += [Text(f"\n  {title}", style="bold"), Padding.indent(table, 4)]
-    if isinstance(explanation.get("no_answer"), int | float):
-        share = percent(float(str(explanation["no_answer"])))
-        parts.append(Text(f"\n  That no fact answers: {share}", "dim"))
-    rest = {name: value for name, value in explanation.items() if name not in TREE_FIELDS}
-    if rest:
-        parts += [Text(), Padding.indent(_draw(rest), 2)]
-    return Group(*parts)
+def list_meanings(name: Json, labels: Mapping[str, str]) -> Rows:
+    """Return the entities that bear a name, and how well each fits; the first is the chosen one."""
+    choice = name.get("chosen")
+    entity: Json = choice if isinstance(choice, dict) else {"id": choice}
+    id = _text(entity, "id")
+    label = _text(entity, "label") or labels.get(id, "") or id
+    meanings = [(_text(name, "text"), label, entity, "cyan")]
+    meanings += [("", f"not {_text(other, 'label')}", other, "dim") for other in _rows(name, "others")]
+    return [
+        [
+            text,
+            Text(words, style),
+            Text(_text(entity, "id"), style),
+            *map(format_number, (entity.get("fit"), entity.get("degree"))),
+        ]
+        for text, words, entity, style in meanings
+    ]
+
+
+def list_omission(fact: Json, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a fact that was found and not read, with the reason."""
+    entity, relation, value, reason = _texts(fact, "entity", "relation", "object", "reason")
+    return labels.get(entity, entity), relation, value, OMISSION_REASONS.get(reason, reason)
+
+
+def list_ablation(fact: Json, answer: str | None) -> tuple[RenderableType, ...]:
+    """Return a fact with the answer without it."""
+    reply = None if fact.get("answer") is None else _text(fact, "answer")
+    words = Text("the same", "dim") if reply == answer else Text.assemble(draw_answer(reply), style="yellow")
+    score = fact.get("score")
+    share = percent(score) if isinstance(score, int | float) else ""
+    return *_texts(fact, "relation", "object"), words, share
 
 
 def _draw(value: JsonValue, name: str = "") -> RenderableType:
@@ -142,78 +165,25 @@ def _draw(value: JsonValue, name: str = "") -> RenderableType:
     if not value:
         return Text("none", style="dim")
     if isinstance(value, dict):
-        table = make_grid()
-        table.add_column(style="dim")
-        for name, cell in value.items():
-            table.add_row(Text(name.replace("_", " ")), _draw(cell, name))
-        return table
+        return make_table(
+            rows=[(Text(name.replace("_", " "), "dim"), _draw(v, name)) for name, v in value.items()]
+        )
     objects = [item for item in value if isinstance(item, dict)]
     if len(objects) == len(value):
-        table = make_table()
         names = list(dict.fromkeys(name for item in objects for name in item))
-        for name in names:
-            are_numbers = all(isinstance(item.get(name), int | float) for item in objects)
-            table.add_column(Text(name.replace("_", " ")), justify="right" if are_numbers else "left")
-        for item in objects[:MAX_ROWS]:
-            table.add_row(*("" if item.get(name) is None else _draw(item[name], name) for name in names))
-        if len(objects) > MAX_ROWS:
-            return Group(table, Text(f"and {len(objects) - MAX_ROWS:,} more: --json tells them all", "dim"))
-        return table
+        numbers = {n for n in names if all(isinstance(item.get(n), int | float) for item in objects)}
+        titles = [">" * (name in numbers) + re.sub("[_:>]", " ", name) for name in names]
+        rows = [["" if item.get(n) is None else _draw(item[n], n) for n in names] for item in objects]
+        return _draw_rows(titles, rows, MAX_ROWS)
     if any(isinstance(item, dict | list) for item in value):
         return Group(*map(_draw, value))
     return Text(", ").join(text for item in value if isinstance(text := _draw(item), Text))
 
 
-def _draw_ambiguities(explanation: Json, labels: Mapping[str, str]) -> Table | None:
-    """Draw the entities that bear a name, and how well each fits; the first is the chosen one."""
-    table = _make_folding_table("name", "taken for", "", ">fit", ">facts")
-    for mention in _rows(explanation, "ambiguous"):
-        choice = mention.get("chosen")
-        entity: Json = choice if isinstance(choice, dict) else {"id": choice}
-        id = _text(entity, "id")
-        label = _text(entity, "label") or labels.get(id, "")
-        fit, degree = format_number(entity.get("fit")), format_number(entity.get("degree"))
-        table.add_row(_text(mention, "text"), Text(label or id, "cyan"), Text(id, "cyan"), fit, degree)
-        for other in _rows(mention, "others"):
-            fit, degree = format_number(other.get("fit")), format_number(other.get("degree"))
-            name, other_id = f"not {_text(other, 'label')}", _text(other, "id")
-            table.add_row("", Text(name, "dim"), Text(other_id, "dim"), fit, degree)
-    return table if table.row_count else None
-
-
-def _draw_omissions(explanation: Json, labels: Mapping[str, str]) -> RenderableType | None:
-    """Draw the facts that were found and not read, with the reasons."""
-    omissions = _rows(explanation, "left_out")
-    table = _make_folding_table("of", "relation", "value", "because")
-    for fact in omissions[:MAX_OMISSIONS]:
-        entity, reason = _text(fact, "entity"), _text(fact, "reason")
-        because = OMISSION_REASONS.get(reason, reason)
-        table.add_row(labels.get(entity, entity), _text(fact, "relation"), _text(fact, "object"), because)
-    if len(omissions) > MAX_OMISSIONS:
-        rest = f"and {len(omissions) - MAX_OMISSIONS:,} more: --json tells them all"
-        return Group(table, Text(rest, style="dim"))
-    return table if omissions else None
-
-
-def _draw_ablations(explanation: Json, answer: str | None) -> Table | None:
-    """Draw the answer without each one of the facts."""
-    table = _make_folding_table("relation", "value", "then the answer is", ">sure")
-    for fact in _rows(explanation, "without"):
-        reply = None if fact.get("answer") is None else one_line(str(fact["answer"]))
-        score = fact.get("score")
-        confidence = percent(score) if isinstance(score, int | float) else ""
-        words = Text.assemble(draw_answer(reply), style="yellow")
-        if reply == answer:
-            words = Text("the same", "dim")
-        table.add_row(_text(fact, "relation"), _text(fact, "object"), words, confidence)
-    return table if table.row_count else None
-
-
-def _make_folding_table(*titles: str) -> Table:
-    table = make_table(*titles)
-    for column in table.columns:
-        column.overflow = "fold"
-    return table
+def _draw_rows(titles: Sequence[str], rows: Rows, n_most: int) -> RenderableType:
+    table = make_table(*titles, rows=rows[:n_most])
+    n_more = len(rows) - n_most
+    return Group(table, Text(f"and {n_more:,} more: --json tells them all", "dim")) if n_more > 0 else table
 
 
 def _rows(explanation: Json, name: str) -> list[dict[str, Any]]:
@@ -225,3 +195,7 @@ def _rows(explanation: Json, name: str) -> list[dict[str, Any]]:
 def _text(row: Json, name: str) -> str:
     value = row.get(name)
     return "" if value is None else one_line(str(value))
+
+
+def _texts(row: Json, *names: str) -> tuple[str, ...]:
+    return tuple(_text(row, name) for name in names)

@@ -1,4 +1,4 @@
-"""Changes of the graph and of memories in words: facts, triples of an import, rules."""
+"""What memories hold and how it changes: facts, triples of an import, rules, entities, documents, senses of a word."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.text import make_table, one_line, plural
+from errata.cli.render.text import escape, make_table, one_line, plural
 
+MAX_ALIASES = 3
 MAX_EFFECTS = 40  # triples with an effect on other values that are shown
 
 
@@ -97,9 +99,7 @@ def draw_rules(page: wire.ActiveEditList) -> RenderableType:
     """Draw the valid rules, a line each."""
     if not page.edits:
         return Text(f"No rule is in force at version {page.version}: every path may be walked.", style="dim")
-    table = make_table("edit", ">version", "who", "rule", "message")
-    table.columns[0].style = "cyan"
-    table.columns[3].overflow = "fold"
+    table = make_table("edit:cyan", ">version", "who", "rule", "message")
     for edit in page.edits:
         fields = edit.edit.get("change")
         rule, label = (fields.get("rule", ""), fields.get("label")) if isinstance(fields, dict) else ("", "")
@@ -117,12 +117,106 @@ def draw_triples(
     other_rows = [triple for triple in rows if not triple.before and not triple.by_hand][:n_others]
     if not effects and not other_rows:
         return []
-    table = make_table(">line", "triple", "before", "by", "", indent=2)
+    table = make_table(">line", "triple", "before", "by", ":red", indent=2)
     for triple in [*effects[:MAX_EFFECTS], *other_rows]:
         name = f"{one_line(triple.subject)} · {one_line(triple.relation)} · {one_line(triple.object)}"
         origin = f"version {triple.version}, {triple.author}" if triple.version else ""
         state = "left out" if triple.is_left_out else "edited by hand" if triple.by_hand else ""
-        table.add_row(f"{triple.line:,}", name, one_line(triple.before), origin, Text(state, style="red"))
+        table.add_row(f"{triple.line:,}", name, one_line(triple.before), origin, state)
     n_more = n_triples - len(other_rows) - min(MAX_EFFECTS, len(effects))
     rest = [Text(f"  and {plural(n_more, 'more triple')}", style="dim")] if other_rows and n_more > 0 else []
     return [table, *rest]
+
+
+def draw_entity_list(page: wire.EntityList) -> RenderableType:
+    if not page.entities:
+        return Text(f"No entity is called so at version {page.version}.", style="yellow")
+    return draw_entities(page.entities)
+
+
+def draw_entities(entities: Sequence[wire.EntityHead]) -> RenderableType:
+    """Draw entities, without columns that would be empty."""
+    has_aliases = any(entity.aliases for entity in entities)
+    has_descriptions = any(entity.description for entity in entities)
+    titles = ["also called"] * has_aliases + ["what it is"] * has_descriptions
+    table = make_table("id:cyan", "name", ">facts", *titles)
+    for entity in entities:
+        aliases = ", ".join(map(one_line, entity.aliases[:MAX_ALIASES]))
+        aliases += ", …" if len(entity.aliases) > MAX_ALIASES else ""
+        cells = [aliases] * has_aliases + [one_line(entity.description)] * has_descriptions
+        table.add_row(entity.id, one_line(entity.label), f"{entity.degree:,}", *cells)
+    return table
+
+
+def draw_entity(entity: wire.EntityState) -> RenderableType:
+    parts: list[RenderableType] = [
+        Text.assemble((one_line(entity.label), "bold"), (f"  {entity.id}", "cyan"))
+    ]
+    if entity.aliases:
+        parts.append(Text.assemble(("also called ", "dim"), ", ".join(map(one_line, entity.aliases))))
+    if entity.description:
+        parts.append(Text(entity.description))
+    count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
+    parts += [Text(f"{count} at version {entity.version}", style="dim"), Text(), _draw_facts(entity.facts)]
+    if entity.removed_facts:
+        parts += [Text("\nSaid before", style="dim"), _draw_facts(entity.removed_facts)]
+    return Group(*parts)
+
+
+def _draw_facts(facts: Sequence[wire.EntityFact]) -> RenderableType:
+    """Draw facts. A relation with several values is named once, by its label and by the name for edits."""
+    table = make_table(":dim", "", ":cyan", ":dim")
+    previous = ""
+    for fact in facts:
+        label, name = one_line(fact.label), one_line(fact.relation)
+        title = name if label in ("", name) else f"{label} ({name})"
+        since = f"since version {fact.added_in}" if fact.added_in else "from the base"
+        if isinstance(fact, wire.RemovedFact):
+            since = f"{since}, removed in version {fact.removed_in}"
+        origin = f"{since} · {fact.edit}" if fact.edit else since
+        object_id = f"{fact.object_id} (by its name)" if fact.linked_text else fact.object_id
+        table.add_row("" if title == previous else title, one_line(fact.object), object_id, origin)
+        previous = title
+    return Padding.indent(table, 2)
+
+
+def draw_document(document: wire.DocumentState) -> Text:
+    """Return the text, whose lines and tabs are the document's; other control characters are shown."""
+    lines = document.text.replace("\r\n", "\n").split("\n")
+    return Text("\n".join("\t".join(map(escape, line.split("\t"))) for line in lines))
+
+
+def draw_document_list(page: wire.DocumentList) -> RenderableType:
+    if not page.documents:
+        return Text(f"There is no document at version {page.version}.", style="yellow")
+    rows = [(d.id, one_line(d.title), f"{d.characters:,}", f"{len(d.edits):,}") for d in page.documents]
+    table = make_table("id:cyan", "title", ">characters", ">edits", rows=rows)
+    if len(page.documents) == page.total:
+        return table
+    last = page.documents[-1].id
+    note = f"{plural(page.total, 'document')} in all; more of them: errata doc list --after {last}"
+    return Group(table, Text(note, style="dim"))
+
+
+def draw_senses(word: wire.WordSenses) -> RenderableType:
+    """Draw a word: a line a sense."""
+    title = Text.assemble((f"'{word.word}'", "bold"), (f"  {word.model}, version {word.version}", "dim"))
+    is_edited = any(sense.edits for sense in word.senses)
+    titles = [">sense", ">strength", "favours", "disfavours:dim", *["edits:yellow"] * is_edited]
+    table = make_table(*titles)
+    for sense in word.senses:
+        words = _write_words(sense.top), _write_words(sense.bottom[:3]), *[", ".join(sense.edits)] * is_edited
+        table.add_row(str(sense.number), _write_strength(sense), *words)
+    warnings = [Text(warning, style="yellow") for warning in word.warnings]
+    return Group(title, table, *warnings)
+
+
+def _write_strength(sense: wire.Sense) -> str:
+    if abs(sense.strength - sense.base_strength) < 0.005:
+        return f"{sense.strength:.2f}"
+    return f"{sense.base_strength:.2f} → {sense.strength:.2f}"
+
+
+def _write_words(words: list[wire.ScoredWord]) -> str:
+    """Write words in one line; spaces before them are left out, and other white space is written as a code."""
+    return "  ".join(word.word.removeprefix(" ").replace("\n", "\\n") or "␣" for word in words)

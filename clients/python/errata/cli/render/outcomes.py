@@ -1,8 +1,9 @@
-"""Questions with their answers before and after a change: one row each in one table, wherever a change is shown."""
+"""Questions with their answers before and after a change: one row each in one table, wherever a change is row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -12,12 +13,12 @@ from rich.text import Text
 
 from errata import wire
 from errata.cli.render.graph import describe_change, is_import
-from errata.cli.render.text import draw_answer, draw_change, make_grid, one_line, percent, plural
+from errata.cli.render.text import draw_answer, draw_change, make_table, one_line, percent, plural
 from errata.wire import Outcome
 
 EMPTY = "nothing"  # a graph that says nothing is not unsure
 NO_EDIT = "no edit"
-MAX_GOOD = 2  # wordings around an edit that are as they should be, and are shown
+MAX_GOOD = 2  # wordings around an edit that are as they should be, and are row
 WARNINGS = ("near, follows too", "tried, does not")  # labels that a curator should look at
 
 
@@ -28,17 +29,21 @@ class Row(NamedTuple):
     label: str = ""  # the system, the kind of wording, or the version behind it
     good: bool | None = None  # whether it is as a curator expects; None without an expectation
     note: str = ""
-    has_answers: bool = True  # whether the answers are shown
+    has_answers: bool = True  # whether the answers are row
 
 
 def draw_outcomes(rows: Iterable[Row], indent: int = 4) -> list[RenderableType]:
     """Draw a table without the columns that no row needs; nothing without rows."""
     lines = [_draw_cells(row) for row in rows]
     is_in_use = [any(cells) for cells in zip(*lines, strict=True)]
-    table = make_grid()
-    for cells in lines:
-        table.add_row(*(cell for cell, is_used in zip(cells, is_in_use, strict=True) if is_used))
+    table = make_table(rows=([*compress(cells, is_in_use)] for cells in lines))
     return [Padding.indent(table, indent)] if lines else []
+
+
+def draw_section(heading: str, style: str, rows: Iterable[Row]) -> list[RenderableType]:
+    """Draw a heading with its table; nothing without rows."""
+    table = draw_outcomes(rows, 2)
+    return [Text(heading, style), *table] if table else []
 
 
 def _draw_cells(row: Row) -> tuple[Text, ...]:
@@ -70,7 +75,7 @@ def list_edit(edit: wire.EditReport, verbose: bool = False) -> list[Row]:
     expectation = f"(wanted: {edit.answer or 'no answer'})"
     note = "" if edit.holds else expectation
     if edit.holds and "extends" in edit.notes:
-        note = f"takes the place of version {edit.notes['extends']}, and keeps what that says"
+        note = f"keeps what version {edit.notes['extends']} says"
     rows = [Row(_of_edit(edit), edit.model, edit.holds, note)]
     if edit.visitors is not None and edit.visitors.before != edit.before:
         rows.append(Row(edit.visitors, "visitors"))
@@ -155,11 +160,7 @@ def list_undone(edits: Sequence[wire.EditReport]) -> list[Row]:
 def list_tests(tests: Iterable[Outcome]) -> list[Row]:
     """Return questions of edits that get other answers than theirs, with the version that answers where it is known."""
     return [
-        Row(
-            test,
-            f"version {test.version}",
-            note="" if test.by_version is None else f"by version {test.by_version}",
-        )
+        Row(test, f"version {test.version}", note=f"by version {test.by_version}" if test.by_version else "")
         for test in tests
     ]
 
@@ -168,12 +169,9 @@ def list_changes(changes: Iterable[Outcome]) -> list[Row]:
     """Return the wordings of edits that two versions answer differently; one that was not measured is an edit's."""
     rows = []
     for change in changes:
-        answers = (
-            {}
-            if change.is_measured
-            else {"before": change.before or NO_EDIT, "after": change.after or NO_EDIT}
-        )
-        rows.append(Row(change.model_copy(update=answers), note=f"{change.edit} {change.model}".rstrip()))
+        names = {"before": change.before or NO_EDIT, "after": change.after or NO_EDIT}
+        row = change if change.is_measured else change.model_copy(update=names)
+        rows.append(Row(row, note=f"{change.edit} {change.model}".rstrip()))
     return rows
 
 

@@ -15,6 +15,7 @@ from errata.cli.render.outcomes import (
     Row,
     count_edits,
     draw_outcomes,
+    draw_section,
     list_edit,
     list_fact,
     list_tests,
@@ -23,7 +24,6 @@ from errata.cli.render.outcomes import (
 from errata.cli.render.text import (
     FLAGS,
     escape,
-    make_grid,
     make_table,
     milliseconds,
     one_line,
@@ -131,7 +131,7 @@ def draw_other_answers(
     if not effects:
         return [Text(f"No other answer of {owner} changed: {extent}.")] if n_compared else []
     count = f"{plural(len(effects), 'other answer')} of {owner} changed too ({extent}):"
-    return [Text(count, style="yellow"), *draw_outcomes(map(Row, effects), 2)]
+    return draw_section(count, "yellow", map(Row, effects))
 
 
 def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[RenderableType]:
@@ -150,21 +150,23 @@ def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[Renderab
     ]
     same = [test for test in report.superseded_tests if test.follows and test not in successions]
     takes = "This takes the place of"
-    parts: list[RenderableType] = []
-    for style, tests, heading in (
-        ("red", intruders, f"{takes} {count_edits(intruders)} that it was not told to replace:"),
-        (
-            "yellow",
-            successions,
-            f"{takes} {count_edits(successions)} with other questions, as it was told to:",
+    advice = [Text(_advise(report, kind, intruders), style="dim")] if intruders else []
+    broken = report.broken_tests
+    parts: list[RenderableType] = [
+        *draw_section(
+            f"{takes} {count_edits(intruders)} that it was not told to replace:", "red", list_tests(intruders)
         ),
-        ("red", report.broken_tests, f"Broken: {count_edits(report.broken_tests)}, with another answer now:"),
-        ("yellow", same, f"Replaced: {count_edits(same)}; to be back if this is taken back:"),
-    ):
-        if tests:
-            parts += [Text(heading, style=style), *draw_outcomes(list_tests(tests), 2)]
-        if tests is intruders and intruders:
-            parts.append(Text(_advise(report, kind, intruders), style="dim"))
+        *advice,
+        *draw_section(
+            f"{takes} {count_edits(successions)} with other questions, as it was told to:",
+            "yellow",
+            list_tests(successions),
+        ),
+        *draw_section(f"Broken: {count_edits(broken)}, with another answer now:", "red", list_tests(broken)),
+        *draw_section(
+            f"Replaced: {count_edits(same)}; to be back if this is taken back:", "yellow", list_tests(same)
+        ),
+    ]
     if report.edits_left_out:
         count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
@@ -255,19 +257,17 @@ def draw_import(receipt: wire.ImportReceipt, verbose: bool = False) -> Renderabl
     """Draw what an import replaced, how much the graph has grown, and which lines could not be used."""
     counts = receipt.counts
     triples = plural(counts.triples, "triple")
-    table = make_grid(indent=2)
-    table.add_column(style="dim")
-    table.add_row("triples", f"{counts.triples:,} from {plural(counts.lines, 'line')} of {counts.format}")
-    table.add_row("entities", f"{counts.entities:,}, of which {counts.new_entities:,} are new")
-    if counts.skipped:
-        table.add_row("left out", _join_reasons(counts.skipped))
-    if verbose:
-        rate = f", {counts.triples / counts.seconds:,.0f} triples per s" if counts.seconds > 0 else ""
-        table.add_row("time", f"{seconds(counts.seconds)}{rate}")
-    parts = [
-        *draw_head(receipt, f"{triples} imported" if receipt.version else f"an import of {triples}"),
-        table,
-    ]
+    rate = f", {counts.triples / counts.seconds:,.0f} triples per s" if counts.seconds > 0 else ""
+    rows = {
+        "triples": f"{counts.triples:,} from {plural(counts.lines, 'line')} of {counts.format}",
+        "entities": f"{counts.entities:,}, of which {counts.new_entities:,} are new",
+        "left out": _join_reasons(counts.skipped),
+        "time": f"{seconds(counts.seconds)}{rate}" if verbose else "",
+    }
+    cells = [(Text(name, "dim"), text) for name, text in rows.items() if text]
+    table = make_table(rows=cells, indent=2)
+    summary = f"{triples} imported" if receipt.version else f"an import of {triples}"
+    parts = [*draw_head(receipt, summary), table]
     parts += draw_triples(counts.rows, counts.triples)
     parts += _draw_rejected(counts) if counts.rejected else []
     parts += draw_details(receipt.report)
@@ -282,10 +282,9 @@ def _draw_rejected(counts: wire.ImportCounts) -> list[RenderableType]:
         Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow")
     ]
     if counts.rejected_lines:
-        table = make_table(">line", "why it was rejected", indent=2)
-        for line in counts.rejected_lines[:MAX_REJECTED_LINES]:
-            table.add_row(f"{line.line:,}", one_line(line.reason or line.code))
-        parts.append(table)
+        lines = counts.rejected_lines[:MAX_REJECTED_LINES]
+        rows = [(f"{line.line:,}", one_line(line.reason or line.code)) for line in lines]
+        parts.append(make_table(">line", "why it was rejected", rows=rows, indent=2))
     n_listed = len(counts.rejected_lines)
     n_more = counts.rejected - min(n_listed, MAX_REJECTED_LINES)
     if n_more > 0:

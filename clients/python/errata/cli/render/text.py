@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 from rich import filesize
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -66,9 +68,9 @@ def short_digest(digest: str) -> str:
     return digest.removeprefix("sha256:")[:12]
 
 
-def age(time: datetime, now: datetime) -> str:
+def age(time: datetime) -> str:
     """Format the time since a moment; after a week, its day."""
-    passed_s = (now - time).total_seconds()
+    passed_s = (datetime.now(UTC) - time).total_seconds()
     if passed_s < MINUTE_S:
         return "just now"
     if passed_s < HOUR_S:
@@ -80,10 +82,6 @@ def age(time: datetime, now: datetime) -> str:
     return f"{time.astimezone():%Y-%m-%d}"
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 def draw_answer(answer: str | None) -> Text:
     """Draw an answer, or that there is none."""
     return Text("not sure", style="italic dim") if answer is None else Text(answer)
@@ -93,17 +91,28 @@ def draw_change(before: str | None, after: str | None) -> Text:
     return Text.assemble(draw_answer(before), (" → ", "dim"), draw_answer(after))
 
 
-def make_table(*titles: str, indent: int = 0) -> Table:
-    """Make a table with a header line. A title that begins with > stands over numbers."""
-    table = Table(box=None, padding=(0, 2, 0, indent), header_style="dim")
+def make_table(*titles: str, rows: Iterable[Sequence[RenderableType]] = (), indent: int = 0) -> Table:
+    """Make a table of rows, without a header line where no title has words.
+
+    A title that begins with > stands over numbers; behind a colon it has the style of its column.
+    """
+    has_header = any(title.strip(">").partition(":")[0] for title in titles)
+    table = Table(box=None, padding=(0, 2, 0, indent), header_style="dim", show_header=has_header)
     for title in titles:
-        table.add_column(title.removeprefix(">"), justify="right" if title.startswith(">") else "left")
+        name, _, style = title.removeprefix(">").partition(":")
+        justify: Literal["left", "right"] = "right" if title.startswith(">") else "left"
+        table.add_column(name, style=style, justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def make_grid(indent: int = 0) -> Table:
-    """Make a table without a header line."""
-    return Table(box=None, show_header=False, padding=(0, 2, 0, indent))
+def draw_page(table: Table, command: str, options: str, before: object) -> RenderableType:
+    """Draw a page of a list, and the command for the next one, which has the same options; no command without one."""
+    if before is None:
+        return table
+    words = " ".join(filter(None, (command, options, f"--before {before}")))
+    return Group(table, Text(f"Older ones: {words}", style="dim"))
 
 
 def one_line(text: str) -> str:

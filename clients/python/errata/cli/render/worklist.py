@@ -10,7 +10,7 @@ from rich.text import Text
 from errata import wire
 from errata.cli.render.graph import describe_change
 from errata.cli.render.receipt import draw_receipt
-from errata.cli.render.text import age, make_table, one_line, plural, shorten, utc_now
+from errata.cli.render.text import age, make_table, one_line, plural, shorten
 from errata.wire.base import Details
 
 KINDS = {"declined": "no answer", "uncovered": "no fact covers it", "near": "an edit is near"}
@@ -25,12 +25,10 @@ def draw_gaps(page: wire.GapPage) -> RenderableType:
         )
     if not page.gaps:
         return Text("Every question was answered.")
-    now = utc_now()
-    table = make_table(">line", ">asked", "last", "model", "why", "question")
+    table = make_table(">line", ">asked", "last", "model", "why:dim", "question")
     for gap in page.gaps:
-        why = KINDS.get(gap.kind, gap.kind)
-        line, count, last = str(gap.line), f"{gap.count:,}", age(gap.last, now)
-        table.add_row(line, count, last, gap.model, Text(why, style="dim"), one_line(gap.question))
+        why, count = KINDS.get(gap.kind, gap.kind), f"{gap.count:,}"
+        table.add_row(str(gap.line), count, age(gap.last), gap.model, why, one_line(gap.question))
     hints = [f'Answer one by its line: errata edit {page.gaps[0].line} "ANSWER"']
     hints.append("Take out those that are answered by now: errata gaps --again")
     if page.total > len(page.gaps):
@@ -75,7 +73,7 @@ def describe_hits(hits: wire.Hits | None) -> str:
         return ""
     if hits.last is None:
         return "no answer yet"
-    return f"{plural(hits.count, 'answer')}, the last {age(hits.last, utc_now())}"
+    return f"{plural(hits.count, 'answer')}, the last {age(hits.last)}"
 
 
 def draw_reviews(page: wire.ReviewList) -> RenderableType:
@@ -87,15 +85,9 @@ def draw_reviews(page: wire.ReviewList) -> RenderableType:
     table = make_table("day", "edit", "what", "answer", "who", "gave")
     for detail in page.edits:
         edit = detail.edit
-        subject = edit.question or describe_change(edit.notes)
-        table.add_row(
-            str(edit.review),
-            edit.id,
-            shorten(one_line(subject), MAX_SUBJECT_LETTERS),
-            shorten(one_line(edit.answer), MAX_SUBJECT_LETTERS),
-            detail.author,
-            describe_hits(edit.hits),
-        )
+        texts = edit.question or describe_change(edit.notes), edit.answer
+        words = (shorten(one_line(text), MAX_SUBJECT_LETTERS) for text in texts)
+        table.add_row(str(edit.review), edit.id, *words, detail.author, describe_hits(edit.hits))
     first = page.edits[0].edit.id
     hints = [f"Still right: errata review {first} DAY    wrong: errata revert {first}"]
     count = plural(len(page.edits), "edit")
@@ -113,14 +105,13 @@ def draw_review(detail: wire.EditDetail) -> RenderableType:
 def draw_proposals(page: wire.ProposalList) -> RenderableType:
     if not page.proposals:
         return Text("No proposal waits.")
-    now = utc_now()
     table = make_table(">proposal", "made", "by", "state", "what")
     for item in page.proposals:
         state = f"version {item.version}" if item.version else item.state
         words = describe_edits(item)
         if item.conflicts:
             words += f"  (conflicts with {', '.join(map(str, item.conflicts))})"
-        table.add_row(str(item.number), age(item.time, now), item.author, state, one_line(words))
+        table.add_row(str(item.number), age(item.time), item.author, state, one_line(words))
     return table
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from errata.cli.app import build_cli
-from errata.cli.progress import show_spinner
-from errata.cli.session import find_key
+from errata.cli.session import find_key, show_spinner
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner

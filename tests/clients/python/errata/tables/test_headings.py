@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from errata.tables.headings import read_headings
+from errata.tables.delimiter import read_headings
 
 from tests.workbooks import workbook
 
