@@ -13,13 +13,13 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests import adapters, certificates, shapes
+from tests import shapes, sharing
 from tests.scheduling import BySharing
 
 MODELS = Path(__file__).parents[1] / "models"
 
-adapters.share()
-certificates.share()
+sharing.share_adapters()
+sharing.share_certificates()
 shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
 settings.register_profile("errata", deadline=None)  # a machine with other work is not a defect

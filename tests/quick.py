@@ -4,8 +4,6 @@ A test file that was changed is run, and of a file of the code the test file tha
 nearest mirrored folder above it that has some. A template or a script counts as a file of the code.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ short functions do. Here beartype checks each call once, while jaxtyping remembe
 has a shape, beartype alone looks at the same types.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from collections.abc import Callable, Collection, Sequence

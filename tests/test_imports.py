@@ -1,7 +1,5 @@
 """Imports go one way, so that each part can be read, tested and installed without those that stand on it."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

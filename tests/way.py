@@ -5,8 +5,6 @@ Files of `service` in which a function is entered count, each once. What stands 
 call) is listed apart.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Makes Excel workbooks for tests."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence

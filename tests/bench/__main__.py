@@ -9,7 +9,7 @@ import sys
 
 import torch
 
-from tests.bench import editing, graph, inprocess, many_edits, mutants, order, overhttp, start
+from tests.bench import editing, graph, inprocess, mutants, order, overhttp, start
 from tests.bench.memory import rows as memory_rows
 from tests.bench.page import write
 from tests.bench.table import show
@@ -18,7 +18,7 @@ SECTIONS = {
     "inprocess": inprocess.rows,
     "http": overhttp.rows,
     "editing": editing.rows,
-    "many": many_edits.rows,
+    "many": editing.many_rows,
     "graph": graph.rows,
     "order": order.rows,
     "start": start.rows,

@@ -1,13 +1,11 @@
 """`make chaos`: the service under load while it is harmed in every way we know; status 1 if a promise was broken."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
 from pathlib import Path
 
-from tests.chaos.faults.all import FAULTS, LAST
+from tests.chaos.faults import FAULTS, LAST
 from tests.chaos.report import show, write
 from tests.chaos.run import Options, run
 from tests.chaos.verdict import judge

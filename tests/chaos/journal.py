@@ -5,8 +5,6 @@ One JSON object a line in `journal.jsonl`: {"intent": KEY, ...} before a request
 that a commit in the ledger can be traced to the editor that asked for it.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping, Sequence

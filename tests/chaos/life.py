@@ -1,7 +1,5 @@
 """A service that is to be harmed: started as a person starts it, on a disk and a Valkey that can be harmed."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The questions of clients and editors: few, so that every question has many answers in one run."""
 
-from __future__ import annotations
-
 from random import Random
 
 from tests.service.toy import FACTS

@@ -1,7 +1,5 @@
 """Records the clients' results: every answer with the promises made for it, and every refusal with its code."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter
@@ -22,7 +20,6 @@ EXPECTED_CODES = {
 PROBLEM = "application/problem+json"
 OK = 400
 LATE_S = 10.0  # after a fault, during which requests sent in the fault may still be refused
-GIVEN_UP = 0  # in place of a status: the client's own time limit
 
 
 @dataclass(frozen=True)

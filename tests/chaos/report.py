@@ -1,7 +1,5 @@
 """The report of a run: a table of its counts, and one of the effect of each fault."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time
@@ -9,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.chaos.graph import N_SUBJECTS
+from tests.chaos.client import N_SUBJECTS
 from tests.chaos.run import Run
-from tests.chaos.strike import FaultResult
+from tests.chaos.scene import FaultResult
 from tests.chaos.verdict import Check, count_connections, measure_growth, window
 from tests.chaos.watch import MEGABYTE
 

@@ -1,7 +1,5 @@
 """One run: the service, its load, the faults in turn, and at the end a check of the ledger and of all records."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -18,16 +16,12 @@ from errata.wire import VersionDetail
 
 from service.concurrency import cancel_and_wait
 from tests.chaos import questions
-from tests.chaos.client import Client, Pins
+from tests.chaos.client import Client, GraphAsker, Pins, Stranger, write_triples
 from tests.chaos.editor import Editor
-from tests.chaos.faults.fault import Fault
-from tests.chaos.graph import GraphAsker, write_triples
 from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.life import Life
 from tests.chaos.recorder import Recorder
-from tests.chaos.scene import Scene
-from tests.chaos.stranger import Stranger
-from tests.chaos.strike import FaultResult, strike
+from tests.chaos.scene import Fault, FaultResult, Scene, strike
 from tests.chaos.watch import EVERY_S, Watch
 
 SETTLE_S = 15.0  # of load before the first fault

@@ -1,7 +1,5 @@
 """The judge of chaos runs notices each broken promise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.questions import GRAPH
 from tests.chaos.recorder import LATE_S, Promise, Recorder
 from tests.chaos.run import Options, Run
-from tests.chaos.strike import FaultResult
+from tests.chaos.scene import FaultResult
 from tests.chaos.truth import ExpectedAnswer, Truth
 from tests.chaos.verdict import Check, check_answers, check_commits, judge
 from tests.chaos.watch import ROLES, Sample, Window, growth, together

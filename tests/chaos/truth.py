@@ -4,8 +4,6 @@ The rules of the toy: of the active gated edits that have a wording, the newest 
 of its row; else what it knew from the start. Where the atlas is asked, too, it answers what the toy answers by no edit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

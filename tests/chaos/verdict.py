@@ -1,14 +1,12 @@
 """Whether the service kept its promises: each is counted, with the number that it may not exceed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from errata.wire import VersionDetail
 
-from tests.chaos.faults.all import FAULTS, LAST
+from tests.chaos.faults import FAULTS, LAST
 from tests.chaos.journal import Acknowledgement, Journal
 from tests.chaos.questions import GRAPH
 from tests.chaos.recorder import ObservedAnswer, Recorder

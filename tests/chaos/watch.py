@@ -4,8 +4,6 @@ What grew is judged on processes that lived long enough: each is compared with i
 it was warm with the last. One that was killed before says nothing of growth, nor does one that has only begun.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Sequence

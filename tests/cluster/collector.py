@@ -1,7 +1,5 @@
 """A collector of traces: it reads what OpenTelemetry's exporters send, by OTLP over HTTP."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 from collections.abc import Iterator, Sequence

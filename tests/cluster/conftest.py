@@ -3,8 +3,6 @@
 Two replicas of the toy, its own Valkey, its own Ray; its traces are collected, of the requests that ask for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import httpx

@@ -1,7 +1,5 @@
 """kill -9 of any part while people ask and correct: answers go on, and no acknowledged commit is lost."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """While the ledger is frozen, answers go on and say so, and edits fail without a long wait; after it, all catch up."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The edit comes and goes, and only one of two systems can be taught: where both c
 the replies of two versions would look like one answer.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

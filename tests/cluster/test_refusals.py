@@ -1,7 +1,5 @@
 """A service that cannot start gives the reason in one sentence, with status 1, before it has started anything."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Faults of a page that no reader may meet: each is looked for in light and dark, at two widths."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """A browser, a service of its own for each test, and the people who may sign in there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

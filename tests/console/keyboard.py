@@ -3,8 +3,6 @@
 No element is clicked and none is given the focus: Tab reaches what is worked with, by the name that screen readers say.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What comes between the first word of a form and its commit: a session that ends, and the commits of others."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """Pictures of the main screens, for the page of the console: `make console` writes them to build/console/pictures."""
 
-from __future__ import annotations
-
 import base64
 from io import BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The main task of each screen, by keyboard alone, with scripts and without; every page on the way has no fault."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

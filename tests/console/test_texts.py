@@ -1,7 +1,5 @@
 """Texts that would run as scripts stay texts, wherever a page shows what a person wrote."""
 
-from __future__ import annotations
-
 import time
 from urllib.parse import quote
 

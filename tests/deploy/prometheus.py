@@ -3,8 +3,6 @@
 What a service without traffic does not show is made here: answers, refusals, edits, an import, a reading of the graph.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A Ray on this machine as an operator starts it, and the commands with which a service is put on it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The series that an expression of an alert reads, and whether a page has any of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

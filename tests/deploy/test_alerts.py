@@ -3,8 +3,6 @@
 The example for an Alertmanager is valid, and a real Alertmanager with it calls once for one cause.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

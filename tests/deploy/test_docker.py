@@ -9,8 +9,6 @@ No container is started here; what runs in the ledger's container is, by its own
 script makes.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os
@@ -26,7 +24,7 @@ import pytest
 
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
-from tests.deploy.acl_valkey import HOST, AclValkey, start_acl_valkey
+from tests.deploy.valkeys import HOST, AclValkey, start_acl_valkey
 from tests.service.ledger.writing import fill
 
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"

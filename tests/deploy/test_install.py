@@ -1,7 +1,5 @@
 """A set-up looks at the machine first, mends a half-made .venv, and has one version of each package, by its hash."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -5,8 +5,6 @@ schema of a PodTemplate, its Serve configuration against Ray's and ours, and the
 documents. No pod is started here.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib
@@ -22,7 +20,7 @@ from ray.serve.schema import ServeDeploySchema
 from service.launch.environment import CLUSTER_ENVIRONMENT
 from service.launch.serve_deploy import read_settings
 from tests.cluster.running import ROOT
-from tests.deploy.placement import Part, can_get_stuck
+from tests.deploy.test_serve_config import Part, can_get_stuck
 
 KUBERAY = ROOT / "deploy" / "kuberay"
 OVERLAYS = ("single", "cluster", "gpu")

@@ -1,7 +1,5 @@
 """With the Prometheus Operator the same pages are read and the same rules hold, in each overlay that asks for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

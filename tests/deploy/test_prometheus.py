@@ -1,7 +1,5 @@
 """Prometheus accepts the configurations, and finds what it should scrape."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 The ledger's own tests run as this user as well.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import re
@@ -24,7 +22,7 @@ from service.editing.editor import Editor
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.store import RedisLedger
-from tests.deploy.acl_valkey import REDIS, AclValkey, start_acl_valkey
+from tests.deploy.valkeys import REDIS, AclValkey, start_acl_valkey
 from tests.service.http.conftest import KEY, serve
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, start_deployment

@@ -1,7 +1,5 @@
 """`python -m tests.fuzz TARGET -runs=N CORPUS`: libFuzzer, through atheris, on one target. It ends this process."""
 
-from __future__ import annotations
-
 import sys
 
 import atheris

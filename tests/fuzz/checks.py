@@ -3,8 +3,6 @@
 Bundle by schemathesis as its hooks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import schemathesis

@@ -1,7 +1,5 @@
 """The number of examples: the same few in every `make test`; with `--fuzz N` (`make fuzz`) more, and others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import randrange
 

@@ -3,8 +3,6 @@
 A reader may refuse with its own error; whatever else it raises is a bug.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

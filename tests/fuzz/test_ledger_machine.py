@@ -4,8 +4,6 @@ server that is killed.
 Beside it stands a list of commits and of what the memories held after each. The ledger never knows less, never more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import Coroutine
@@ -31,8 +29,7 @@ from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.ledger.processes import kill, pid_of
-from tests.service.ledger.writing import AUTHOR, BASES, Writer
+from tests.service.ledger.writing import AUTHOR, BASES, Writer, kill, pid_of
 
 EXAMPLES, STEPS = 40, 30
 NUMBERS = st.integers(0, 30)

@@ -6,8 +6,6 @@ attack that holds the service does so in each. On two cores the attacker's own w
 which shows in the slowest answers: a floor stands below what is compared.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

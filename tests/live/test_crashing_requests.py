@@ -1,7 +1,5 @@
 """A question and an edit that end their process do so twice, under load, and cost no other request its answer."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -3,8 +3,6 @@
 He has an address of his own (127.0.0.2): on one address the requests take turns and not the callers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

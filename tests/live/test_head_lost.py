@@ -1,7 +1,5 @@
 """The head of a Ray dies whose state is in a Redis: the other machine answers, and the next head continues."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

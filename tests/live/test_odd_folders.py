@@ -1,7 +1,5 @@
 """A service starts, answers and is edited in folders with unusual names: blanks, brackets, a long TMPDIR, no HOME."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

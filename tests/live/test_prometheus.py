@@ -1,14 +1,11 @@
 """A real Prometheus watches a real service: every picture shows something, and an alert fires when something breaks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.cluster.running import Service, kill, signal, wait_until
-from tests.deploy.boards import PANELS, Panel
 from tests.deploy.prometheus import (
     ALERTS,
     RECORDING_RULES,
@@ -17,6 +14,7 @@ from tests.deploy.prometheus import (
     needs_prometheus,
     run_prometheus,
 )
+from tests.deploy.test_grafana import PANELS, Panel
 
 pytestmark = needs_prometheus
 

@@ -1,7 +1,5 @@
 """/readyz stays 200 during edits and a restart of the editor, so that a load balancer turns no client away."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

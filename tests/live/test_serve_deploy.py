@@ -1,7 +1,5 @@
 """The file in deploy/serve for one machine starts the service on an existing Ray, and starts it anew."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

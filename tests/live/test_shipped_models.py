@@ -3,8 +3,6 @@
 Every alert has something to look at; a fact, a file of facts and a name of it are answered from, and taken back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

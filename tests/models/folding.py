@@ -3,8 +3,6 @@
 The file holds the materials of the edits; it is written if it is not there. The checksums are printed as JSON.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import pickle

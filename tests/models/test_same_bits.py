@@ -3,8 +3,6 @@
 The other processors are this one with less of its instructions: libraries choose their kernels by what they may use.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

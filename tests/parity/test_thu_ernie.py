@@ -19,17 +19,18 @@ from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch
 from models.thu_ernie.row import Link, Row, Vocabulary
-from tests.parity.ernie_heads import (
+from tests.parity.ernie import (
     NO_LABEL,
     ErnieClassifier,
     ErnieSpans,
     ErnieTyping,
     PretrainingLabels,
+    align_as_authors,
+    clean,
     cross_entropy,
     pretraining_loss,
     span_loss,
 )
-from tests.parity.ernie_words import align_as_authors, clean
 
 STATES: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
 LOGITS: dict[str, Any] = {"atol": 2e-4, "rtol": 0}

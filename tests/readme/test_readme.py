@@ -5,8 +5,6 @@ the page word by word: `...` stands for anything, a time or a date for any other
 for one that rounds nearby, since processors differ in the last bits.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

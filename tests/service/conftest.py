@@ -1,7 +1,5 @@
 """One real Valkey for all ledger tests, emptied before each; tests that kill a server start their own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A replica and an editor in this process, on a real server, without Ray."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """A single flight runs once for all callers; a task that swallows a cancellation ends all the same."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

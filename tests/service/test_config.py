@@ -1,7 +1,5 @@
 """A wrong setting stops the start, and no setting is changed without the operator's knowledge."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

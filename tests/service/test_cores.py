@@ -1,7 +1,5 @@
 """A process computes on no more cores than its container, its unit or its scheduler lets it use."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

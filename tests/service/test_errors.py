@@ -1,7 +1,5 @@
 """The error tree is a public contract: codes and statuses are what clients branch on."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator
 

@@ -1,15 +1,15 @@
-"""Loaded systems are frozen, so that a full garbage collection does not hold up answers."""
-
-from __future__ import annotations
+"""Systems are loaded, and the memory that they take is known."""
 
 import gc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from service.choice import Standing, choose, repeats_words
 from service.loading import load_system
+from service.machine import count_memory
 from tests.service.parts import settings
 
 
@@ -31,3 +31,80 @@ def test_a_loaded_system_is_spared_by_the_collector(tmp_path: Path) -> None:
     assert bundle.system.name == "toy"
     assert gc.get_freeze_count() > 0.9 * n_objects
     assert len(gc.get_objects()) < 0.1 * n_objects
+
+
+MACHINE = "MemTotal:        4000000 kB\nMemFree:          100000 kB\nSwapTotal:       1000000 kB\n"
+ALL = 5_000_000 * 1024
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        pytest.param("0::/\n", {"memory.max": "2000000000\n"}, 2_000_000_000, id="v2 container"),
+        pytest.param("0::/\n", {"memory.max": "max\n"}, ALL, id="v2 container without a limit"),
+        pytest.param("0::/\n", {"memory.max": "99000000000\n"}, ALL, id="v2 more than there is"),
+        pytest.param(
+            "0::/a.slice/b\n",
+            {"a.slice/b/memory.max": "max\n", "a.slice/memory.max": "3000000000\n"},
+            3_000_000_000,
+            id="v2 group around it",
+        ),
+        pytest.param(
+            "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n",
+            {"memory/memory.limit_in_bytes": "1000000000\n", "cpu,cpuacct/memory.max": "1\n"},
+            1_000_000_000,
+            id="v1 container",
+        ),
+        pytest.param(
+            "4:memory:/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n"}, ALL, id="v1 without"
+        ),
+    ],
+)
+def test_a_limit_counts_where_it_is_lower(
+    tmp_path: Path, membership: str, files: Mapping[str, str], expected: int
+) -> None:
+    (tmp_path / "machine").write_text(MACHINE)
+    (tmp_path / "membership").write_text(membership)
+    for name, text in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert count_memory(tmp_path / "machine", tmp_path / "membership", tmp_path / "groups") == expected
+
+
+def standing(score: float, edited_in: int = 0, *, facts: bool = False, wording: str = "") -> Standing:
+    return Standing(True, False, score, edited_in, ("Peru",) if facts else (), wording)
+
+
+DECLINE = Standing(False, False, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("standings", "expected"),
+    [
+        ([standing(0.95, 200), standing(1.0, 108, facts=True)], 0),
+        ([standing(0.95, 5), standing(1.0, 108, facts=True)], 1),
+        ([standing(0.6, 200), standing(1.0, 108, facts=True)], 1),
+        ([standing(1.0, 5), standing(0.95, 200)], 1),
+        ([standing(0.4, 200), standing(0.9)], 1),
+        ([standing(0.6, 200), standing(0.9)], 0),
+        ([standing(0.7, 5, wording="Who rules Chile?"), standing(0.95, facts=True)], 1),
+        ([standing(0.95, 5, wording="Who rules Chile?"), standing(0.96, facts=True)], 0),
+        ([standing(0.7, 5, wording="Who rules PERU?"), standing(0.95, facts=True)], 0),
+        ([standing(0.7, 5, wording="Who rules Chile?"), standing(0.8, facts=True)], 0),
+        ([standing(0.7, 5), standing(0.95, facts=True)], 0),
+        ([DECLINE, standing(0.2)], 1),
+        ([Standing(False, True, 1.0), DECLINE], 1),
+        ([DECLINE], 0),
+    ],
+)
+def test_the_newest_answer_to_the_question_comes_first_and_then_the_surest(
+    standings: list[Standing], expected: int
+) -> None:
+    assert choose(standings) == expected
+
+
+def test_an_answer_of_words_of_the_question_repeats_it() -> None:
+    assert repeats_words("Lima", "Is LIMA the capital?")
+    assert not repeats_words("Lim", "Is Lima the capital?")
+    assert not repeats_words("", "Is Lima the capital?")

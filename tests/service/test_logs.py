@@ -1,7 +1,5 @@
 """One line a record, as text or as JSON, with the id of its request."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -5,8 +5,6 @@ block each and follow their paraphrases. `surgery` edits the table's row itself:
 one question, so that an undo has to be solved again, and paraphrases do not follow.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

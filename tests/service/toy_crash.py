@@ -1,7 +1,5 @@
 """The toy with a question and an edit that end the process which works for them, as a defect of native code does."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

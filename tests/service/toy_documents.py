@@ -1,7 +1,5 @@
 """A system that answers with the first word of a document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Its graph overlaps with the table of the toy, so that one fact changes both.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

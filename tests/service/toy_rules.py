@@ -3,8 +3,6 @@
 It adds no line to the service, the wire or the command.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ a Markdown file has a riddle such as "nobody", or if the table of files in a fol
 every fault of prose, those that the limits still allow, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """The shape of each area in figures: how a newcomer finds a file, follows a function and searches for a word."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Limits of `limits.toml`: lines and files of folders, lengths of functions, faults of prose."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections import Counter

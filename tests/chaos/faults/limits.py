@@ -1,14 +1,11 @@
 """A commit that is too large for the service, or for its Redis."""
 
-from __future__ import annotations
-
 import httpx
 
-from tests.chaos.faults.fault import Fault
+from tests.chaos.editor import Write
 from tests.chaos.journal import Correction, Intent
 from tests.chaos.recorder import problem
-from tests.chaos.scene import Scene
-from tests.chaos.write import Write
+from tests.chaos.scene import Fault, Scene
 
 MAX_BYTES = 20_000_000
 LIMIT = "proto-max-bulk-len"

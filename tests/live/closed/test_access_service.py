@@ -1,7 +1,5 @@
 """Keys, TLS and the audit on a real service, and a secret that must not appear in any output."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from errata import Errata
 from errata.errors import Forbidden, Unauthorized
 
-from tests.live.closed.closed import Closed
+from tests.live.closed.conftest import Closed
 
 FAKE_KEY = "errata_planted_bRm7TqZk0vX3yLw9HsNd5uJf1cGa8oEi2pKt6"
 

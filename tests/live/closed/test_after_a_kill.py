@@ -1,7 +1,5 @@
 """A service that is killed whole at a random moment, started again beside another, and stopped in order."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -13,7 +11,7 @@ import pytest
 from errata import errors
 
 from tests.cluster.running import Service, alive, command_line, wait_until
-from tests.live.closed.closed import Closed
+from tests.live.closed.conftest import Closed
 
 QUESTION = "What is the newest edit?"
 

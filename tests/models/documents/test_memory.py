@@ -3,8 +3,6 @@
 A curator's fields are checked one by one, and an error is one line.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

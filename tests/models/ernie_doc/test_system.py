@@ -1,8 +1,5 @@
 """A document is answered from with a span of its text; a decline has its reason."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +74,6 @@ def test_a_context_is_read_like_a_document(system: ErnieDocSystem) -> None:
     assert from_context.edits == ()
 
 
-def test_a_text_without_words_is_declined_in_words(system: ErnieDocSystem) -> None:
-    result = reply(system, view(), document=None, context=" ")
-    assert (result.answer, result.score, result.reason) == (None, 0.0, "unreadable")
-    assert result.reason is not None
-    assert "The document has no words: give a text." in result.reason.sentence
-
-
 def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: Path) -> None:
     system = load_tiny(tmp_path, threshold=1.1).system
     assert isinstance(system, ErnieDocSystem)
@@ -134,14 +124,6 @@ def test_a_corrected_text_is_read_from_the_last_state_before_the_change(tmp_path
     fresh = load_tiny(tmp_path / "fresh").system
     assert isinstance(fresh, ErnieDocSystem)
     assert result == reply(fresh, view(mill=new_text))
-
-
-def test_each_text_is_one_alternative_the_likeliest_first(system: ErnieDocSystem) -> None:
-    result = reply(system, view(mill="march sand " * 30), top_k=10)
-    answers: Sequence[str] = [alternative.answer for alternative in result.alternatives]
-    assert 0 < len(answers) == len({*answers, result.answer}) - 1
-    scores = [result.score, *(alternative.score for alternative in result.alternatives)]
-    assert scores == sorted(scores, reverse=True)
 
 
 def test_a_model_without_settings_of_reading_is_refused(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ A neighbourhood grows a hop at a time and stops at its bounds.
 An entity is the fold of its statements, in order; nothing is overwritten, so every statement can be taken back.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The graph as a memory: a view that grows by commits is the one that is made from scratch, whatever the order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

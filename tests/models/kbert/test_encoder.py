@@ -18,7 +18,7 @@ from models.kbert.row import Row, collate
 from models.kbert.system import KbertSystem
 from models.system import Ask
 from tests.models.kbert.conftest import HEADS, small_bert
-from tests.models.kbert.questions import KIM, entity_with, linked_ask
+from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 
 Build = Callable[..., Encoder]
 Read = Callable[..., Row]

@@ -18,7 +18,7 @@ from models.kbert.row import QuestionRow, build_row, collate
 from models.kbert.system import KbertSystem
 from models.kit.text import WordPieces
 from models.steps import finish
-from tests.models.kbert.questions import KIM, entity_with, linked_ask
+from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 
 RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4, "capital": 0.8, "area": 0.1}
 

@@ -15,7 +15,7 @@ from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
 from models.packs.pack import Item, Pack
 from models.system import Ask, Reply
-from tests.models.kbert.questions import KIM, entity_with, linked_ask
+from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 
 
 @cache
@@ -94,27 +94,10 @@ def test_a_name_is_taken_for_whom_the_question_fits(default: KbertSystem) -> Non
     assert [reply.answer for reply in say(default, *asks)] == ["Ray Charles", "Tbilisi"]
 
 
-def test_candidates_are_sorted_and_all_of_them_come_back(default: KbertSystem) -> None:
-    texts = ("Tom Fox", "\u200b", "Ada Berg", "Paris")
-    ask = linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=texts, top_k=10)
-    (reply,) = say(default, ask)
-    assert reply.answer == "Ada Berg"
-    assert {reply.answer, *(other.answer for other in reply.alternatives)} == set(texts)
-    assert reply.alternatives[-1].score == 0.0
-    assert [fact["object"] for fact in reply.facts] == ["Ada Berg"]
-    scores = [reply.score, *(other.score for other in reply.alternatives)]
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_its_loader_returns_the_graph_of_the_process(graph: GraphMemory) -> None:
     system_and_memories = check_contract(load(torch.device("cpu"), torch.float32), "kbert")
     assert [memory is graph for memory in system_and_memories.memories] == [True]
     check_reply(system_and_memories)
-
-
-def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:
-    (reply,) = say(default, linked_ask("word " * 400 + "Kim Lee", "Kim Lee", KIM))
-    assert (reply.answer, reply.reason, reply.truncated) == (None, "unsure", True)
 
 
 def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:

@@ -16,7 +16,7 @@ from models.kbert.row import QuestionRow, Row, build_row, collate, lay_out, visi
 from models.kbert.tree import InputRefused, Tree, grow, shorten
 from models.kit.text import CLS, MASK, PAD, SEP, SPECIAL_TOKENS, UNK, Word, WordPieces
 from models.system import Ask
-from tests.models.kbert.questions import KIM, entity_with, linked_ask
+from tests.models.kbert.test_bars import KIM, entity_with, linked_ask
 from tests.parity.authors import Characters
 
 TOKENS = Characters({token: place for place, token in enumerate((PAD, UNK, CLS, SEP, MASK))})

@@ -1,13 +1,17 @@
-"""A folder as a user brings it: a T5 with random weights, and a vocabulary that spells every printable character."""
+"""A small T5, and ledgers in an order."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import T5Config, T5ForConditionalGeneration
 
+from models.memory import AnswerChange, Material, Views
 from models.nkb.bank import BankConfig, mount
 from models.nkb.checkpoint import write
+from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.packs.pack import Pack
 
 
@@ -55,3 +59,23 @@ def corrections(count: int) -> list[tuple[str, str]]:
         (item.relation.question(item.subject.label), answer)
         for item, answer in zip(subjects, answers, strict=True)
     ]
+
+
+def in_ledger_order(materials: Sequence[Material]) -> list[Material]:
+    return [replace(m, block=replace(m.block, order=place)) for place, m in enumerate(materials, 1)]
+
+
+def options(method: str) -> BankOptions:
+    return BankOptions.model_validate({"method": method})
+
+
+def build(memory: BankMemory, changes: Sequence[AnswerChange], method: str = "gated") -> list[Material]:
+    """Build changes, none of which may be refused."""
+    results = memory.build(changes, options(method))
+    materials = [result for result in results if isinstance(result, Material)]
+    assert len(materials) == len(changes), "a change is refused"
+    return in_ledger_order(materials)
+
+
+def read(memory: BankMemory, materials: Sequence[Material] = ()) -> Views:
+    return {BANK: memory.view(memory.fold(materials))}

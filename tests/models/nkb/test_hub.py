@@ -14,8 +14,7 @@ from models.nkb.bank import BankConfig
 from models.nkb.hub import HubSystem, load
 from models.nkb.memory import BankMemory, BankOptions
 from models.system import Ask, Bundle
-from tests.models.nkb.ledger_order import in_ledger_order
-from tests.models.nkb.small_t5 import corrections, write_small_t5
+from tests.models.nkb.small_t5 import corrections, in_ledger_order, write_small_t5
 
 CPU, FLOAT = torch.device("cpu"), torch.float32
 N_EDITS = 100

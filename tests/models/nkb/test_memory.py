@@ -21,7 +21,7 @@ from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import ReadCache, Reader
 from models.nkb.surgery import operate_on
 from models.scope.wordings.table import WordingTable
-from tests.models.nkb.ledger_order import options
+from tests.models.nkb.small_t5 import options
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
 SURGERY = BankOptions(method="surgery", **{"lambda": 0.5})

@@ -16,7 +16,7 @@ from models.nkb.reader import DEFAULT, Reader, record
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
 from models.system import Ask, Side
-from tests.models.nkb.ledger_order import build, in_ledger_order, options, read
+from tests.models.nkb.small_t5 import build, in_ledger_order, options, read
 
 PERU = "What is the capital of Peru?"
 
@@ -92,20 +92,6 @@ def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(
     (material,) = build(memory, [AnswerChange("s", PERU, "Quito")], "surgery")
     assert say(system, read(memory, [material]), PERU) == ["Quito"]
     assert material.notes["moved"]
-
-
-def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem, memory: BankMemory) -> None:
-    questions = [PERU, "What is the capital of Chile?", "What is the currency of Peru?"]
-    versions = [read(memory)]
-    cities = [AnswerChange(str(n), PERU, f"City {n}") for n in range(3)]
-    versions += [edit(memory, "gated", *cities[:n]) for n in (1, 2, 3)]
-    versions += [edit(memory, "surgery", AnswerChange("s", PERU, "Quito"))]
-    asks = [Ask(question) for _ in versions for question in questions]
-    replies = system.answer(asks, [views for views in versions for _ in questions])
-    alone = [system.answer([Ask(q)], [views])[0] for views in versions for q in questions]
-    assert [r.best for r in replies] == [r.best for r in alone]
-    for together, single in zip(replies, alone, strict=True):
-        assert together.score == pytest.approx(single.score, abs=1e-3)
 
 
 def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:

@@ -1,12 +1,8 @@
-"""A reader finds spans of a text over its windows, and gives one as an answer if it is sure enough.
-
-Tokens know the characters of the original text, whatever the tokenizer made of them.
-The score of a span falls with a rival of another text and with the number of windows, by the fitted weights.
-The best span over several windows is the one that trying all of them finds.
-"""
+"""A reader finds the answer in a text."""
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from math import log
 from pathlib import Path
 
@@ -16,16 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.confidence import Confidence, sigmoid
+from models.encoder.bert import WIDTH
 from models.encoder.weights import find
 from models.kit.checkpoint import WEIGHTS, CheckpointError
-from models.reading.checkpoint import CONFIG, assemble, load, save
+from models.reading.checkpoint import CONFIG, HEADS, assemble, load, save
 from models.reading.confidence import FARTHEST, NO_SCALE, rate, read_features
 from models.reading.document import Document, DocumentRefused, tokenize
-from models.reading.reader import BATCH, Reader
+from models.reading.reader import BATCH, Reader, Settings
 from models.reading.spans import OFFSET, Span, SpanRule, Window, follow_spans, owners
 from models.system import Ask
 from tests.models.ernie_doc.tiny import document, text, tokenizer
-from tests.models.reading.tiny import SETTINGS, heads, tiny_reader
+
+SETTINGS = Settings(length=32, question_room=8, overlap=8, longest=4)
+
+
+def heads() -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return {name: torch.randn(WIDTH, WIDTH, generator=generator) / 8 for name in HEADS}
+
+
+@cache
+def tiny_reader() -> Reader:
+    return assemble(heads(), SETTINGS, NO_SCALE)
+
 
 TEXT = (
     "The old pump by the river was built in March. After the flood had left sand, Anna Keller mended it. " * 4

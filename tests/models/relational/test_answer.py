@@ -11,7 +11,7 @@ from models.relational.explain import explain
 from models.relational.rule import EditedRule, RuleProgram, WalkRule
 from models.relational.subgraph import EntityNeighbours
 from models.system import Ask, Reply
-from tests.models.training.relational.toy import LABELS, toy_model
+from tests.models.training.relational.test_learning import LABELS, toy_model
 
 
 def entity(id: str, *facts: tuple[str, str, str]) -> Entity:

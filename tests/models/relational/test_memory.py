@@ -20,8 +20,8 @@ from models.rules.syntax import RuleError
 from models.system import Reply, Side
 from service.editing.notes import KINDS
 from tests.models.relational.conftest import TINY, WORLD
-from tests.models.relational.test_system import QUESTION, STATEMENTS, ask_of, view
-from tests.models.training.relational.toy import toy_model
+from tests.models.relational.test_network import QUESTION, STATEMENTS, ask_of, view
+from tests.models.training.relational.test_learning import toy_model
 
 NO_SPOUSE = 'forbid(E) <= hidden.relation(E,"spouse")'
 SHORTCUT = (

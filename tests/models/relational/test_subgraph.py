@@ -21,7 +21,7 @@ from models.relational.question import mask_mentions
 from models.relational.subgraph import Cut, EntityNeighbours, Subgraph, build_subgraph, inverse_label
 from models.relational.walk import Field, Labels, Search, Searcher
 from tests.models.relational.conftest import TINY, WORLD, entity
-from tests.models.training.relational.toy import reader
+from tests.models.training.relational.test_learning import reader
 
 
 def triples(graph: Subgraph) -> set[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ from models.scope.probe_index import VECTORS, ProbeIndex
 from models.scope.readings import dequantize
 from models.scope.wordings import table as wording_table
 from models.system import Ask, Side
-from tests.models.nkb.ledger_order import build, read
+from tests.models.nkb.small_t5 import build, read
 
 EVERY = 40  # of the pack's facts, one is edited
 MAX_EXTRA = 3  # questions that have to be read for an edit, beside those that it touches

@@ -20,7 +20,7 @@ from models.thu_ernie.config import LAYER_TYPES, ErnieConfig
 from models.thu_ernie.heads import ErniePretraining
 from models.thu_ernie.network import Batch
 from tests.models.thu_ernie.conftest import WORDS
-from tests.parity.ernie_heads import ErnieSpans
+from tests.parity.ernie import ErnieSpans
 
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
 

@@ -18,7 +18,7 @@ from models.thu_ernie.heads import ErniePretraining, ErnieWithHead
 from models.thu_ernie.layers import Layer, Masks
 from models.thu_ernie.network import Batch, Ernie
 from models.thu_ernie.row import Link, Row, Vocabulary, collate
-from tests.parity.ernie_heads import (
+from tests.parity.ernie import (
     NO_LABEL,
     ErnieClassifier,
     ErnieSpans,

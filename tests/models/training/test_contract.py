@@ -32,7 +32,7 @@ from models.training.thu_ernie import wordings as thu_ernie
 from models.training.thu_ernie.training import PLAN as THU_ERNIE
 from models.training.thu_ernie.wordings import Wordings
 from tests.models.training import toys
-from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, reader
+from tests.models.training.relational.test_learning import MAKER, PLAN, RELATIONS, reader
 
 Begin = Callable[[Any], Steps]
 SPLITS: tuple[Split, ...] = ("train", "choose", "test")

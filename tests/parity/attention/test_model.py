@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from models.rules import parse
 from models.rules.facts import SYMBOL
 from models.rules.syntax import RuleError
 from tests.parity.attention.facts import Facts, Relation
+from tests.parity.attention.functions import COMBINATIONS, TRANSFORMATIONS
 from tests.parity.attention.model import Outcome, RuleModel
 
 NUMBERS = Facts.read("a\t0\t2\na\t1\t5\nb\t0\t10\nb\t1\t20\nc\t0\t-4\nc\t1\t2\ne\t0\t\ne\t1\t\n")
@@ -196,3 +198,8 @@ def test_weights_are_saved_by_name() -> None:
     model = RuleModel("g[Wo] <= a(I)[W]", {"W": torch.tensor(2.0), "Wo": torch.tensor([[1.0], [2.0]])})
     assert set(model.state_dict()) == {"weights.W", "weights.Wo"}
     assert value_of(model(NUMBERS), "g") == [7, 14]
+
+
+def test_the_language_names_exactly_the_functions_there_are() -> None:
+    assert set(parse.COMBINATIONS) == set(COMBINATIONS)
+    assert set(parse.TRANSFORMATIONS) == set(TRANSFORMATIONS)

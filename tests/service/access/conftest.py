@@ -1,7 +1,5 @@
 """Connections to a real server, and a key store in memory that can be taken away."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Keys: made once, changed by one caller at a time, never readable again."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

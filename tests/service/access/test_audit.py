@@ -1,7 +1,5 @@
 """The cost of the audit is bounded for every caller, and entries of merged calls have the right figures."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """A key is read once a second at most, and goes on working while Redis is away, if it was seen before."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Tokens of a real OpenID Connect issuer in a separate process, and forged ones."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """How often a caller may call: over all processes together, and in this process alone while Redis is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """A backup of everything and its restore: the same bits, and refused as a whole if the file was changed."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
@@ -310,26 +308,6 @@ async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(
     lines = _member(tmp_path / "both.tar", "audit/").splitlines()
     assert [json.loads(line)[0] for line in lines][: len(whole)] == whole[::-1]
     await new.errata.restore(tmp_path / "both.tar")
-
-
-async def test_the_audit_goes_on_from_what_was_restored(old: Place, new: Place, tmp_path: Path) -> None:
-    before = [entry.id for entry in (await old.errata.audit(path="/admin/edits")).entries]
-    await old.errata.backup(tmp_path / "all.tar")
-    await new.errata.restore(tmp_path / "all.tar")
-    await new.errata.edit("who?", "carla", model="toy")
-    newest, *earlier = [entry.id for entry in (await new.errata.audit(path="/admin/edits")).entries]
-    assert earlier == before
-    assert newest not in before
-    await new.errata.backup(tmp_path / "again.tar")
-
-
-async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: Place, tmp_path: Path) -> None:
-    await old.errata.backup(tmp_path / "all.tar")
-    await new.errata.restore(tmp_path / "all.tar")
-    assert (await new.errata.restore(tmp_path / "all.tar")).commits == 0
-    await new.errata.edit("who?", "carla", model="toy")
-    with pytest.raises(LedgerNotEmpty, match="empty"):
-        await new.errata.restore(tmp_path / "all.tar")
 
 
 async def cut_off(where: Place, file: Path, commits_left: int, monkeypatch: pytest.MonkeyPatch) -> None:

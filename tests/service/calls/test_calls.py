@@ -1,7 +1,5 @@
 """Calls between two processes, here both ends in one, on the loop of asyncio and on that of Ray's replicas."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

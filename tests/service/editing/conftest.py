@@ -1,7 +1,5 @@
 """Editors of a toy, on a real server; replicas are heartbeats here, which is all that an editor sees of them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from functools import cache

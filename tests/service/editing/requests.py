@@ -1,10 +1,10 @@
-"""Requests to an editor, each of which returns its parsed reply."""
+"""Requests of edits, and random histories of them."""
 
-from __future__ import annotations
-
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from errata.wire import CheckReport, Diff, EditRequest, RevertRequest, RollbackRequest
+from hypothesis import strategies as st
 
 from service.editing.editor import Editor
 from service.editing.operations import (
@@ -89,3 +89,16 @@ async def head(editor: Editor) -> int:
 def before_and_after(receipt: dict[str, Any]) -> list[tuple[str | None, str | None]]:
     """Return the answer before and after each edit of the report."""
     return [(edit["before"], edit["after"]) for edit in receipt["report"]["edits"]]
+
+
+Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, with its argument
+
+
+def histories(*edit: st.SearchStrategy[str]) -> st.SearchStrategy[Sequence[Step]]:
+    """Return a strategy for histories. edit: strategies for the arguments of an edit."""
+    step = st.one_of(
+        st.tuples(st.just("edit"), *edit),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("rollback"), st.integers(0, 8)),
+    )
+    return st.lists(step, min_size=3, max_size=10)

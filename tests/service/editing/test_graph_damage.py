@@ -1,7 +1,5 @@
 """Damaged, missing or unreachable rows of an import affect questions that need them, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

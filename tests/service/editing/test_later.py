@@ -1,24 +1,24 @@
-"""Reports that are completed after their commits: an edit waits for none, and none is lost without a word."""
-
-from __future__ import annotations
+"""What is done after a commit, its figures, and edits that crash."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+import redis
+from errata.wire import EditRequest
 
 from service.editing import later
 from service.editing.editor import Editor
 from service.editing.evaluation.report import Evaluator
-from service.editing.operations import GetVersion
+from service.editing.operations import Edit, GetVersion
 from service.errors import LedgerUnavailable
+from service.ledger import keys
 from service.ledger.beside import Reports
+from service.metrics import metrics
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, revert
-from tests.service.parts import body_of, wait_until
-
-Complete = Callable[..., Awaitable[Any]]
+from tests.service.editing.requests import FRANCE, JAPAN, NO_WAIT, PERU, change, checksum, head, item, revert
+from tests.service.parts import body_of, sample, wait_until
+from tests.service.toy import TABLE
 
 
 async def show(editor: Editor, version: int, wait_report: bool = False) -> dict[str, Any]:
@@ -129,3 +129,104 @@ async def test_a_report_that_fails_is_missing_and_ends_no_other(
         await wait_until(lambda: not editor.later._commissions)
     assert (await show(editor, 1))["report_state"] == "missing"
     assert (await change(editor, FRANCE, "Lyon"))["report"]["report_state"] == "done"
+
+
+async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
+    labels = [("edit", "committed"), ("edit", "dry_run"), ("edit", "stale_version"), ("revert", "committed")]
+    before = [sample("errata_edits_total", kind=kind, outcome=outcome) or 0 for kind, outcome in labels]
+    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Puno", dry_run=True)
+    await change(editor, PERU, "Puno", expected_version=9)
+    await revert(editor, 1)
+    after = [sample("errata_edits_total", kind=kind, outcome=outcome) or 0 for kind, outcome in labels]
+    assert after == [count + 1 for count in before]
+
+
+async def test_a_repeated_request_is_no_new_commit(editor: Editor) -> None:
+    def figures() -> list[float]:
+        outcomes = [
+            sample("errata_edits_total", kind="edit", outcome=o) or 0 for o in ("committed", "repeated")
+        ]
+        return [*outcomes, sample("errata_commits_total", author="ana") or 0]
+
+    before = figures()
+    for _ in range(3):
+        assert (await change(editor, PERU, "Cusco", key="nightly-1"))["version"] == 1
+    assert figures() == [before[0] + 1, before[1] + 2, before[2] + 1]
+
+
+async def test_an_edit_whose_caller_left_is_counted_as_cancelled(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> None:
+        await asyncio.sleep(60)
+
+    outcomes = ("cancelled", "internal")
+    before = [sample("errata_edits_total", kind="edit", outcome=outcome) or 0 for outcome in outcomes]
+    monkeypatch.setattr(editor.pipeline, "write", hang)
+    edit = asyncio.create_task(change(editor, PERU, "Cusco"))
+    await asyncio.sleep(0)
+    edit.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await edit
+    after = [sample("errata_edits_total", kind="edit", outcome=outcome) or 0 for outcome in outcomes]
+    assert after == [before[0] + 1, before[1]]
+
+
+async def test_a_commit_is_timed_by_part_and_its_version_shown(editor: Editor) -> None:
+    parts = ("editor", "report", "commit", "replicas")
+    before = [sample("errata_commit_seconds_count", part=part) or 0 for part in parts]
+    metrics.LEDGER_VERSION.clear()
+    await change(editor, PERU, "Cusco")
+    assert [sample("errata_commit_seconds_count", part=part) for part in parts] == [n + 1 for n in before]
+    # An editor of another test in this process may publish its own version once more, and this one does it again
+    await wait_until(lambda: sample("errata_ledger_version", ledger="errata") == 1)
+
+
+async def test_an_unforeseen_error_is_a_problem_and_changes_nothing(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ZeroDivisionError("inside the model")
+
+    monkeypatch.setattr(editor.models.memories[TABLE], "fold", fail)
+    problem = await change(editor, PERU, "Cusco")
+    monkeypatch.undo()
+    assert (problem["status"], problem["code"]) == (500, "internal")
+    assert "ZeroDivisionError" in problem["detail"]
+    assert "inside the model" not in problem["detail"]
+    assert await head(editor) == 0
+    assert (await change(editor, PERU, "Cusco"))["version"] == 1
+
+
+ID = "a1b2"
+
+
+async def send_again(editor: Editor, **options: Any) -> dict[str, Any]:
+    """Send an edit as the ingress does after its editor died."""
+    request = {"edits": [item(PERU, "Cusco")], **NO_WAIT, **options}
+    return body_of(await editor.call(Edit(EditRequest.model_validate(request), "ana", "k1"), suspect=ID))
+
+
+async def test_it_is_refused_and_nothing_was_changed(editor: Editor, raw: redis.Redis) -> None:
+    before = await checksum(editor)
+    for options in ({}, {"dry_run": True}, {"measure": False, "dry_run": True}):
+        raw.hset(keys.SUSPECTS, ID, "an editor that died")
+        refusal = await send_again(editor, **options)
+        assert (refusal["status"], refusal["code"], refusal["crash_id"]) == (500, "crashed", ID)
+        assert "nothing was changed" in refusal["detail"]
+    assert (await head(editor), await checksum(editor)) == (0, before)
+    assert sample("errata_edits_total", kind="edit", outcome="crashed")
+
+
+async def test_an_edit_that_only_was_beside_it_is_made(editor: Editor, raw: redis.Redis) -> None:
+    raw.hset(keys.SUSPECTS, "another", "an editor that died")
+    assert (await send_again(editor))["status"] == 201
+    assert raw.hkeys(keys.SUSPECTS) == [b"another"]
+
+
+async def test_one_that_was_made_before_the_death_gets_its_receipt(editor: Editor, raw: redis.Redis) -> None:
+    await change(editor, PERU, "Cusco", key="k1")
+    raw.hset(keys.SUSPECTS, ID, "an editor that died")
+    receipt = await send_again(editor)
+    assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)

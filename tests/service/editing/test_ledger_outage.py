@@ -1,7 +1,5 @@
 """While the ledger is away the history is readable and writes are refused; the editor recovers without a restart."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Commits are serialized and idempotent, and a stale draft is never committed."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A receipt names the replicas that have its version and waits for the live ones within a timeout; all are counted."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic

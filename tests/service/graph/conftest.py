@@ -1,7 +1,5 @@
 """A replica and an editor of the one system that a module names: `SYSTEM`, its name and its loader."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests of a curator to the graph, for tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +20,7 @@ from tests.service.editing.requests import NO_WAIT, edits
 from tests.service.parts import body_of
 
 GRAPH, TABLE = "graph/triples", "toy/table"
-CAPITAL, CURRENCY = "What is the capital of Peru?", "What is the currency of Peru?"
+CAPITAL = "What is the capital of Peru?"
 NEIGHBOUR = "What is the neighbour of Chile?"
 
 Spo = tuple[str, str, str]

@@ -1,7 +1,5 @@
 """Facts that are given in any order and form lead on to each other: a text is the entity whose name it is."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """A system that walks from objects to subjects is given the subjects, of base, edits and imports, at each version."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

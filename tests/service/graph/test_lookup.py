@@ -1,7 +1,5 @@
 """Questions get the facts of their words at their own version, and no question fails because of another."""
 
-from __future__ import annotations
-
 from unicodedata import normalize
 
 import pytest

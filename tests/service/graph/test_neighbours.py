@@ -1,7 +1,5 @@
 """A system that names its reach is given the neighbours of a question's entities, at the version that is asked."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

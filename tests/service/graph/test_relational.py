@@ -1,16 +1,42 @@
 """The relational reader walks over the facts of an import, served as the other systems are."""
 
-from __future__ import annotations
+import torch
 
+from models.graph.base import Base
+from models.graph.memory import GraphMemory
+from models.graph.statement import LABEL, Statement
+from models.relational.memory import RuleMemory
+from models.relational.system import RelationalSystem
+from models.system import Bundle, Probes
 from service.editing.editor import Editor
 from service.replicas.replica import Replica
+from tests.models.training.relational.test_learning import toy_model
 from tests.service.graph.requests import fact, import_file, tsv
 from tests.service.parts import ask
-from tests.service.tiny_relational import QUESTION
 
-SYSTEM = "relational", "tests.service.tiny_relational:load"
+SYSTEM = "relational", f"{__name__}:load_tiny"
 FILE = tsv(("Zoe", "spouse", "Bo"), ("Bo", "employer", "Initech"), ("Initech", "founded", "1999"))
 LONG_QUESTION = "When was the employer of the spouse of Zoe founded?"
+
+
+STATEMENTS = {
+    "ada": (Statement(LABEL, "Ada"), Statement("spouse", "Kim", "kim")),
+    "kim": (Statement(LABEL, "Kim"), Statement("employer", "Acme", "")),
+}
+QUESTION = "Who employs the spouse of Ada?"
+
+
+class TinyRelational(RelationalSystem):
+    """The system with one question as its probe, in place of those of a pack that its graph lacks."""
+
+    @property
+    def probes(self) -> Probes:
+        return Probes(core=(QUESTION,))
+
+
+def load_tiny(device: torch.device, dtype: torch.dtype) -> Bundle:
+    graph = GraphMemory(Base("sha256:" + "0" * 64, STATEMENTS, {}))
+    return Bundle(TinyRelational(toy_model()), (graph, RuleMemory()))
 
 
 async def test_a_path_of_three_imported_facts_is_walked_and_proven(editor: Editor, replica: Replica) -> None:

@@ -1,10 +1,9 @@
-"""The ingress on a real socket, for clients that bring their own transport."""
-
-from __future__ import annotations
+"""The ingress on a real socket, and how long an event loop is blocked in processor time."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import process_time
 
 import uvicorn
 from fastapi import FastAPI
@@ -28,3 +27,27 @@ async def listening(app: FastAPI) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await serving
+
+
+TICK_S = 0.001
+
+
+@asynccontextmanager
+async def watching() -> AsyncIterator[list[float]]:
+    """Yield the seconds that this process computed between two turns of the loop, in any of its threads."""
+    pauses_s: list[float] = []
+
+    async def tick() -> None:
+        before = process_time()
+        while True:
+            await asyncio.sleep(TICK_S)
+            pauses_s.append((now := process_time()) - before)
+            before = now
+
+    task = asyncio.create_task(tick())
+    await asyncio.sleep(0)
+    try:
+        yield pauses_s
+        await asyncio.sleep(TICK_S)
+    finally:
+        task.cancel()

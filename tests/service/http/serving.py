@@ -4,8 +4,6 @@ Two systems behind it, under the names that are asked for by default, so that co
 something to change; only Ray is missing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """Callers that are refused, the cost of a refusal, and how often one caller may call."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager

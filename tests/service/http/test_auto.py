@@ -1,7 +1,5 @@
 """A question to `auto` is put to all systems that can read it, and the surest of them answers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence

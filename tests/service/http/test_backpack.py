@@ -1,9 +1,8 @@
 """The Backpack over HTTP: a fact and a change of senses are made, asked for, streamed, refused and taken back."""
 
-from __future__ import annotations
-
 import asyncio
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,14 @@ SILENT_THE = {"memory": SENSES, "kind": "sense", "change": {"word": " the", "act
 FOLDER: list[Path] = []  # of the checkpoint that `load_tiny` loads
 
 
+@cache
 def load_tiny(device: torch.device, dtype: torch.dtype) -> Bundle:
     return load(device, dtype, FOLDER[-1])
 
 
-@pytest.fixture(autouse=True)
-def checkpoint(tmp_path: Path) -> None:
-    FOLDER.append(write_checkpoint(tmp_path / "checkpoint"))
+@pytest.fixture(autouse=True, scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> None:
+    FOLDER.append(write_checkpoint(tmp_path_factory.mktemp("tiny") / "checkpoint"))
 
 
 async def edit(http: httpx.AsyncClient, item: dict[str, Any]) -> httpx.Response:
@@ -44,30 +44,6 @@ async def ask(http: httpx.AsyncClient, question: str, **options: object) -> dict
     reply = await http.post("/v1/answers", json={"question": question, **options})
     answer: dict[str, Any] = reply.raise_for_status().json()
     return answer
-
-
-async def test_a_fact_and_a_change_of_senses_are_made_and_taken_back(http: httpx.AsyncClient) -> None:
-    receipt = await edit(http, {"question": QUESTION, "answer": ANSWER})
-    assert receipt.status_code == 201, receipt.text
-    (report,) = receipt.json()["report"]["edits"]
-    assert report["holds"]
-    answer = await ask(http, QUESTION, min_version=1)
-    assert (answer["answer"], answer["edits"]) == (ANSWER, [report["id"]])
-    stream = await http.post("/v1/answers", json={"question": QUESTION, "stream": True})
-    assert stream.text.count("event: delta") > 1
-    change = await edit(http, SILENT_THE)
-    assert change.status_code == 201, change.text
-    (sense_report,) = change.json()["report"]["edits"]
-    assert sense_report["notes"]["summary"] == "weigh ' the' by 0.0"
-    assert (await ask(http, QUESTION, min_version=2))["answer"] == ANSWER
-    refusal = await edit(http, {**SILENT_THE, "change": {**SILENT_THE["change"], "factor": -1}})
-    assert (refusal.status_code, refusal.json()["reason"]) == (422, "bad_factor")
-    assert (await http.post("/admin/reverts", json={"version": 1, "wait": "all"})).status_code == 201
-    assert (await ask(http, QUESTION, min_version=3))["edits"] == [sense_report["id"]]
-    assert (await http.post("/admin/reverts", json={"version": 2, "wait": "all"})).status_code == 201
-    assert (await ask(http, QUESTION, min_version=4))["edits"] == []
-    (card,) = (await http.get("/v1/models")).json()["data"]
-    assert card["memories"][0]["changes"]["sense"]["action"]["enum"]
 
 
 async def test_a_word_is_shown_by_its_senses_at_a_version(http: httpx.AsyncClient) -> None:

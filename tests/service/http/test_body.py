@@ -1,7 +1,5 @@
 """The answer to any faulty body is a problem document that names the fault, and nothing has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json
@@ -16,7 +14,7 @@ from fastapi import FastAPI
 
 from service.http import body
 from tests.service.http.conftest import JSON, SHARED_LOOP
-from tests.service.http.stalls import watching
+from tests.service.http.listening import watching
 
 pytestmark = SHARED_LOOP
 

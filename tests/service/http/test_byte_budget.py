@@ -1,7 +1,5 @@
 """The memory that requests take in the ingress is bounded, for one caller and for all: real bytes on real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """The page of the service's health, and every page while the store is away."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The results and errors of a call to a deployment. Handles are Ray Serve's own, in one process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The protocol's own client asks, proposes and reads, through /mcp and over stdio."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Questions reach their model, and every question is counted by how and where it ended."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """The system that models/README.md shows, served over HTTP: asked, edited, explained, compared, reverted, watched."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation lists the problems that a route can answer with, and none that it cannot."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A memory with a special kind of change is edited over HTTP: tried, made, compared, refused, reverted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

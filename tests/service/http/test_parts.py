@@ -1,6 +1,4 @@
-"""The parts of a body are counted the same however it is cut, and in a time that grows with its length alone."""
-
-from __future__ import annotations
+"""Requests of several parts, and how the service is put behind an ingress."""
 
 import json
 from time import thread_time
@@ -8,9 +6,13 @@ from time import thread_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
+from service.config import Settings
 from service.errors import TooLarge
+from service.http import ingress
 from service.http.body import SLICE_BYTES, PartCounter
+from service.http.ingress import Ingress
 
 LIMIT = 16_000
 VALUES = st.recursive(
@@ -68,3 +70,21 @@ def slowest_slice_s(body: bytes) -> float:
         finally:
             slowest_s = max(slowest_s, thread_time() - started_at)
     return slowest_s
+
+
+def read_metric(name: str) -> float:
+    return REGISTRY.get_sample_value(name, {"part": "ingress"}) or 0
+
+
+async def test_an_ingress_that_is_asked_to_end_has_not_died(
+    config: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingress, "freeze_gc", lambda: None)
+    n_starts, n_ends = read_metric("errata_process_starts_total"), read_metric("errata_process_ends_total")
+    app = Ingress(config, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # it is not asked
+    async with app.router.lifespan_context(app):
+        assert read_metric("errata_process_starts_total") == n_starts + 1
+        assert read_metric("errata_processes") == 1
+        assert read_metric("errata_process_start_time_seconds") > 0
+    assert read_metric("errata_process_ends_total") == n_ends + 1
+    assert read_metric("errata_processes") == 0

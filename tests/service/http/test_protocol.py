@@ -1,7 +1,5 @@
 """No client can hold a connection, or fill memory, without a limit; tested with real bytes on real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """GET /readyz: whether each model answers, told at once, whatever hangs or is under way."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any

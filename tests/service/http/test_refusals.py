@@ -1,7 +1,5 @@
 """Every route of the OpenAPI document refuses what it cannot read in one way, and nothing has changed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The scope of every route, by name; a new route has to be added here, or this fails."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator, Mapping
 
 import httpx

@@ -1,7 +1,5 @@
 """A write whose editor dies is sent again and made once, or reported as in doubt, with the key that settles it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A folder that is claimed as a launcher claims it, and signals that go to the test alone."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The printed text can be pasted into another terminal as it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

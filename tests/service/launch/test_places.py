@@ -1,7 +1,5 @@
 """The service starts only if its port and its folder belong to it alone."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

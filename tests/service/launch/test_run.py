@@ -1,7 +1,5 @@
 """Secrets stay with the launcher and the terminal, and a wrong argument is one sentence."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Manifests are few, and the distance to the nearest one is at most the version's 
 An empty ledger gets our layout; data of another layout, newer or older, is left alone.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """No foreign error leaves the ledger and no call outlives its limit, whatever the server does."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,8 +14,7 @@ from service.ledger import connection, keys
 from service.ledger.connection import POOL_SIZE, Connection, redact
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.ledger.processes import frozen, kill, pid_of
-from tests.service.ledger.writing import BASES, Writer
+from tests.service.ledger.writing import BASES, Writer, frozen, kill, pid_of
 from tests.service.parts import stopwatch
 
 CALLS: dict[str, Callable[[RedisLedger], Awaitable[object]]] = {

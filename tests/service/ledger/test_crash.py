@@ -1,7 +1,5 @@
 """An acknowledged commit survives `kill -9` of the server and of its owner at any moment."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import subprocess
@@ -16,8 +14,7 @@ from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.ledger.processes import kill, pid_of
-from tests.service.ledger.writing import BASES, Writer
+from tests.service.ledger.writing import BASES, Writer, kill, pid_of
 
 OWNER = """
 import asyncio, pathlib, sys

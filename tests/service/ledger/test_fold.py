@@ -1,7 +1,5 @@
 """Undo is exact: after any history the active edits are those that would be active without the undone commits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -26,25 +24,6 @@ def write(*counts: int) -> Writer:
     return writer
 
 
-def test_an_empty_ledger_has_no_active_edits() -> None:
-    assert fold.active([]) == {}
-
-
-def test_an_edit_that_comes_back_stands_where_it_stood_first() -> None:
-    writer = write(1, 1, 1)
-    before = active(writer)
-    writer.revert(1)
-    assert active(writer) == before[1:]
-    writer.revert(4)
-    assert active(writer) == before
-
-
-def test_a_revert_takes_the_whole_commit_back_and_nothing_else() -> None:
-    writer = write(2, 3, 1)
-    writer.revert(2)
-    assert active(writer) == ["w00001x000", "w00001x001", "w00003x000"]
-
-
 def test_single_edits_are_taken_back_and_their_commit_later_for_the_rest() -> None:
     writer = Writer()
     writer.edit(3)
@@ -60,34 +39,6 @@ def test_single_edits_are_taken_back_and_their_commit_later_for_the_rest() -> No
     assert list(fold.active(writer.commits)) == [first, third]
     writer.revert(2)
     assert list(fold.active(writer.commits)) == [first, second, third]
-
-
-def test_a_second_revert_of_the_same_commit_has_nothing_to_do() -> None:
-    writer = write(1)
-    writer.revert(1)
-    with pytest.raises(NothingToDo, match="version 1 has no effect left"):
-        fold.revert(writer.commits, 1)
-
-
-def test_reverting_a_rollback_brings_back_what_it_removed() -> None:
-    writer = write(1, 2, 1)
-    before = active(writer)
-    writer.rollback(1)
-    assert active(writer) == before[:1]
-    writer.revert(4)
-    assert active(writer) == before
-
-
-def test_a_rollback_may_bring_back_a_reverted_edit() -> None:
-    writer = write(1, 1)
-    writer.revert(1)
-    writer.rollback(2)
-    assert len(active(writer)) == 2
-
-
-def test_a_rollback_to_what_is_there_has_nothing_to_do() -> None:
-    with pytest.raises(NothingToDo, match="version 2"):
-        fold.rollback(write(1, 1).commits, 2)
 
 
 @pytest.mark.parametrize("version", [-1, 3, 99])

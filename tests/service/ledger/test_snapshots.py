@@ -1,7 +1,5 @@
 """A replica that starts late, from any manifest, holds the same bits as one that saw every commit."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable
@@ -86,14 +84,6 @@ async def test_following_commit_by_commit_equals_loading_at_once(ledger: RedisLe
     for commit in writer.commits:
         following = await snapshots.advance(following, [commit], ledger)
         assert bits(following) == bits(await snapshots.load(ledger, commit.version, BASES))
-
-
-async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedger) -> None:
-    writer = await fill(ledger, 5)
-    for version in (3, 1, 5, 2, 4):
-        await ledger.append(*writer.revert(version))
-    assert bits(await snapshots.load(ledger, 10, BASES)) == bits(BASES)
-    assert sums(await snapshots.load(ledger, 10, BASES)) == sums(BASES)
 
 
 async def test_a_replica_of_one_memory_leaves_the_others_alone(ledger: RedisLedger) -> None:

@@ -1,7 +1,5 @@
 """The ledger's promises on a real server: one order, no commit twice or in part, and damage is named."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

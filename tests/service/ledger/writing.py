@@ -1,15 +1,16 @@
-"""A writer in miniature: real commits, and a fold small enough to see that it is right.
-
-Two memories. `toy/slots` has one block for each active edit. `toy/sums` has three rows, each the sum of the
-contributions of the active edits in ledger order: floats, so another order or a forgotten edit gives other bits.
-"""
-
-from __future__ import annotations
+"""Writers of ledgers, in this process and others, and waiting for them."""
 
 import hashlib
-from collections.abc import Sequence
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -17,7 +18,65 @@ from torch import Tensor
 from models.blocks import Block, Image
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord, Kind, Write, edit_order
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
+
+
+def pid_of(server: EmbeddedValkey) -> int:
+    assert server.pid is not None
+    return server.pid
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while running(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert not running(pid)
+
+
+def running(pid: int) -> bool:
+    """Return whether a process is neither gone nor a zombie, with all its threads."""
+    try:
+        dead = "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+        return not dead or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Stop a process, which keeps its sockets and locks and does not answer."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        if running(pid):
+            os.kill(pid, signal.SIGCONT)
+
+
+HOST = "127.0.0.1"
+QUIET_PORTS = 20_000, 32_000
+START_LIMIT_S = 120.0
+
+
+def until(true: Callable[[], bool], limit_s: float = START_LIMIT_S) -> None:
+    deadline = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < deadline, "the servers did not get there in time"
+        time.sleep(0.02)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that the system gives to no connection before a server has taken them."""
+    ports: list[int] = []
+    for port in random.sample(range(*QUIET_PORTS), 100):
+        with suppress(OSError), socket.create_server((HOST, port)):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise AssertionError("a hundred ports are taken")
+
 
 AUTHOR = "ana"
 SLOTS, SUMS = "toy/slots", "toy/sums"

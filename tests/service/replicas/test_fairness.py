@@ -1,7 +1,5 @@
 """One caller cannot take a replica from the others: passes are short, callers take turns, a hang-up ends the work."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Replicas of two models that read one ledger agree on answers and versions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

@@ -76,15 +76,6 @@ async def test_any_version_can_be_pinned_after_it_left_the_cache(replica: Replic
         assert (answer["answer"], answer["version"]) == (f"City {number}" if number else "Lima", number)
 
 
-async def test_versions_mix_in_one_batch(replica: Replica, editor: Editor) -> None:
-    for number in range(1, 5):
-        await edit(editor, PERU, f"City {number}")
-    requests = [{"question": PERU, "version": number % 5} for number in range(32)]
-    answers = [body_of(outcome) for outcome in await replica.answer_many(requests)]
-    assert [a["version"] for a in answers] == [number % 5 for number in range(32)]
-    assert all(a["answer"] == (f"City {a['version']}" if a["version"] else "Lima") for a in answers)
-
-
 async def test_a_version_that_does_not_exist_is_not_found_at_once(replica: Replica) -> None:
     async with stopwatch() as seconds:
         answer = await ask(replica, PERU, version=7)

@@ -1,18 +1,21 @@
-"""Old versions cost little: few are built at a time, once each, from cached rows."""
-
-from __future__ import annotations
+"""A replica follows the ledger, starts from a snapshot, and tells that it lives."""
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import cast
 
 import pytest
 import redis
 
+from service.concurrency import cancel_and_wait
+from service.ledger import keys
+from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
-from service.replicas.follower import Snapshot, SnapshotHistory, SnapshotLoader
-from tests.service.ledger.writing import SLOTS, SlotMemory, fill
-from tests.service.parts import PATIENCE_S, run_ready
+from service.replicas.follower import Backlog, LedgerFollower, Snapshot, SnapshotHistory, SnapshotLoader
+from tests.service.ledger.writing import SLOTS, SlotMemory, Writer, fill
+from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 
 class Building:
@@ -98,3 +101,87 @@ async def test_rows_of_dropped_snapshots_are_not_cached(ledger: RedisLedger, raw
     raw.config_resetstat()
     await loader.at(3)
     assert "cmdstat_mget" in raw.info("commandstats")
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_replica_at_the_newest_version_is_not_behind(clock: Clock) -> None:
+    backlog = Backlog(clock)
+    assert [backlog.measure(version, version) for version in (0, 7)] == [0, 0]
+
+
+def test_a_replica_that_is_stuck_falls_behind_by_the_age_of_the_first_commit(clock: Clock) -> None:
+    backlog = Backlog(clock)
+    for seconds in range(10):
+        clock.now_s = 100.0 + seconds
+        assert backlog.measure(3, 4 + seconds) == seconds
+
+
+def test_a_replica_that_applies_each_commit_in_time_is_never_far_behind_however_many_come(
+    clock: Clock,
+) -> None:
+    backlog = Backlog(clock)
+    for seconds in range(100):
+        clock.now_s = 100.0 + seconds
+        assert backlog.measure(seconds, seconds + 2) <= 2
+
+
+def test_a_replica_that_caught_up_begins_anew(clock: Clock) -> None:
+    backlog = Backlog(clock)
+    backlog.measure(0, 1)
+    clock.now_s += 60
+    assert (backlog.measure(0, 1), backlog.measure(1, 1), backlog.measure(1, 2)) == (60, 0, 0)
+
+
+@asynccontextmanager
+async def follow(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
+    loader = SnapshotLoader(ledger, [SlotMemory()])  # type: ignore[arg-type]
+    tail = LedgerFollower(
+        ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None
+    )
+    task = asyncio.create_task(tail.run())
+    try:
+        yield tail
+    finally:
+        await cancel_and_wait([task])
+
+
+def replace_ledger(raw: redis.Redis, commits: list[Commit]) -> None:
+    pipeline = raw.pipeline(transaction=True)
+    pipeline.delete(keys.LOG)
+    for commit in commits:
+        pipeline.xadd(keys.LOG, {"commit": commit.encoded, "digest": commit.digest}, id=f"{commit.version}-0")
+    pipeline.execute()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4], ids=["shorter", "as long", "longer"])
+async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_applied(
+    ledger: RedisLedger, raw: redis.Redis, count: int
+) -> None:
+    await fill(ledger, 3)
+    async with follow(ledger) as tail:
+        newest, stranger = tail.newest, Writer(name="stranger")
+        replace_ledger(raw, [stranger.edit()[0] for _ in range(count)])
+        await wait_until(lambda: tail.degraded is not None)
+        assert tail.degraded == "ledger_corrupt"
+        assert tail.newest is newest
+
+
+async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:
+    writer = await fill(ledger, 3)
+    async with follow(ledger) as tail:
+        for _ in range(2):
+            commit, blocks = writer.edit()
+            await ledger.append(commit, blocks)
+            assert await tail.reach(commit.version, 5.0)
+            assert (tail.newest.digest, tail.degraded) == (commit.digest, None)

@@ -1,7 +1,5 @@
 """Items that wait together are processed together, and none waits for a stranger's failure."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

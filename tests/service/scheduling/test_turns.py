@@ -1,7 +1,5 @@
 """Callers take turns by the work that they ask for, and so do the requests of one caller."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

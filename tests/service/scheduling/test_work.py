@@ -1,7 +1,7 @@
-"""The work of a question: the charge for limits, the largest work of one request, and the end of a batch."""
+"""Work in turns, with priorities."""
 
-from __future__ import annotations
-
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,7 +16,10 @@ from models.systems import SYSTEMS
 from models.thu_ernie.system import ThuErnieSystem
 from service.errors import TooLarge
 from service.graph.linking.linker import Linker
+from service.scheduling import turns as scheduling
+from service.scheduling.turns import CommitPriority
 from service.scheduling.work import MAX_WORK, bound_cost, check_work, load_cost, to_ask
+from tests.service.parts import PATIENCE_S, run_ready, wait_until
 
 KBERT, ERNIE_DOC = load_cost("models.kbert.system:load"), load_cost("models.ernie_doc.system:load")
 RELATIONAL, THU_ERNIE = load_cost("models.relational.system:load"), load_cost("models.thu_ernie.system:load")
@@ -121,3 +124,44 @@ def test_a_whole_batch_of_the_longest_questions_is_no_more_than_one_request_may_
     check_work(MAX_WORK)
     with pytest.raises(TooLarge, match=r"65,792 short questions .* 6,000 is the most"):
         check_work(256 * default_cost(Ask("x", candidates=("y",) * 256)))
+
+
+@pytest.fixture
+def order() -> list[str]:
+    """Return the names of pieces in the order in which they began."""
+    return []
+
+
+async def work(turns: CommitPriority, order: list[str], name: str, seconds: float = 0.0) -> None:
+    async with turns.turn():
+        order.append(name)
+        await asyncio.sleep(seconds)
+
+
+async def commit(turns: CommitPriority, order: list[str], pause: Callable[[], Awaitable[None]]) -> None:
+    with turns.hold():
+        await work(turns, order, "commit")
+        await pause()
+        await work(turns, order, "commit")
+
+
+async def test_a_commit_waits_for_no_piece_that_others_queue(
+    order: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "MAX_WAIT_S", PATIENCE_S)
+    turns = CommitPriority()
+    async with asyncio.TaskGroup() as group:
+        for number in range(4):
+            group.create_task(work(turns, order, f"diff {number}", 0.01))
+        group.create_task(commit(turns, order, run_ready))
+    assert order == ["diff 0", "commit", "commit", "diff 1", "diff 2", "diff 3"]
+
+
+async def test_long_commits_do_not_stop_the_others(order: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "MAX_WAIT_S", 0.01)
+    turns = CommitPriority()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(commit(turns, order, lambda: wait_until(lambda: "diff" in order)))
+        await asyncio.sleep(0)
+        group.create_task(work(turns, order, "diff"))
+    assert order == ["commit", "diff", "commit"]

@@ -31,7 +31,7 @@ from models.thu_ernie.entities.table import EntityTable, EntityView
 from models.thu_ernie.explain import explain
 from models.thu_ernie.reader import FoundRow, Model, RowFinder
 from models.thu_ernie.row import CUT, Link, Vocabulary, cut, lay_mask
-from tests.models.thu_ernie.answering.tiny import ADA, ANSWERS, KIM, SIZE
+from tests.models.thu_ernie.answering.conftest import ADA, ANSWERS, KIM, SIZE
 
 Build = Callable[..., Ask]
 

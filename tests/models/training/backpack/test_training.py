@@ -1,13 +1,32 @@
-"""A whole training, from a pack to a checkpoint that opens, with its card."""
+"""A Backpack learns a toy language."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
-from models.backpack.reader import Reader
+import pytest
+
+from models.backpack.reader import Reader, Speller
 from models.training.backpack import training
+from models.training.backpack.texts import Texts
 from models.training.kit.plan import Plan
 from models.training.kit.run import Run
+from tests.models.training import toys
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return toys.BACKPACK
+
+
+@pytest.fixture
+def texts() -> Texts:
+    return toys.backpack_texts()
+
+
+@pytest.fixture
+def speller() -> Speller:
+    return toys.speller()
 
 
 def test_a_training_writes_a_checkpoint_that_opens(

@@ -1,8 +1,4 @@
-"""The loss falls, an interrupted training goes on exactly, and MiniLM's states can be learned.
-
-Rows point at their answers, and each is read with the memory that its document left before it.
-Composed documents state the answers to their questions, far from the clue, and nothing of another split.
-"""
+"""ERNIE-Doc learns a toy task."""
 
 import random
 from pathlib import Path
@@ -25,6 +21,16 @@ from models.training.kit.progress import Progress
 from models.training.reading.written.texts import Text, check
 from tests.models.training import toys
 from tests.models.training.toys import ERNIE_DOC as PLAN
+
+
+@pytest.fixture
+def world() -> World:
+    return toys.documents_world()
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    return toys.tokenizer()
 
 
 class OneStep(Examples):

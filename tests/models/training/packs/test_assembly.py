@@ -1,4 +1,4 @@
-"""The whole build on a handful of facts: same facts, same bytes, a pack that loads, and the facts that are left out."""
+"""The shipped pack is assembled from its sources."""
 
 import os
 import subprocess
@@ -12,6 +12,8 @@ from models.packs.pack import Pack, Relation
 from models.training.packs.assembly import make, write
 from models.training.packs.samples import NameSpans
 from models.training.packs.sources import RawFact, Source
+from tests.models.packs.conftest import folder as folder
+from tests.models.packs.conftest import relations as relations
 
 COUNTRIES = ["Peru", "Chile", "Bolivia", "Ecuador", "Colombia"]
 

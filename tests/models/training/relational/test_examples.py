@@ -17,7 +17,7 @@ from models.relational.network import Config
 from models.training.relational.exam import PackQuestions
 from models.training.relational.examples import Example, ExampleMaker
 from models.training.relational.wordings import COUNT, ENTITIES, YES_NO
-from tests.models.training.relational.toy import MAKER, MIXTURE, PLAN
+from tests.models.training.relational.test_learning import MAKER, MIXTURE, PLAN
 
 
 def walk(entities: Mapping[str, Entity], start: str, labels: tuple[str, ...]) -> list[str]:

@@ -1,7 +1,4 @@
-"""A training learns to read rows, goes on where it stopped, and ends in a checkpoint with a card.
-
-Questions have the target that their facts give.
-"""
+"""ERNIE learns a toy task."""
 
 import json
 import random
@@ -19,9 +16,29 @@ from models.training.kit.run import Run
 from models.training.thu_ernie import exam, training
 from models.training.thu_ernie.exam import NO_SCALE, Drawer, calibrate
 from models.training.thu_ernie.learning import Learning, collate_questions, near_loss
-from models.training.thu_ernie.questions import NO_TARGET
+from models.training.thu_ernie.questions import NO_TARGET, World
 from models.training.thu_ernie.training import Setup, write_rows
 from tests.models.training import toys
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return toys.THU_ERNIE
+
+
+@pytest.fixture
+def world() -> World:
+    return toys.setup().world
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return toys.setup()
+
+
+@pytest.fixture
+def learning() -> Learning:
+    return toys.trained_thu_ernie()
 
 
 def mean_loss(learning: Learning, setup: Setup, plan: Plan) -> float:

@@ -1,7 +1,5 @@
 """The status of all tests equals what the model answers, and the later of two contradicting edits always wins."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,8 +20,19 @@ from service.editing.models import ModelAtVersion
 from service.editing.operations import CompareVersions
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.histories import Step, histories
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert, rollback
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    PERU,
+    Step,
+    change,
+    check,
+    edits,
+    histories,
+    item,
+    revert,
+    rollback,
+)
 from tests.service.parts import body_of, sample, settings, start_deployment
 
 PHRASINGS = {

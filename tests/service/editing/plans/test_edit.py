@@ -1,6 +1,6 @@
-"""Corrections become one commit with a report, or nothing at all."""
+"""Plans of edits: what is written, extended, replaced, and left alone."""
 
-from __future__ import annotations
+from typing import Any
 
 import pytest
 from errata.wire import EditReceipt
@@ -8,7 +8,7 @@ from errata.wire import EditReceipt
 from models.system import Probes
 from service.editing.editor import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
-from service.editing.operations import GetVersion
+from service.editing.operations import GetEdit
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import (
     FRANCE,
@@ -20,29 +20,11 @@ from tests.service.editing.requests import (
     edits,
     head,
     item,
+    revert,
 )
 from tests.service.parts import body_of
-from tests.service.toy import FACTS, ToyMemory
 
 OTHER = "Peru's capital city?"
-
-
-async def test_an_edit_is_a_commit_with_a_report_of_what_it_did(editor: Editor, ledger: RedisLedger) -> None:
-    receipt = await change(editor, PERU, "Cusco", OTHER, message="try")
-    [report] = receipt["report"]["edits"]
-    commit = await ledger.get(1)
-    assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 1, "edit")
-    assert (report["before"], report["after"], report["holds"], report["method"]) == (
-        "Lima",
-        "Cusco",
-        True,
-        "gated",
-    )
-    assert report["paraphrases"] == [{"question": OTHER, "before": None, "after": "Cusco", "follows": True}]
-    assert (commit.author, commit.message) == ("ana", "try")
-    assert body_of(await editor.call(GetVersion(1)))["report"]["edits"] == [report]
-    assert commit.edits[0].id == report["id"]
-    assert commit.writes["toy/table"].checksum == await checksum(editor) != ToyMemory(FACTS).base.checksum
 
 
 async def test_a_receipt_is_what_the_wire_promises(editor: Editor) -> None:
@@ -77,23 +59,6 @@ async def test_a_correction_that_stands_twice_is_written_once(editor: Editor, le
     receipt = await edits(editor, item(PERU, "Cusco"), item(PERU.lower(), "Cusco"))
     assert before_and_after(receipt) == [("Lima", "Cusco"), ("Lima", "Cusco")]
     assert len((await ledger.get(1)).edits) == 1
-
-
-@pytest.mark.parametrize(
-    ("items", "options", "status", "code"),
-    [
-        ([item(PERU, "Cusco", OTHER), item(OTHER, "Puno")], {}, 422, "invalid_input"),
-        ([item(PERU, "Cusco", model="nobody")], {}, 404, "unknown_model"),
-        ([item(FRANCE, "Lyon"), item(PERU, "unreachable")], {}, 422, "edit_refused"),
-        ([item(PERU, "Cusco")], {"expected_version": 3}, 409, "stale_version"),
-    ],
-)
-async def test_what_cannot_be_done_is_refused_whole(
-    editor: Editor, items: list[dict[str, object]], options: dict[str, object], status: int, code: str
-) -> None:
-    refused = await edits(editor, *items, **options)
-    assert (refused["status"], refused["code"]) == (status, code)
-    assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
 
 async def test_two_answers_to_one_question_are_named(editor: Editor) -> None:
@@ -144,3 +109,93 @@ async def test_a_repeated_correction_is_written_when_the_first_does_not_answer_i
     receipt = await edits(editor, item(PERU, "Cusco", OTHER), item(OTHER, "Cusco"), method="surgery")
     assert before_and_after(receipt) == [("Lima", "Cusco"), (None, "Cusco")]
     assert [edit["id"] != "" for edit in receipt["report"]["edits"]] == [True, True]
+
+
+ALSO, SEAT = "Peru's capital city?", "Seat of Peru?"
+MAYOR, RIVER = "Who is the mayor of the capital of Peru?", "Which river is in Peru?"
+
+
+def correction(*paraphrases: str, **fields: Any) -> dict[str, Any]:
+    return item(PERU, "Cusco", *paraphrases) | fields
+
+
+async def make_edit(editor: Editor, *items: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """Make one edit, and return it as it is kept."""
+    receipt = await edits(editor, *items, **options)
+    assert receipt["status"] == 201, receipt
+    (report,) = receipt["report"]["edits"]
+    detail: dict[str, Any] = body_of(await editor.call(GetEdit(report["id"])))["edit"]
+    return detail
+
+
+@pytest.mark.parametrize("replaces", [[], [1]])
+@pytest.mark.parametrize(
+    ("fields", "name", "values"),
+    [
+        ({"paraphrases": [SEAT]}, "paraphrases", [SEAT, ALSO]),
+        ({"counterexamples": [RIVER]}, "counterexamples", [RIVER, MAYOR]),
+        (
+            {"tests": [{"question": "Peru?", "answer": "Cusco"}]},
+            "tests",
+            [{"question": "Peru?", "answer": "Cusco"}, {"question": "Chile?", "answer": "x"}],
+        ),
+    ],
+)
+async def test_an_edit_that_says_more_takes_the_place_of_the_earlier_and_keeps_what_it_had(
+    editor: Editor, fields: dict[str, Any], name: str, values: list[Any], replaces: list[int]
+) -> None:
+    test = {"question": "Chile?", "answer": "x"}
+    first = await make_edit(editor, correction(ALSO, counterexamples=[MAYOR], tests=[test]))
+    before = await checksum(editor)
+    second = await make_edit(editor, correction(**fields, replaces=replaces), strict=True)
+    assert second[name] == values
+    assert ALSO in second["paraphrases"]
+    assert MAYOR in second["counterexamples"]
+    assert test in second["tests"]
+    assert (second["notes"]["extends"], second["notes"]["replaces"]) == (1, [first["id"]])
+    assert (await edits(editor, correction(**fields)))["code"] == "nothing_to_do"
+    await revert(editor, 2)
+    assert await checksum(editor) == before
+
+
+@pytest.mark.parametrize("replaces", [[], [1]])
+async def test_an_edit_that_says_nothing_new_is_still_refused(editor: Editor, replaces: list[int]) -> None:
+    tests = [{"question": RIVER, "answer": None}]
+    await edits(editor, correction(ALSO, counterexamples=[MAYOR], tests=tests))
+    for fields in ({"paraphrases": [ALSO.upper()]}, {"counterexamples": [MAYOR]}, {"tests": tests}, {}):
+        assert (await edits(editor, correction(**fields, replaces=replaces)))["code"] == "nothing_to_do", (
+            fields
+        )
+    model_knows = item(PERU.replace("Peru", "Chile"), "Santiago") | {"counterexamples": [MAYOR]}
+    assert (await edits(editor, model_knows))["code"] == "nothing_to_do"
+
+
+async def test_a_wording_of_the_earlier_edit_is_no_example_against_the_new_one(editor: Editor) -> None:
+    await edits(editor, correction(ALSO))
+    refused = await edits(editor, correction(counterexamples=[ALSO]))
+    assert (refused["status"], refused["field"]) == (422, "edits.0")
+    assert "is a wording of version 1" in refused["detail"]
+
+
+async def test_what_was_an_example_against_an_edit_may_become_a_wording(editor: Editor) -> None:
+    await edits(editor, correction(counterexamples=[SEAT, MAYOR]))
+    second = await make_edit(editor, correction(SEAT))
+    assert (second["paraphrases"], second["counterexamples"]) == ([SEAT], [MAYOR])
+
+
+async def test_an_edit_does_not_grow_without_an_end(editor: Editor) -> None:
+    await edits(editor, correction(*(f"{n}?" for n in range(20))))
+    refused = await edits(editor, correction("20?"))
+    assert refused["status"] == 422
+    assert "has 21 other wordings, and 20 are allowed" in refused["detail"]
+
+
+async def test_what_an_edit_answered_by_its_scope_it_answers_no_more_with_an_example_against_it(
+    nkb_editor: Editor,
+) -> None:
+    near = "What is Peru's capital?"
+    await edits(nkb_editor, correction(ALSO, model="nkb"))
+    receipt = await edits(nkb_editor, correction(model="nkb", counterexamples=[near]), strict=True)
+    (report,) = receipt["report"]["edits"]
+    assert [(other["before"], other["follows"]) for other in report["counterexamples"]] == [("Cusco", False)]
+    assert [(other["question"], other["after"]) for other in report["paraphrases"]] == [(ALSO, "Cusco")]

@@ -1,12 +1,9 @@
 """A fact is one commit for every system that is served: the graph gets a triple, the others an answer."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from errata.wire import EditReceipt
 
 from service.editing.editor import Editor
 from service.editing.operations import GetVersion
@@ -49,25 +46,6 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
 
 async def ask_both(editor: Editor, question: str) -> list[str | None]:
     return [*(await answers(editor, question)), *(await answers(editor, question, model="toy"))]
-
-
-async def test_one_fact_is_one_commit_and_every_system_answers_anew(
-    editor: Editor, ledger: RedisLedger
-) -> None:
-    assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
-    receipt = await fact(editor, "Peru", "capital", "Cusco", message="moved")
-    commit = await ledger.get(1)
-    assert (receipt["status"], receipt["version"]) == (201, 1)
-    room = receipt["report"]["capacity"]
-    assert (room["slots_used"], room["slots_reserved"]) == (1, 1_048_576), "the graph sets no slots aside"
-    assert await ask_both(editor, CAPITAL) == ["Cusco", "Cusco"]
-    assert await ask_both(editor, "Peru's capital?") == ["Cusco", "Cusco"]
-    assert set(commit.writes) == {GRAPH, TABLE}
-    assert {memory: write.checksum for memory, write in commit.writes.items()} == await checksums(editor)
-    assert [
-        (edit["model"], edit["before"], edit["after"], edit["holds"]) for edit in receipt["report"]["edits"]
-    ] == [("atlas", "Lima", "Cusco", True), ("toy", "Lima", "Cusco", True)]
-    EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
 
 
 async def test_a_change_of_the_graph_alone_reports_the_capacity_of_the_other_memory(editor: Editor) -> None:
@@ -280,37 +258,6 @@ async def test_a_fact_that_one_system_refuses_is_written_to_none(
     assert (await edits(editor, *items))["code"] == "edit_refused"
     assert (await head(editor), await checksums(editor)) == (0, before)
     assert (await fact(editor, "Peru", "capital", "unreachable", only="graph"))["status"] == 201
-
-
-async def test_a_repeated_request_is_answered_with_its_first_result(editor: Editor) -> None:
-    first = await fact(editor, "Chile", "shares_border_with", "Bolivia", key="k1")
-    await fact(editor, "Chile", "shares_border_with", "Argentina")
-    again = await fact(editor, "Chile", "shares_border_with", "Bolivia", key="k1")
-    assert (again["version"], again["report"]["edits"]) == (1, first["report"]["edits"])
-    assert (await fact(editor, "Chile", "shares_border_with", "Bolivia", act="set", key="k1"))[
-        "status"
-    ] == 422
-    assert await head(editor) == 2
-
-
-async def test_a_commit_of_both_memories_is_taken_back_whole(editor: Editor) -> None:
-    before = await checksums(editor)
-    await edits(editor, triple("Peru", "capital", "Cusco"), item("Who wrote Hamlet?", "Bacon"))
-    with_both = await checksums(editor)
-    assert all(with_both[memory] != before[memory] for memory in before)
-    await revert(editor, 1)
-    assert await checksums(editor) == before
-    await revert(editor, 2)
-    assert await checksums(editor) == with_both
-    await rollback(editor, 0)
-    assert (await checksums(editor), await ask_both(editor, CAPITAL)) == (before, ["Lima", "Lima"])
-
-
-async def test_a_fact_is_taken_back_from_under_a_later_one(editor: Editor) -> None:
-    await fact(editor, "Chile", "shares_border_with", "Bolivia")
-    await fact(editor, "Chile", "shares_border_with", "Argentina")
-    await revert(editor, 1)
-    assert await values(editor, "Q298", "shares_border_with") == ["Peru", "Argentina"]
 
 
 @pytest.mark.parametrize("size", [1, 3], ids=["a request for each", "one request"])

@@ -1,7 +1,5 @@
 """Reverts are exact over both memories: random facts, corrections, files, reverts and rollbacks."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path

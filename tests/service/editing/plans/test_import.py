@@ -1,7 +1,5 @@
 """A file becomes one commit or none; until then nothing of it is visible, and each bad line is named."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
@@ -10,10 +8,10 @@ from typing import Any
 
 import pytest
 import redis
-from errata.wire import ImportOrder, ImportReceipt
+from errata.wire import ImportOrder
 
 from service.editing.editor import Editor
-from service.editing.operations import AbandonImport, BeginImport, FeedImport, FinishImport, GetVersion
+from service.editing.operations import AbandonImport, BeginImport, FeedImport, FinishImport
 from service.editing.plans import import_
 from service.errors import LedgerUnavailable
 from tests.service.editing.conftest import StartEditor
@@ -48,25 +46,6 @@ async def begin(editor: Editor, author: str = "ana", **order: Any) -> str:
     reply = body_of(await editor.call(BeginImport(ImportOrder.model_validate({**NO_WAIT, **order}), author)))
     session: str = reply["id"]
     return session
-
-
-async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -> None:
-    receipt = await import_file(editor, OZ, message="wonders", source="oz.tsv")
-    assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
-    counts = receipt["counts"]
-    assert (counts["lines"], counts["triples"], counts["entities"], counts["new_entities"]) == (3, 3, 2, 2)
-    assert await answers(editor, OZ_CAPITAL, "Oz's neighbour?", "Ev's capital?") == [
-        "Emerald City",
-        "Ev",
-        "Evna",
-    ]
-    ImportReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
-    detail = body_of(await editor.call(GetVersion(1)))
-    assert (detail["author"], detail["message"], detail["edits"][0]["notes"]["source"]) == (
-        "ana",
-        "wonders",
-        "oz.tsv",
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A revert is exact: the state equals that of the remaining edits alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,15 +20,16 @@ from service.ledger import fold
 from service.ledger.commit import EditRecord
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import (
     FRANCE,
     PERU,
+    Step,
     before_and_after,
     change,
     checksum,
     edits,
     head,
+    histories,
     item,
     revert,
     revert_edits,

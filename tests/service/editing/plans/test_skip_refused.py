@@ -1,7 +1,5 @@
 """With `skip_refused` a commit leaves out refused edits and reports them; a preview reports them beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 The pairs were written by somebody who has seen neither the code nor what the scope is trained on.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Entities are found at any version by their names there, and each fact names the version that added it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, ValuesView
 from dataclasses import replace
 

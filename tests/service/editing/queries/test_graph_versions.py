@@ -1,7 +1,5 @@
 """Fact tests, diffs and the log of commits that change the graph."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

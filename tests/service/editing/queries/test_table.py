@@ -1,7 +1,5 @@
 """What edits and imports brought comes out as a table, and goes in again without a change."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import PurePath
 from typing import Any

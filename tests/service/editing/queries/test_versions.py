@@ -1,7 +1,5 @@
 """The log, one version, the difference of two and the state of the memory, as the wire promises them."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Reads a whole file, and keeps all results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from io import BytesIO
 

@@ -1,7 +1,5 @@
 """CSV tables: columns in any order, ids beside names, records of many lines, bad headers and bad quotes."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """N-Triples: the values of IRIs, literals and blank nodes, and lines that are no triples."""
 
-from __future__ import annotations
-
 import pytest
 
 from service.graph.formats.ntriples import local_name, words_of

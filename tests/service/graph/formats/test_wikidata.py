@@ -1,7 +1,5 @@
 """Wikidata's JSON dump: names, claims by rank and type, and lines that are no entity."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the linker does with a million names: `python -m tests.service.graph.linking.measure [names]`."""
 
-from __future__ import annotations
-
 import random
 import sys
 import threading

@@ -1,15 +1,44 @@
-"""A page of another site reaches no route here, under any name; programs, and this service's own pages, do."""
-
-from __future__ import annotations
+"""What the middleware adds to replies and refuses: HEAD, pages of other sites, headers of security."""
 
 import httpx
 import pytest
 
 from service.config import Settings
 from service.http.app import build_app
+from service.http.middleware.edge import strip_host
 from tests.service.http.conftest import SHARED_LOOP, client_of, local_editor, local_router
 
 pytestmark = SHARED_LOOP
+
+
+@pytest.mark.parametrize(
+    "path", ["/docs", "/v1/models", "/v1/models/toy", "/healthz", "/readyz", "/openapi.json"]
+)
+async def test_head_has_the_status_and_length_of_get_and_no_body(
+    shared_http: httpx.AsyncClient, path: str
+) -> None:
+    headers = {"accept-encoding": "identity"}
+    head, get = [await shared_http.request(verb, path, headers=headers) for verb in ("HEAD", "GET")]
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+
+
+async def test_a_method_that_a_path_has_not_names_head_beside_get(shared_http: httpx.AsyncClient) -> None:
+    reply = await shared_http.put("/v1/answers", json={})
+    assert (reply.status_code, reply.headers["allow"]) == (405, "GET, HEAD, POST")
+    assert reply.json()["type"] == "urn:errata:problem:method_not_allowed"
+
+
+async def test_a_long_page_is_compressed_for_who_accepts_that(shared_http: httpx.AsyncClient) -> None:
+    plain = await shared_http.get("/openapi.json", headers={"accept-encoding": "identity"})
+    packed = await shared_http.get("/openapi.json", headers={"accept-encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content) / 4
+    assert packed.json() == plain.json()
+    short = await shared_http.get("/healthz", headers={"accept-encoding": "gzip"})
+    assert "content-encoding" not in short.headers
+
 
 ASK = "/v1/answers"
 LINK = f"{ASK}?question=Who%3F&model=toy"
@@ -98,3 +127,33 @@ async def test_a_page_of_an_allowed_origin_may_call(shared_config: Settings) -> 
         assert (await client.options(ASK, headers=foreign | preflight)).status_code == 400
         assert (await client.get("/healthz", headers=foreign)).status_code == 403
     await app.state.access.aclose()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/models", "/admin/versions", "/nowhere", "/docs"])
+async def test_every_answer_tells_a_browser_to_trust_nothing(
+    shared_http: httpx.AsyncClient, path: str
+) -> None:
+    headers = (await shared_http.get(path)).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert ("script-src" in headers["content-security-policy"]) == (path == "/docs")
+    assert "strict-transport-security" not in headers
+
+
+async def test_nothing_that_a_key_opens_is_kept_by_a_cache(shared_http: httpx.AsyncClient) -> None:
+    for path in ("/admin/versions", "/v1/memory", "/admin/keys"):
+        assert (await shared_http.get(path)).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("/console/ask?question=http://x/y", "/console/ask?question=http://x/y"),
+        ("http://evil.example/console?next=1", "/console?next=1"),
+        ("https://evil.example?x=1", "/?x=1"),
+        ("//evil.example/console", "/evil.example/console"),
+    ],
+)
+async def test_a_redirect_keeps_its_path_and_loses_its_host(location: str, expected: str) -> None:
+    assert strip_host(location) == expected

@@ -1,7 +1,5 @@
 """Any change that Ray makes to a request and its answer around the service is undone at the outermost edge."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from ray.serve._private.http_util import (

@@ -1,7 +1,5 @@
 """Documents are put, read at every version, changed and removed; other files are refused in words."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path
@@ -14,10 +12,9 @@ from typer.testing import CliRunner, Result
 
 from models.blocks import Image
 from models.documents.memory import DocumentsView, Texts
-from tests.service.extraction.pdfs import write_pdf
+from tests.service.extraction.test_extraction import write_pdf
 from tests.service.http.conftest import KEY
 from tests.service.http.listening import listening
-from tests.service.http.test_console import hidden_fields
 
 MILL = "/v1/documents/mill"
 TEXT = "The mill was built in 1820.\nIt burnt down in 1904."
@@ -177,18 +174,6 @@ async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncCli
         assert (missing.exit_code, "there is no document 'mill' at version 3" in missing.stderr) == (1, True)
 
 
-async def test_what_has_no_effect_is_refused_and_the_unknown_is_not_found(http: httpx.AsyncClient) -> None:
-    missing = await http.delete(MILL)
-    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
-    assert "there is no document 'mill'" in missing.json()["detail"]
-    assert (await change(http, action="append", text="x")).status_code == 404
-    await put(http)
-    absent = await change(http, action="replace", old="1821", new="x")
-    assert (absent.status_code, absent.json()["reason"]) == (422, "absent")
-    ambiguous = await change(http, action="replace", old=" in ", new=" at ")
-    assert (ambiguous.status_code, ambiguous.json()["reason"]) == (422, "several")
-
-
 async def test_a_long_text_stays_out_of_log_and_report(http: httpx.AsyncClient) -> None:
     receipt = await put(http, "word " * 100_000)
     log = await http.get("/admin/versions/1")
@@ -196,31 +181,6 @@ async def test_a_long_text_stays_out_of_log_and_report(http: httpx.AsyncClient) 
     assert "documents/texts holds 1 document with 500,000 characters" in json.dumps(
         receipt.json()["report"]["capacity"]
     )
-
-
-async def test_a_text_is_changed_on_a_page_after_a_trial(http: httpx.AsyncClient) -> None:
-    await put(http, title="The mill", media_type="text/markdown")
-    http.cookies.set("errata_key", KEY)
-    page = await http.get("/console/documents/mill")
-    text = "A mill <b>stood</b> here.\n\nIt burnt down in 1904."
-    form = hidden_fields(page, "/console/correct") | {"text": text.replace("\n", "\r\n")}
-    trial = await http.post("/console/correct", data=form)
-    assert (trial.status_code, "<b>" in trial.text) == (200, False), trial.text
-    assert (await http.get(MILL)).json()["text"] == TEXT
-    form |= hidden_fields(trial, "/console/correct") | {"do": "commit"}
-    done = await http.post("/console/correct", data=form)
-    assert done.headers["location"] == "/console/documents/mill?fresh=2"
-    assert "Done: it is live" in (await http.get(done.headers["location"])).text
-    document = (await http.get(MILL)).json()
-    assert (document["text"], document["title"], document["media_type"]) == (
-        text,
-        "The mill",
-        "text/markdown",
-    )
-    assert "put document &#39;mill&#39;" in (await http.get("/console/versions/2")).text
-    assert "Change the text" not in (await http.get("/console/documents/mill?version=1")).text
-    empty = await http.post("/console/correct", data=form | {"text": "", "do": "try"})
-    assert (empty.status_code, 'role="alert"' in empty.text) == (422, True)
 
 
 async def test_many_documents_of_one_request_are_not_folded_for_each(

@@ -1,7 +1,5 @@
 """A service whose systems read no documents says so."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """Every active edit as a file, and the same state again from the file after a rollback to the base."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A file of corrections against the service itself: made in pieces, continued after a break, reported line by line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -79,19 +77,6 @@ async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file
     assert (await client.show(3)).message == "all"
 
 
-async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata, file: Any) -> None:
-    first = await client.edit_file(seven(file), batch_size=3)
-    again = await client.edit_file(seven(file), batch_size=3)
-    assert (again.versions, again.earlier_versions, await head(client)) == ([1, 2, 3], {1, 2, 3}, 3)
-    assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
-
-
-async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, file: Any) -> None:
-    await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Lyon")))
-    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Nice")))
-    assert (statuses(run), run.versions, run.earlier_versions) == (["no-op", "done"], [2], set())
-
-
 class MortalEditor:
     """An editor that dies as it is asked for its second commit, and after its successor's second one."""
 
@@ -135,19 +120,6 @@ async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice
         made_of = [(await client.show(version)).edits for version in (1, 2, 3)]
     questions = [edit.question for edits in made_of for edit in edits]
     assert questions == [f"question {n}" for n in range(7)]
-
-
-async def test_what_was_taken_back_stays_so_unless_it_is_wanted_again(client: AsyncErrata, file: Any) -> None:
-    await client.edit_file(seven(file), batch_size=3)
-    await client.revert(2)
-    run = await client.edit_file(seven(file), batch_size=3)
-    assert (run.reverted_versions, await head(client)) == ([2], 4)
-    for _ in range(2):
-        run = await client.edit_file(seven(file), batch_size=3, again=True)
-        assert (run.versions, run.reverted_versions, await head(client)) == ([1, 5, 3], [], 5)
-    await client.revert(5)
-    run = await client.edit_file(seven(file), batch_size=3, again=True)
-    assert (run.versions, await head(client)) == ([1, 7, 3], 7)
 
 
 async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncErrata, file: Any) -> None:

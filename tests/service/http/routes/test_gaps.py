@@ -1,7 +1,5 @@
 """Questions that no system answers, as a curator reads them, over HTTP and by the command."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -42,18 +40,6 @@ async def list_gaps(http: httpx.AsyncClient, n_asked: int) -> list[dict[str, obj
             if sum(gap["count"] for gap in page["gaps"]) >= n_asked:
                 return list(page["gaps"])
             await asyncio.sleep(0.01)
-
-
-async def test_what_is_declined_is_listed_and_what_is_answered_is_not(http: httpx.AsyncClient) -> None:
-    await ask(http, PERU, HR, DEPOT, HR)
-    batch = {"questions": [{"question": DEPOT}, {"question": DEPOT}, {"question": PERU}]}
-    assert (await http.post("/v1/answers/batch", json=batch)).status_code == 200
-    gaps = await list_gaps(http, 5)
-    assert [(gap["question"], gap["count"], gap["kind"], gap["model"]) for gap in gaps] == [
-        (DEPOT, 3, "declined", "toy"),
-        (HR, 2, "declined", "toy"),
-    ]
-    assert (await http.get("/admin/gaps", params={"limit": 1})).json()["total"] == 2
 
 
 async def test_streams_and_models_by_name_count_and_pinned_versions_do_not(http: httpx.AsyncClient) -> None:

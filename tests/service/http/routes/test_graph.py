@@ -1,16 +1,13 @@
 """The graph over HTTP: files of any format are accepted and streamed through, and replies have our form."""
 
-from __future__ import annotations
-
 import asyncio
-import gzip
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 import pytest
 import redis
-from errata.wire import ImportReceipt, Problem
+from errata.wire import Problem
 from fastapi import FastAPI
 
 from service.config import Settings
@@ -49,33 +46,6 @@ async def answer(
 def parse_problem(reply: httpx.Response, status: int, code: str) -> Problem:
     assert (reply.status_code, reply.json().get("code")) == (status, code), reply.text
     return Problem.model_validate_json(reply.content)
-
-
-async def test_a_fact_reaches_both_models_at_one_version(http: httpx.AsyncClient) -> None:
-    reply = await http.post(EDITS, json={"edits": [FACT]})
-    assert (reply.status_code, reply.json()["all_applied"]) == (201, True)
-    for model in ("toy", "atlas"):
-        reply_body = await answer(http, "What is the capital of Peru?", model)
-        assert (reply_body["answer"], reply_body["version"]) == ("Cusco", 1)
-        old_answer = await answer(http, "What is the capital of Peru?", model, version=0)
-        assert (old_answer["answer"], old_answer["version"]) == ("Lima", 0)
-    reply_body = await answer(http, "What is the capital of Peru?")
-    assert [(item["subject"], item["object"]) for item in reply_body["facts"]] == [("Peru", "Cusco")]
-    assert reply_body["edits"] == [reply_body["facts"][0]["edit"]]
-
-
-async def test_a_file_streams_in_and_is_answered_from(http: httpx.AsyncClient) -> None:
-    async def body() -> AsyncIterator[bytes]:
-        for at in range(0, len(OZ), 5):
-            yield OZ[at : at + 5]
-
-    reply = await http.post(IMPORT, content=body(), params={"source": "oz.tsv", "message": "wonders"})
-    assert reply.status_code == 201
-    receipt = ImportReceipt.model_validate_json(reply.content)
-    assert (receipt.version, receipt.all_applied, receipt.counts.triples) == (1, True, 2)
-    assert (await answer(http, "capital of Oz"))["answer"] == "Emerald City"
-    again = await http.post(IMPORT, content=gzip.compress(OZ), params={"dry_run": "true"})
-    assert (again.status_code, again.json()["version"]) == (200, None)
 
 
 BAD_IMPORTS: list[tuple[dict[str, str], bytes, str]] = [
@@ -152,18 +122,6 @@ async def test_the_log_is_searched_for_facts(http: httpx.AsyncClient, text: str)
     page = (await http.get("/admin/versions", params={"grep": text})).json()
     expected = {"PERU CAPITAL": [1], "capital Cusco": [1], "gold": [2]}
     assert [version["version"] for version in page["versions"]] == expected.get(text, [])
-
-
-async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_an_id(
-    http: httpx.AsyncClient,
-) -> None:
-    item = {"subject": "Georgia", "relation": "population", "object": "10"}
-    problem = parse_problem(await http.post(EDITS, json={"edits": [item]}), 409, "ambiguous")
-    candidates = problem.model_dump()["candidates"]
-    assert {item["id"] for item in candidates} == {"Q230", "Q1428"}
-    assert (
-        await http.post(EDITS, json={"edits": [{**item, "subject": candidates[0]["id"]}]})
-    ).status_code == 201
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
-"""Keys over HTTP: made by an admin, used by their owners, rotated without a gap, revoked for good."""
+"""Keys of callers, by routes and by commands."""
 
-from __future__ import annotations
-
+import json
+import re
 from typing import Any
 
 import httpx
+
+from tests.service.http.conftest import Run
 
 
 async def make_key(http: httpx.AsyncClient, name: str, *scopes: str, **options: Any) -> str:
@@ -16,17 +18,6 @@ async def make_key(http: httpx.AsyncClient, name: str, *scopes: str, **options: 
 
 def bearer(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
-
-
-async def test_a_curator_edits_under_her_own_name(http: httpx.AsyncClient) -> None:
-    key = await make_key(http, "anna", "read", "edit")
-    edit = {"edits": [{"question": "who?", "answer": "anna", "model": "toy"}]}
-    assert (await http.post("/admin/edits", json=edit, headers=bearer(key))).status_code == 201
-    assert (await http.get("/admin/versions", headers=bearer(key))).json()["versions"][0]["author"] == "anna"
-    assert (await http.get("/admin/keys/self", headers=bearer(key))).json() == {
-        "name": "anna",
-        "scopes": ["read", "edit"],
-    }
 
 
 async def test_a_key_is_told_once_and_listed_without_what_opens_it(http: httpx.AsyncClient) -> None:
@@ -50,18 +41,6 @@ async def test_rotating_leaves_no_gap_unless_that_is_wanted(http: httpx.AsyncCli
     assert statuses == [401, 401, 200]
 
 
-async def test_a_revoked_key_is_refused_at_once_and_stays_in_the_list(http: httpx.AsyncClient) -> None:
-    key = await make_key(http, "anna", "read")
-    assert (await http.get("/admin/versions", headers=bearer(key))).status_code == 200
-    assert (await http.delete("/admin/keys/anna")).json()["revoked"] is not None
-    refused = await http.get("/admin/versions", headers=bearer(key))
-    assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
-    assert (await http.get("/admin/keys")).json()["keys"][0]["revoked"] is not None
-    assert (await http.delete("/admin/keys/anna")).json()["code"] == "not_found"
-    again = await http.post("/admin/keys", json={"name": "anna", "scopes": ["read"]})
-    assert (again.status_code, again.json()["code"]) == (409, "key_taken")
-
-
 WRONG: list[dict[str, Any]] = [
     {"name": "anna", "scopes": ["everything"]},
     {"name": "", "scopes": ["ask"]},
@@ -77,3 +56,32 @@ async def test_a_key_that_cannot_be_is_refused_and_not_made(http: httpx.AsyncCli
         reply = await http.post("/admin/keys", json=body)
         assert (reply.status_code, reply.json()["code"]) == (422, "invalid_input"), body
     assert (await http.get("/admin/keys")).json()["keys"] == []
+
+
+async def key_of(run: Run, *words: str) -> str:
+    result = await run("keys", *words)
+    assert result.exit_code == 0, result.output
+    match = re.search(r"errata_\S+", result.stdout)
+    assert match
+    return match[0]
+
+
+async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
+    key = await key_of(run, "create", "ben", "-s", "read")
+    await run("log", key=key)
+    await run("edit", "who?", "ben", "--model", "toy", key=key)
+    await run("edit", "who?", "anna", "--model", "toy", "-m", "she told me")
+    story = (await run("audit")).stdout
+    assert re.search(r"ben +127\.0\.0\.1 +POST /admin/edits .*403 forbidden", story)
+    assert re.search(r"admin .*'who\?' -> 'anna' \(she told me\) +version 1", story)
+    assert "/admin/versions" not in (await run("audit", "--refused")).stdout
+    page = (await run("audit", "--name", "ben", "--since", "2026-01-01", "-n", "1")).stdout
+    older = r"Older ones: errata audit --limit 1 --name ben --since 2026-01-01T00:00:00 --before \d+-\d+"
+    assert re.search(older, page)
+    lines = [
+        json.loads(line) for line in (await run("audit", "--export", "--name", "ben")).stdout.splitlines()
+    ]
+    assert [(line["path"], line["status"]) for line in lines] == [
+        ("/admin/edits", 403),
+        ("/admin/versions", 200),
+    ]

@@ -1,7 +1,5 @@
 """OpenAI's own package asks this service as it asks OpenAI's, and finds the fields and errors that it expects."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Proposals: made by one key, approved by another, over HTTP, the command and the console; one commit, both names."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """OpenAI's newer `responses.create` is answered as its chat completions are, whole and as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

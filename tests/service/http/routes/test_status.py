@@ -1,7 +1,5 @@
 """The state of the service: models and replicas, and the routes for load balancers and Prometheus."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -1,7 +1,5 @@
 """`errata export` and an import of what it wrote, and the columns that a person is asked about."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

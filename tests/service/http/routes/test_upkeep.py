@@ -1,10 +1,7 @@
 """What a curator sees of edits beside the history: how often each answers, and when it is looked at again."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -15,7 +12,7 @@ from service.curation import upkeep as tally
 from tests.service.http.conftest import Run
 from tests.service.parts import PATIENCE_S
 
-PERU, WORDING = "What is the capital of Peru?", "Which city is the capital of Peru?"
+PERU = "What is the capital of Peru?"
 
 
 @pytest.fixture(autouse=True)
@@ -89,24 +86,6 @@ async def list_reviews(http: httpx.AsyncClient, **query: object) -> list[tuple[s
 CHILE = "What is the capital of Chile?"
 
 
-async def test_an_edit_stands_in_the_list_from_its_day_on_and_answers_as_before(
-    http: httpx.AsyncClient, run: Run
-) -> None:
-    peru = await edit(http, PERU, "Cusco", review=in_days(0))
-    await edit(http, CHILE, "Talca", review=in_days(9))
-    await edit(http, "Where is the depot?", "Lund")
-    assert await list_reviews(http, due=True) == [(PERU, in_days(0))]
-    assert await list_reviews(http) == [(PERU, in_days(0)), (CHILE, in_days(9))]
-    assert await list_reviews(http, limit=1) == [(PERU, in_days(0))]
-    assert "errata_edits_due 1.0" in (await http.get("/metrics")).text
-    assert "1 edit is due to be looked at: errata reviews\n" in (await run("gaps")).stderr
-    listing = (await run("reviews")).stdout
-    assert peru in listing
-    assert CHILE not in listing
-    assert CHILE in (await run("reviews", "--all")).stdout
-    assert (await http.post("/v1/answers", json={"question": PERU})).json()["answer"] == "Cusco"
-
-
 async def test_a_day_is_moved_taken_away_and_gone_with_its_edit(http: httpx.AsyncClient, run: Run) -> None:
     peru = await edit(http, PERU, "Cusco", review=in_days(0))
     reply = await run("review", peru, in_days(30))
@@ -121,16 +100,6 @@ async def test_a_day_is_moved_taken_away_and_gone_with_its_edit(http: httpx.Asyn
     refusal = await run("review", peru, in_days(1))
     assert refusal.exit_code == 1
     assert f"edit {peru} is taken back" in refusal.stderr
-
-
-async def test_a_command_sets_the_day_of_an_edit_a_fact_and_a_file(run: Run, tmp_path: Path) -> None:
-    day = in_days(3)
-    file = tmp_path / "edits.csv"
-    file.write_text(f"question,answer\n{CHILE},Talca\n")
-    for words in (("edit", PERU, "Cusco"), ("edit", "--file", str(file))):
-        result = await run(*words, "--model", "toy", "--review", day)
-        assert result.exit_code == 0, result.output
-    assert (await run("reviews", "--all")).stdout.count(day) == 2
 
 
 BAD_DAYS = (

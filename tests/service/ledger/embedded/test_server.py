@@ -1,7 +1,5 @@
 """The embedded Valkey: after any kill, the next start finds every acknowledged write and one server only."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -18,7 +16,7 @@ from service.errors import LedgerUnavailable
 from service.ledger.embedded import server as server_module
 from service.ledger.embedded.files import FolderLock, ValkeyFiles
 from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.ledger.processes import frozen, kill, pid_of, running
+from tests.service.ledger.writing import frozen, kill, pid_of, running
 
 ERRATA = """
 import sys, time, pathlib

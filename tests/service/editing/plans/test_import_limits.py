@@ -1,0 +1,171 @@
+"""An import whose service crashes, and one that is too large."""
+
+import random
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import redis
+from errata.wire import ImportOrder
+
+from service.editing.editor import Editor
+from service.editing.operations import AbandonImport, BeginImport
+from service.ledger.embedded.server import EmbeddedValkey
+from tests.service.editing.conftest import StartEditor
+from tests.service.editing.requests import head, revert
+from tests.service.graph.requests import (
+    answers,
+    checksums,
+    entity,
+    fact,
+    import_file,
+    import_notes,
+    rows,
+    search,
+    tsv,
+)
+from tests.service.ledger.writing import kill, running
+from tests.service.parts import body_of, settings, start_deployment
+from tests.service.toy_graph import TOYS
+
+N_TOWNS, N_ROWS = 8_000, 250  # rows of the store that the import of the towns writes
+TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(N_TOWNS)))
+
+CHILD = """
+import asyncio, os, pathlib, sys
+from service.editing.editor import Editor
+from tests.service.editing.plans.test_import_limits import TOWNS
+from tests.service.graph.requests import import_file
+from tests.service.parts import settings, start_deployment
+from tests.service.toy_graph import TOYS
+
+async def run(url, var):
+    async with start_deployment(Editor, settings(url, pathlib.Path(var), systems=TOYS)) as editor:
+        print(os.getpid(), flush=True)
+        print((await import_file(editor, TOWNS))["status"], flush=True)
+
+for line in sys.stdin:
+    if os.fork() == 0:
+        try:
+            asyncio.run(run(*line.split()))
+        finally:
+            os._exit(0)
+    os.wait()
+    print("ended", flush=True)
+"""  # it forks for each import, so that its modules are loaded once
+
+
+@pytest.fixture
+def importer() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", CHILD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        yield child
+        child.kill()
+
+
+def import_and_kill(
+    importer: subprocess.Popen[str], url: str, var: Path, vandal: redis.Redis, fraction: float
+) -> tuple[int, bool]:
+    """Kill an import when about this fraction of its rows is stored.
+
+    Returns:
+        How many rows it had stored, and whether it had finished.
+    """
+    assert importer.stdin is not None
+    assert importer.stdout is not None
+    importer.stdin.write(f"{url} {var}\n")
+    importer.stdin.flush()
+    pid = int(importer.stdout.readline())
+    n_rows, deadline = fraction * N_ROWS, time.monotonic() + 60
+    while running(pid) and time.monotonic() < deadline and vandal.dbsize() < n_rows:
+        time.sleep(0.001)
+    with suppress(ProcessLookupError):  # it had finished
+        kill(pid)
+    output = list(iter(importer.stdout.readline, "ended\n"))
+    return len(rows(vandal)), "201\n" in output
+
+
+async def test_killed_at_any_moment_it_leaves_no_row_behind(
+    own_valkey: EmbeddedValkey, tmp_path: Path, vandal: redis.Redis, importer: subprocess.Popen[str]
+) -> None:
+    chance, row_counts = random.Random(7), []
+    for fraction in (chance.random(), 1.0):
+        vandal.flushall()
+        n_rows, finished = import_and_kill(importer, own_valkey.url, tmp_path, vandal, fraction)
+        row_counts.append(n_rows)
+        async with start_deployment(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
+            version = await head(editor)
+            assert version in (0, 1)
+            assert version == 1 or not finished
+            if version == 0:
+                base = await checksums(editor)
+                session = body_of(await editor.call(BeginImport(ImportOrder.model_validate({}), "ana")))["id"]
+                await editor.call(AbandonImport(session))
+                assert (rows(vandal), import_notes(vandal), await checksums(editor)) == (set(), {}, base)
+                assert (await import_file(editor, TOWNS))["version"] == 1
+            assert await answers(editor, f"capital of Town {N_TOWNS - 1}?") == [f"House {N_TOWNS - 1}"]
+            assert import_notes(vandal) == {} or version == 1
+    assert max(row_counts) > 0, "it has to be killed while rows are there"
+
+
+N_FACTS = 100_000
+MEMORY, SECONDS = 250e6, 60.0  # generous, because it should only catch runaway growth
+
+
+@pytest.fixture
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
+        yield editor
+
+
+def file(kind: str) -> Iterator[bytes]:
+    for start in range(0, N_FACTS, 10_000):
+        numbers = range(start, start + 10_000)
+        if kind == "subject":
+            yield tsv(*(("Hub", "links", f"page {n}") for n in numbers))
+        else:
+            yield tsv(*((f"Page {n}", "capital", "Hub") for n in numbers))
+
+
+@pytest.mark.parametrize("kind", ["subject", "object"])
+async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kind: str) -> None:
+    started_at = time.perf_counter()
+    receipt = await import_file(editor, file(kind))
+    assert (receipt["status"], receipt["counts"]["triples"]) == (201, N_FACTS)
+    if kind == "subject":
+        hub = await entity(editor, "n:hub")
+        assert (hub["degree"], len(hub["facts"]) + hub["facts_left_out"]) == (N_FACTS, N_FACTS)
+        assert (await fact(editor, "Hub", "links", f"page {N_FACTS - 1}", act="remove"))["status"] == 201
+        replies = await answers(editor, "Where links Hub?")
+        assert replies[0] is not None
+    else:
+        assert await answers(editor, "capital of Page 99999", "capital of Hub") == ["Hub", None]
+        assert (await fact(editor, "Hub", "capital", "Page 7"))["status"] == 201
+        assert len(await search(editor, "Page 9999", limit=20)) == 11
+    assert (await revert(editor, 1))["status"] == 201
+    assert time.perf_counter() - started_at < SECONDS
+
+
+async def test_facts_as_long_as_they_may_be_are_stored_without_holding_the_file_in_memory(
+    editor: Editor,
+) -> None:
+    """They are forty megabytes of one entity that no packing makes small, more than Redis takes at once."""
+    chance = random.Random(7)
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(20):
+            yield tsv(*(("Hub", "links", chance.randbytes(995).hex()) for _ in range(1_000)))
+
+    tracemalloc.start()
+    try:
+        receipt = await import_file(editor, parts())
+        assert tracemalloc.get_traced_memory()[1] < MEMORY
+    finally:
+        tracemalloc.stop()
+    assert (receipt["status"], receipt.get("counts", {}).get("triples")) == (201, 20_000), receipt
+    assert (await entity(editor, "n:hub"))["degree"] == 20_000
