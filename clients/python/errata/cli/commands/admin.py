@@ -120,11 +120,8 @@ def audit(
     options = restate(**flags, name=name, path=path, version=version, since=since, until=until)
     reply = session.send(query(limit=limit, before=before), "Reading the audit")
     while not reply.value.entries and reply.value.next:
-        session.run(
-            query(limit=limit, before=reply.value.next),
-            "Reading the audit",
-            lambda page: draw_audit(page, options),
-        )
+        reply = session.send(query(limit=limit, before=reply.value.next), "Reading the audit")
+    session.show(reply, lambda page: draw_audit(page, options))
 
 
 def backup(session: Session, file: str, force: bool = False) -> None:

@@ -46,6 +46,11 @@ def draw_section(heading: str, style: str, rows: Iterable[Row]) -> list[Renderab
     return [Text(heading, style), *table] if table else []
 
 
+def draw_tests(heading: str, style: str, tests: Sequence[Outcome]) -> list[RenderableType]:
+    """Draw questions of edits that get other answers than theirs; the heading has the number of edits at its braces."""
+    return draw_section(heading.format(count_edits(tests)), style, list_tests(tests))
+
+
 def _draw_cells(row: Row) -> tuple[Text, ...]:
     outcome = row.outcome
     mark = {True: Text("✓", "green"), False: Text("✗", "red"), None: Text()}[row.good]

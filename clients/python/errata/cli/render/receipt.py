@@ -16,9 +16,9 @@ from errata.cli.render.outcomes import (
     count_edits,
     draw_outcomes,
     draw_section,
+    draw_tests,
     list_edit,
     list_fact,
-    list_tests,
     list_undone,
 )
 from errata.cli.render.text import (
@@ -149,31 +149,18 @@ def draw_details(report: wire.Report, kind: wire.Kind = "edit") -> list[Renderab
         if test.follows and kind == "edit" and normalize_question(test.question) not in keys
     ]
     same = [test for test in report.superseded_tests if test.follows and test not in successions]
-    takes = "This takes the place of"
-    advice = [Text(_advise(report, kind, intruders), style="dim")] if intruders else []
-    broken = report.broken_tests
-    parts: list[RenderableType] = [
-        *draw_section(
-            f"{takes} {count_edits(intruders)} that it was not told to replace:", "red", list_tests(intruders)
-        ),
-        *advice,
-        *draw_section(
-            f"{takes} {count_edits(successions)} with other questions, as it was told to:",
-            "yellow",
-            list_tests(successions),
-        ),
-        *draw_section(f"Broken: {count_edits(broken)}, with another answer now:", "red", list_tests(broken)),
-        *draw_section(
-            f"Replaced: {count_edits(same)}; to be back if this is taken back:", "yellow", list_tests(same)
-        ),
-    ]
+    takes, broken = "This takes the place of", "Broken: {}, with another answer now:"
+    parts = draw_tests(f"{takes} {{}} that it was not told to replace:", "red", intruders)
+    parts += [Text(_advise(report, kind, intruders), style="dim")] if intruders else []
+    parts += draw_tests(f"{takes} {{}} with other questions, as it was told to:", "yellow", successions)
+    parts += draw_tests(broken, "red", report.broken_tests)
+    parts += draw_tests("Replaced: {}; to be back if this is taken back:", "yellow", same)
     if report.edits_left_out:
         count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not listed here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
     effects = report.side_effects
-    return parts + (
-        draw_other_answers(PACK, effects, report.probes, report.unmeasured_probes) if effects else []
-    )
+    parts += draw_other_answers(PACK, effects, report.probes, report.unmeasured_probes) if effects else []
+    return parts
 
 
 def _advise(report: wire.Report, kind: wire.Kind, tests: Sequence[Outcome]) -> str:

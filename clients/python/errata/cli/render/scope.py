@@ -61,7 +61,12 @@ def draw_edit(detail: EditDetail, match: Text | None = None) -> RenderableType:
     rows.append(("made by", f"{detail.author}, {detail.time.astimezone():%Y-%m-%d %H:%M}"))
     if detail.message:
         rows.append(("because", one_line(detail.message)))
-    return Group(*parts, *(Text.assemble((f"{name:<9}", "dim"), text) for name, text in rows))
+    return Group(*parts, *(say(name, text) for name, text in rows))
+
+
+def say(label: str, text: str | Text, remark: str = "") -> Text:
+    """Draw a line with a label in front, and a remark behind it."""
+    return Text.assemble((f"{label:<9}", "dim"), text, (remark, "dim"))
 
 
 def draw_why(report: WhyReport) -> RenderableType:
@@ -75,20 +80,12 @@ def draw_why(report: WhyReport) -> RenderableType:
         parts.append(Text(f"No edit and no fact: {_describe_base(answer)}", style="dim"))
     if answer.nearby_edit is not None:
         near = answer.nearby_edit
-        chance = percent(near.probability)
-        parts.append(
-            Text(f"near, and not sure enough: edit {near.edit}, {near.question}  {chance}", "yellow")
-        )
+        words = f"near, and not sure enough: edit {near.edit}, {near.question}  {percent(near.probability)}"
+        parts.append(Text(words, "yellow"))
     if report.without is not None:
-        remainder = report.without
-        source = f"by edit {', '.join(remainder.edits)}" if remainder.edits else "by no edit"
-        parts.append(
-            Text.assemble(
-                (f"without, by {answer.model}: ", "dim"),
-                draw_answer(remainder.answer),
-                (f"  {source}", "dim"),
-            )
-        )
+        edits = report.without.edits
+        source = f"  by edit {', '.join(edits)}" if edits else "  by no edit"
+        parts.append(say(f"without, by {answer.model}: ", draw_answer(report.without.answer), source))
     return Group(*parts)
 
 
@@ -101,11 +98,7 @@ def draw_imported(cause: Cause, answer: Answer) -> list[Text]:
     for fact in facts:
         line = lines.get((fact.subject, fact.label, fact.object))
         place = f"  line {line:,} of {one_line(str(notes['source']))}" if line else ""
-        texts.append(
-            Text.assemble(
-                ("triple   ", "dim"), f"{fact.subject} · {fact.label} · {fact.object}", (place, "dim")
-            )
-        )
+        texts.append(say("triple", f"{fact.subject} · {fact.label} · {fact.object}", place))
     return texts
 
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata import wire
-from errata.cli.render.outcomes import Row, draw_section, list_tests
+from errata.cli.render.outcomes import Row, draw_section, draw_tests
 from errata.cli.render.receipt import PACK
 from errata.cli.render.text import (
     age,
@@ -40,26 +40,20 @@ def draw_check(check: wire.CheckReport) -> RenderableType:
         reason = "no edit that is in use has a question"
         head = Text(f"There is nothing to check at version {check.version}: {reason}.")
     n_others = plural(len(check.other_answers), "question")
+    intrusion = "Another edit took the place of these without having been told to:"
+    besides = f"Corrections answer {n_others} of {PACK}, though they are about something else:"
     parts: list[RenderableType] = [
         head,
-        *draw_section(
-            "Another edit took the place of these without having been told to:",
-            "red",
-            list_tests(check.overwritten),
-        ),
-        *draw_section("These get another answer:", "red", list_tests(check.broken)),
+        *draw_tests(intrusion, "red", check.overwritten),
+        *draw_tests("These get another answer:", "red", check.broken),
         *_draw_given_tests(check),
-        *draw_section(
-            f"Corrections answer {n_others} of {PACK}, though they are about something else:",
-            "red",
-            map(Row, check.other_answers),
-        ),
+        *draw_section(besides, "red", map(Row, check.other_answers)),
     ]
     if check.unmeasured_probes:
         rest = f"{plural(check.unmeasured_probes, 'further question')} of {PACK}"
         parts.append(Text(f"Not asked: {rest}, which a correction may answer, too.", style="dim"))
     successions = [test for test in check.superseded_tests or () if test.follows]
-    parts += draw_section("Replaced by later edits:", "", list_tests(successions))
+    parts += draw_tests("Replaced by later edits:", "", successions)
     if check.edits is not None:
         states = {"broken": check.edits.broken, "replaced": check.edits.superseded}
         states["taken back"] = check.edits.reverted
@@ -73,7 +67,7 @@ def _draw_given_tests(check: wire.CheckReport) -> list[RenderableType]:
     if check.failing_tests or not check.tests:
         count = f"{len(check.failing_tests):,} of {plural(check.tests, 'test')} that came with edits"
         verb = "fails" if len(check.failing_tests) == 1 else "fail"
-        return draw_section(f"{count} {verb}:", "red", list_tests(check.failing_tests))
+        return draw_tests(f"{count} {verb}:", "red", check.failing_tests)
     hold = "The only test that came with edits holds."
     hold = hold if check.tests == 1 else f"All {check.tests:,} tests that came with edits hold."
     return [Text(hold, style="green")]
