@@ -25,9 +25,6 @@ class Matrix:
     def __call__(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:
         return F.linear(x.to(self.weight.dtype), self.weight, self.bias)
 
-    def relu(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:
-        return self(x).relu_()
-
     def add(
         self, x: Float[Tensor, "*row in"], residual: Float[Tensor, "*row out"]
     ) -> Float[Tensor, "*row out"]:

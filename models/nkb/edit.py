@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.blocks import Block, Image, block_key
+from models.kit.batching import by_length
 from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.decode import Decoder
 from models.nkb.fused import LONGEST
@@ -26,6 +27,7 @@ from models.scope.warnings import wording_warnings
 from models.scope.wordings.block import write_block
 
 Tokens = list[int]
+TOKENS_PER_PASS = 128  # tokens of answers that are traced together, padded to the longest of them
 ReadQuestions = Callable[[Sequence[str]], Read]  # `Reader.read`, or its cached form
 
 
@@ -120,13 +122,16 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
         for tokens, start, count in zip(answers, starts, counts, strict=False)
         for _ in range(count)
     ]
-    device = read.states.device
-    targets = pad_sequence([tokens for tokens, _ in pairs], batch_first=True, padding_value=END)
-    lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
-    is_real = (torch.arange(targets.shape[1]) < lengths[:, None]).to(device)
-    targets = targets.to(device)
-    states = trace(reader.decoder, read.states, read.mask, targets).s[is_real]
-    return Places(states, targets[is_real], torch.cat([rows for _, rows in pairs]).to(device))
+    parts: list[Places] = []
+    for group in by_length([len(tokens) for tokens, _ in pairs], TOKENS_PER_PASS):
+        tokens, rows = zip(*(pairs[place] for place in group), strict=True)
+        targets = pad_sequence([*tokens], batch_first=True, padding_value=END)
+        is_real = torch.arange(targets.shape[1]) < torch.tensor([[len(part)] for part in tokens])
+        device = read.states.device
+        targets, is_real = targets.to(device), is_real.to(device)
+        states = trace(reader.decoder, read.states[group], read.mask[group], targets).s[is_real]
+        parts.append(Places(states, targets[is_real], torch.cat(rows).to(device)))
+    return Places.concatenate(parts)
 
 
 def _gated_material(

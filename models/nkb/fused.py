@@ -2,8 +2,8 @@
 
 Every norm's weight is multiplied into the matrix that reads the norm. The bank becomes further rows of the
 feed-forward matrices (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
-multiplied into its keys and values, and its output bias is one more slot that is always on. In bfloat16 the bank's
-values keep a separate float32 product. T5's relative position bias becomes a table that a step only slices.
+multiplied into its keys and values, and its output bias is one more slot that is always on. The bank's values keep a
+float32 product of their own. T5's relative position bias becomes a table that a step only slices.
 """
 
 import math
@@ -44,17 +44,15 @@ class FeedForward:
     """A feed-forward block with the slots of its bank."""
 
     up: Matrix  # [d_ff (twice if gated) + acting slots, d]
-    down: Matrix  # [d, d_ff + acting slots], in bfloat16 [d, d_ff]
+    down: Matrix  # [d, d_ff]
     d_ff: int
     gated: bool
-    act: Callable[[Tensor], Tensor] | None  # none for ReLU without a gate, which is fused into the product
+    act: Callable[[Tensor], Tensor]
     slots: Slots | None
     norm: Float[Tensor, " d"]  # weight of its norm
 
     def activate(self, unit: Float[Tensor, "*position d"]) -> Float[Tensor, "*position wide"]:
         """Return the activations of the block's own slots, then of the bank's."""
-        if self.act is None:
-            return self.up.relu(unit)
         wide = self.up(unit)
         inner, rest = self.act(wide[..., : self.d_ff]), self.d_ff
         if self.gated:
@@ -64,10 +62,9 @@ class FeedForward:
     def add_output(
         self, active: Float[Tensor, "*position wide"], bank: Float[Tensor, "*position acting"], h: Tensor
     ) -> Float[Tensor, "*position d"]:
-        """Return h + FFN + bank, with the slot weights of the bank in float32, where they may be a view of `active`."""
-        if self.down.weight.shape[1] > self.d_ff or self.slots is None:
-            return self.down.add(active, h)
-        return self.down.add(active[..., : self.d_ff], h) + bank @ self.slots.values
+        """Return h + FFN + bank, with the slot weights of the bank in float32."""
+        out = self.down.add(active[..., : self.d_ff], h)
+        return out if self.slots is None else out + bank @ self.slots.values
 
 
 @dataclass(frozen=True)
@@ -111,18 +108,16 @@ def _feed_forward(
     gated = bool(t5.config.is_gated_act)
     inner = torch.cat([dense.wi_0.weight, dense.wi_1.weight]) if gated else dense.wi.weight
     slots = None if bank is None else _slots(bank)
-    up, down, bias = inner.float(), dense.wo.weight.float(), None
+    up, bias = inner.float(), None
     if slots is not None:
         up = torch.cat([up, slots.keys])
-        if dtype == torch.float32:
-            down = torch.cat([down, slots.values.t()], 1)
         bias = None if slots.bias is None else torch.cat([slots.bias.new_zeros(len(inner)), slots.bias])
     return FeedForward(
         up=Matrix(up * norm, bias, dtype),
-        down=Matrix(down, dtype=dtype),
+        down=Matrix(dense.wo.weight, dtype=dtype),
         d_ff=t5.config.d_ff,
         gated=gated,
-        act=None if t5.config.dense_act_fn == "relu" and not gated else ACT2FN[t5.config.dense_act_fn],
+        act=ACT2FN[t5.config.dense_act_fn],
         slots=slots,
         norm=norm,
     )

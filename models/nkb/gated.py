@@ -14,7 +14,7 @@ beta, in coarse steps, so that it has the same bits whatever else was made with 
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -127,6 +127,11 @@ class Places:
     states: Float[Tensor, "place d"]
     target: Int[Tensor, " place"]
     row: Int[Tensor, " place"]
+
+    @staticmethod
+    def concatenate(parts: Sequence["Places"]) -> "Places":
+        columns = zip(*((part.states, part.target, part.row) for part in parts), strict=True)
+        return Places(*map(torch.cat, columns))
 
     def split(self) -> Iterator["Places"]:
         parts = (torch.split(tensor, PLACES) for tensor in (self.states, self.target, self.row))

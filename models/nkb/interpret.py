@@ -55,7 +55,7 @@ def trace(
     decoder.forward(run, torch.cat([start, targets[:, :-1]], 1), positions)
     (last,) = positions
     block = decoder.layers[-1].feed_forward
-    s = last.h + last.active @ block.down.weight[:, : block.d_ff].float().t()
+    s = last.h + last.active @ block.down.weight.float().t()
     n = last.unit * block.norm
     if block.slots is None:
         return Trace(n, last.bank, s, torch.zeros_like(s))

@@ -214,10 +214,14 @@ class ReadCache:
 
     def readings(self, questions: Sequence[str]) -> Readings:
         """Read questions for the scope."""
-        rows = self._readings.of(
-            questions, lambda missing: self.read(missing).readings.split([1] * len(missing))
-        )
+        rows = self._readings.of(questions, self._read_and_keep)
         return Readings.concatenate([rows[question] for question in questions])
+
+    def _read_and_keep(self, questions: Sequence[str]) -> list[Readings]:
+        """Return the readings of questions, of which an edit is built next."""
+        read = self.read(questions)
+        self.keep(questions, read)
+        return read.readings.split([1] * len(questions))
 
     def keep(self, questions: Sequence[str], read: Read) -> None:
         """Cache questions as they were read, once `read` was called for the first time."""

@@ -212,7 +212,7 @@ class _StepGraph(Graph):
         inner = self._activation(self, inner)
         if block.gated:
             inner = self.node("Mul", inner, rest[0])
-        out = self.node("Add", x, self.linear(inner, block.down.weight[:, : block.d_ff]))
+        out = self.node("Add", x, self.linear(inner, block.down.weight))
         if block.slots is not None:
             bank = self.node("Relu", rest[-1])
             bank = self.node("Mul", bank, "is_open") if is_last else bank

@@ -27,7 +27,7 @@ FEWEST_TEMPLATES = {"phrasings": 6, "held": 3, "statements": 2}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation. `phrasings[0]` is canonical; `held_out` (`held` in the file) is never trained on."""
+    """A relation. `phrasings[0]` is canonical; few trainings learn `held_out` (`held` in the file)."""
 
     id: str
     label: str

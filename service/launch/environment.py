@@ -10,7 +10,7 @@ import shlex
 import sys
 
 REPLICA_ENVIRONMENT = {
-    "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
+    "OMP_WAIT_POLICY": "PASSIVE",  # a waiting thread leaves its core to others: service/launch/README.md
     "TOKENIZERS_PARALLELISM": "false",
 }
 RAY_ENVIRONMENT = {
