@@ -236,7 +236,7 @@ def translate_failures(
         limits = request.extensions["timeout"]
         if isinstance(error, httpx.ConnectTimeout):
             why = f"cannot reach Errata at {address}: no connection within {limits['connect']:g} s"
-            raise TimedOut(why, was_sent=was_sent) from error
+            raise TimedOut(why, was_sent=False) from error
         if isinstance(error, httpx.TimeoutException):
             why = f"Errata at {address} did not answer within {limits['read']:g} s"
             raise TimedOut(why, was_sent=was_sent) from error
@@ -253,8 +253,7 @@ class LineReader:
     """Reads a response of JSON lines as it arrives; `finish` returns its last message."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._rest = b""
+        self._progress, self._rest = progress, b""
         self._outcome: dict[str, Any] = {}
 
     @staticmethod
